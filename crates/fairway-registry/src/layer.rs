@@ -1,0 +1,253 @@
+//! One layer of an image: a compressed archive of files.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Component, Path, PathBuf};
+
+use flate2::{Compression, GzBuilder};
+use tar::{EntryType, Header};
+
+use crate::Digest;
+use crate::image::Blob;
+
+/// A layer that is ready to be put into an image.
+#[derive(Clone, Debug)]
+pub struct Layer {
+    pub(crate) blob: Blob,
+    /// The digest of the archive before it was compressed: an image's configuration names it.
+    pub(crate) diff_id: Digest,
+}
+
+/// Collects files for a layer. Their order, owners and times make no difference: the same paths,
+/// modes and contents always give the same layer.
+#[derive(Debug, Default)]
+pub struct LayerBuilder {
+    entries: BTreeMap<PathBuf, Entry>,
+}
+
+#[derive(Debug)]
+enum Entry {
+    Directory { mode: u32 },
+    File { mode: u32, content: Vec<u8> },
+    Link { target: PathBuf },
+}
+
+/// Why a layer could not be made.
+#[derive(Debug, thiserror::Error)]
+pub enum LayerError {
+    /// A path leads out of the image.
+    #[error("{} cannot be a path in an image: it has to be relative to its root, without `..`", .0.display())]
+    Path(PathBuf),
+    /// A file could not be read.
+    #[error("cannot read {}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// Something that is neither a file, a directory nor a symbolic link.
+    #[error("{} is neither a file, a directory nor a symbolic link", .0.display())]
+    Special(PathBuf),
+    /// The archive could not be written.
+    #[error("cannot write the layer's archive")]
+    Archive(#[from] io::Error),
+}
+
+impl LayerBuilder {
+    /// Begins with nothing.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a file. Directories above it are made as needed.
+    pub fn file(
+        self,
+        path: impl AsRef<Path>,
+        mode: u32,
+        content: impl Into<Vec<u8>>,
+    ) -> Result<Self, LayerError> {
+        self.entry(path.as_ref(), Entry::File { mode, content: content.into() })
+    }
+
+    /// Adds a directory.
+    pub fn directory(self, path: impl AsRef<Path>, mode: u32) -> Result<Self, LayerError> {
+        self.entry(path.as_ref(), Entry::Directory { mode })
+    }
+
+    /// Adds a symbolic link.
+    pub fn link(
+        self,
+        path: impl AsRef<Path>,
+        target: impl Into<PathBuf>,
+    ) -> Result<Self, LayerError> {
+        self.entry(path.as_ref(), Entry::Link { target: target.into() })
+    }
+
+    /// Adds a file of this machine, with its mode; a symbolic link is followed.
+    pub fn host_file(self, path: impl AsRef<Path>, host: &Path) -> Result<Self, LayerError> {
+        let read = |source| LayerError::Read { path: host.to_owned(), source };
+        let mode = std::fs::metadata(host).map_err(read)?.permissions().mode();
+        let content = std::fs::read(host).map_err(read)?;
+        self.file(path, mode, content)
+    }
+
+    /// Adds everything below a directory of this machine; symbolic links stay links.
+    pub fn host_tree(mut self, path: impl AsRef<Path>, host: &Path) -> Result<Self, LayerError> {
+        let read = |source| LayerError::Read { path: host.to_owned(), source };
+        for entry in std::fs::read_dir(host).map_err(read)? {
+            let entry = entry.map_err(read)?;
+            let (inside, outside) = (path.as_ref().join(entry.file_name()), entry.path());
+            let kind = entry.file_type().map_err(read)?;
+            if kind.is_dir() {
+                let mode = entry.metadata().map_err(read)?.permissions().mode();
+                self = self.directory(&inside, mode)?.host_tree(&inside, &outside)?;
+            } else if kind.is_file() {
+                self = self.host_file(&inside, &outside)?;
+            } else if kind.is_symlink() {
+                let target = std::fs::read_link(&outside)
+                    .map_err(|source| LayerError::Read { path: outside, source })?;
+                self = self.link(&inside, target)?;
+            } else {
+                return Err(LayerError::Special(outside));
+            }
+        }
+        Ok(self)
+    }
+
+    fn entry(mut self, path: &Path, entry: Entry) -> Result<Self, LayerError> {
+        let path = normal(path)?;
+        for parent in path.ancestors().skip(1).filter(|parent| *parent != Path::new("")) {
+            self.entries.entry(parent.to_owned()).or_insert(Entry::Directory { mode: 0o755 });
+        }
+        self.entries.insert(path, entry);
+        Ok(self)
+    }
+
+    /// Writes the archive and compresses it.
+    pub fn build(self) -> Result<Layer, LayerError> {
+        let archive = self.archive()?;
+        let diff_id = Digest::of(&archive);
+        // Without a name and a time in its header, the compressed layer depends on nothing else.
+        let mut gzip = GzBuilder::new().mtime(0).write(Vec::new(), Compression::default());
+        gzip.write_all(&archive)?;
+        let blob = Blob::new("application/vnd.oci.image.layer.v1.tar+gzip", gzip.finish()?);
+        Ok(Layer { blob, diff_id })
+    }
+
+    fn archive(&self) -> io::Result<Vec<u8>> {
+        let mut tar = tar::Builder::new(Vec::new());
+        for (path, entry) in &self.entries {
+            let mut header = Header::new_gnu();
+            header.set_mtime(0);
+            header.set_uid(0);
+            header.set_gid(0);
+            match entry {
+                Entry::Directory { mode } => {
+                    header.set_entry_type(EntryType::Directory);
+                    header.set_mode(mode & 0o7777);
+                    header.set_size(0);
+                    tar.append_data(&mut header, path, io::empty())?;
+                }
+                Entry::File { mode, content } => {
+                    header.set_entry_type(EntryType::Regular);
+                    header.set_mode(mode & 0o7777);
+                    header.set_size(content.len() as u64);
+                    tar.append_data(&mut header, path, content.as_slice())?;
+                }
+                Entry::Link { target } => {
+                    header.set_entry_type(EntryType::Symlink);
+                    header.set_mode(0o777);
+                    header.set_size(0);
+                    tar.append_link(&mut header, path, target)?;
+                }
+            }
+        }
+        tar.into_inner()
+    }
+}
+
+/// The path as it stands in an archive: relative, and never upwards.
+fn normal(path: &Path) -> Result<PathBuf, LayerError> {
+    let refused = || LayerError::Path(path.to_owned());
+    let mut normal = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::Normal(name) => normal.push(name),
+            Component::RootDir | Component::CurDir => {}
+            Component::ParentDir | Component::Prefix(_) => return Err(refused()),
+        }
+    }
+    if normal.as_os_str().is_empty() { Err(refused()) } else { Ok(normal) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn paths(layer: &Layer) -> Vec<String> {
+        let archive = flate2::read::GzDecoder::new(layer.blob.bytes());
+        let mut archive = tar::Archive::new(archive);
+        let entries = archive.entries().unwrap();
+        entries.map(|entry| entry.unwrap().path().unwrap().display().to_string()).collect()
+    }
+
+    #[test]
+    fn the_order_of_adding_makes_no_difference() {
+        let one = LayerBuilder::new().file("b", 0o644, "2").unwrap().file("a", 0o644, "1").unwrap();
+        let two =
+            LayerBuilder::new().file("/a", 0o644, "1").unwrap().file("b", 0o644, "2").unwrap();
+        assert_eq!(one.build().unwrap().blob.digest(), two.build().unwrap().blob.digest());
+    }
+
+    #[test]
+    fn parents_are_made_and_keep_the_mode_they_were_given() {
+        let layer = LayerBuilder::new()
+            .directory("tmp", 0o1777)
+            .and_then(|layer| layer.file("tmp/a/b", 0o644, ""))
+            .and_then(LayerBuilder::build)
+            .unwrap();
+        assert_eq!(paths(&layer), ["tmp", "tmp/a", "tmp/a/b"]);
+        let mut archive = tar::Archive::new(flate2::read::GzDecoder::new(layer.blob.bytes()));
+        let tmp = archive.entries().unwrap().next().unwrap().unwrap();
+        assert_eq!(tmp.header().mode().unwrap(), 0o1777);
+    }
+
+    #[test]
+    fn no_path_leads_out_of_the_image() {
+        for path in ["", "/", ".", "../a", "a/../../b"] {
+            let refused = LayerBuilder::new().file(path, 0o644, "");
+            assert!(matches!(refused, Err(LayerError::Path(_))), "{path:?}");
+        }
+    }
+
+    #[test]
+    fn a_tree_of_this_machine_comes_with_links_and_modes() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir(dir.path().join("sub")).unwrap();
+        std::fs::write(dir.path().join("sub/file"), "x").unwrap();
+        std::os::unix::fs::symlink("sub/file", dir.path().join("link")).unwrap();
+        let layer = LayerBuilder::new()
+            .host_tree("manifests", dir.path())
+            .and_then(LayerBuilder::build)
+            .unwrap();
+        assert_eq!(
+            paths(&layer),
+            ["manifests", "manifests/link", "manifests/sub", "manifests/sub/file"]
+        );
+    }
+
+    #[test]
+    fn long_paths_survive() {
+        let path = "d/".repeat(120) + "file";
+        let layer = LayerBuilder::new().file(&path, 0o644, "x").unwrap().build().unwrap();
+        assert_eq!(paths(&layer).last().unwrap(), &path);
+    }
+
+    #[test]
+    fn a_missing_file_is_named() {
+        let error = LayerBuilder::new().host_file("a", Path::new("/does/not/exist")).unwrap_err();
+        assert_eq!(error.to_string(), "cannot read /does/not/exist");
+    }
+}

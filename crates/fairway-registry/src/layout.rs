@@ -1,0 +1,112 @@
+//! An image in a directory, as the OCI image layout has it: `skopeo copy oci:DIR …` takes it.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+
+use crate::{Blob, Image};
+
+/// Why a layout could not be written.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot write {}", path.display())]
+pub struct LayoutError {
+    path: PathBuf,
+    source: io::Error,
+}
+
+/// Writes an image into a directory, which is made if it is missing. Content that is already
+/// there is not written again; the index names this image alone, by `tag`.
+pub fn write(dir: &Path, image: &Image, tag: &str) -> Result<(), LayoutError> {
+    let blobs = dir.join(BLOBS);
+    std::fs::create_dir_all(&blobs)
+        .map_err(|source| LayoutError { path: blobs.clone(), source })?;
+    for blob in image.content().chain([image.manifest()]) {
+        let path = blobs.join(blob.digest().hex());
+        if !path.exists() {
+            write_file(path, blob.bytes())?;
+        }
+    }
+    write_file(dir.join("oci-layout"), MARKER.as_bytes())?;
+    write_file(dir.join("index.json"), index(image.manifest(), tag).as_bytes())
+}
+
+/// Writes the same as one archive, which `ctr images import` loads under that name.
+pub fn archive(image: &Image, name: &str, out: impl io::Write) -> io::Result<()> {
+    let mut archive = tar::Builder::new(out);
+    let mut append = |path: &str, content: &[u8]| {
+        let mut header = tar::Header::new_gnu();
+        header.set_mode(0o644);
+        header.set_size(content.len() as u64);
+        archive.append_data(&mut header, path, content)
+    };
+    append("oci-layout", MARKER.as_bytes())?;
+    append("index.json", index(image.manifest(), name).as_bytes())?;
+    for blob in image.content().chain([image.manifest()]) {
+        append(&format!("{BLOBS}/{}", blob.digest().hex()), blob.bytes())?;
+    }
+    archive.into_inner()?.flush()
+}
+
+/// Where content lies, under its digest.
+const BLOBS: &str = "blobs/sha256";
+
+/// The file by which a layout is recognised.
+const MARKER: &str = r#"{"imageLayoutVersion":"1.0.0"}"#;
+
+fn index(manifest: &Blob, name: &str) -> String {
+    let mut descriptor = manifest.descriptor();
+    descriptor["annotations"] = json!({
+        "org.opencontainers.image.ref.name": name,
+        // containerd takes whole names from here, and only tags from the other.
+        "io.containerd.image.name": name,
+    });
+    json!({
+        "schemaVersion": 2,
+        "mediaType": "application/vnd.oci.image.index.v1+json",
+        "manifests": [descriptor],
+    })
+    .to_string()
+}
+
+/// Writes under another name first, so that a name is never seen with half its content.
+fn write_file(path: PathBuf, bytes: &[u8]) -> Result<(), LayoutError> {
+    let unfinished = path.with_extension("part");
+    std::fs::write(&unfinished, bytes)
+        .and_then(|()| std::fs::rename(&unfinished, &path))
+        .map_err(|source| LayoutError { path, source })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Digest, ImageConfig, LayerBuilder};
+
+    #[test]
+    fn every_blob_lies_under_its_digest_and_writing_again_changes_nothing() {
+        let layer = LayerBuilder::new().file("a", 0o644, "x").unwrap().build().unwrap();
+        let image = Image::new(vec![layer], &ImageConfig::default());
+        let dir = tempfile::tempdir().unwrap();
+        for _ in 0..2 {
+            write(dir.path(), &image, "dev").unwrap();
+            let blobs: Vec<_> = std::fs::read_dir(dir.path().join("blobs/sha256"))
+                .unwrap()
+                .map(|blob| blob.unwrap().path())
+                .collect();
+            assert_eq!(blobs.len(), 3, "a layer, a configuration and a manifest: {blobs:?}");
+            for blob in blobs {
+                let digest = Digest::of(&std::fs::read(&blob).unwrap());
+                assert_eq!(blob.file_name().unwrap().to_str(), Some(digest.hex()));
+            }
+        }
+        let index = std::fs::read_to_string(dir.path().join("index.json")).unwrap();
+        assert!(index.contains(image.digest().as_str()));
+    }
+
+    #[test]
+    fn a_directory_that_cannot_be_written_is_named() {
+        let image = Image::new(Vec::new(), &ImageConfig::default());
+        let error = write(Path::new("/dev/null/x"), &image, "dev").unwrap_err();
+        assert_eq!(error.to_string(), "cannot write /dev/null/x/blobs/sha256");
+    }
+}

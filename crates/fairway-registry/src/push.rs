@@ -1,0 +1,110 @@
+//! Sending an image to a registry.
+
+use std::net::IpAddr;
+
+use oci_client::client::{ClientConfig, ClientProtocol};
+use oci_client::errors::OciDistributionError;
+use oci_client::secrets::RegistryAuth;
+use oci_client::{Client, Reference, RegistryOperation};
+
+use crate::{Digest, Image};
+
+/// Why an image could not be pushed.
+#[derive(Debug, thiserror::Error)]
+pub enum PushError {
+    /// The destination is not a reference.
+    #[error("{text:?} is not an image reference such as registry.example/fairway:5.1.0")]
+    Reference {
+        /// What was given.
+        text: String,
+        /// Why not.
+        source: oci_client::ParseError,
+    },
+    /// The registry did not take it.
+    #[error("cannot push {what} to {destination}")]
+    Refused {
+        /// What was being sent.
+        what: String,
+        /// Where to.
+        destination: String,
+        /// What the registry said.
+        source: Box<OciDistributionError>,
+    },
+}
+
+/// Pushes an image and returns the reference by which it can be pulled, with its digest. A
+/// registry on this machine is spoken to without TLS, as container engines do.
+pub async fn push(image: &Image, destination: &str) -> Result<String, PushError> {
+    let reference: Reference = destination
+        .parse()
+        .map_err(|source| PushError::Reference { text: destination.to_owned(), source })?;
+    let refused = |what: String| {
+        let destination = destination.to_owned();
+        move |source| PushError::Refused { what, destination, source: Box::new(source) }
+    };
+    let client = client(reference.registry());
+    client
+        .auth(&reference, &RegistryAuth::Anonymous, RegistryOperation::Push)
+        .await
+        .map_err(refused("anything".to_owned()))?;
+    for blob in image.content() {
+        let digest = blob.digest();
+        let sending = || refused(format!("blob {digest}"));
+        if !client.blob_exists(&reference, digest.as_str()).await.map_err(sending())? {
+            client
+                .push_blob(&reference, blob.bytes().to_vec(), digest.as_str())
+                .await
+                .map_err(sending())?;
+        }
+    }
+    let manifest = image.manifest();
+    let media_type = oci_client::manifest::OCI_IMAGE_MEDIA_TYPE;
+    debug_assert_eq!(manifest.media_type(), media_type);
+    client
+        .push_manifest_raw(
+            &reference,
+            manifest.bytes().to_vec(),
+            // A media type of lower-case words is always a legal header.
+            media_type.parse().expect("a legal header"),
+        )
+        .await
+        .map_err(refused("the manifest".to_owned()))?;
+    Ok(pinned(&reference, image.digest()))
+}
+
+fn pinned(reference: &Reference, digest: &Digest) -> String {
+    format!("{}/{}@{digest}", reference.registry(), reference.repository())
+}
+
+fn client(registry: &str) -> Client {
+    let protocol = if is_this_machine(registry) {
+        ClientProtocol::HttpsExcept(vec![registry.to_owned()])
+    } else {
+        ClientProtocol::Https
+    };
+    Client::new(ClientConfig { protocol, ..ClientConfig::default() })
+}
+
+fn is_this_machine(registry: &str) -> bool {
+    let host = registry.rsplit_once(':').map_or(registry, |(host, _)| host);
+    let address = host.trim_start_matches('[').trim_end_matches(']');
+    host == "localhost" || address.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_this_machine_is_spoken_to_without_tls() {
+        for registry in ["localhost", "localhost:5000", "127.0.0.1:5000", "127.9.9.9", "[::1]:5000"]
+        {
+            assert!(is_this_machine(registry), "{registry}");
+        }
+        for registry in
+            ["registry.example", "localhost.example:5000", "10.0.0.1:5000", "127.0.0.1.example"]
+        {
+            assert!(!is_this_machine(registry), "{registry}");
+        }
+    }
+}
