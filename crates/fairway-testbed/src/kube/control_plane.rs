@@ -1,0 +1,190 @@
+//! etcd, the API server, the controllers and the scheduler.
+
+use std::fs;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+
+use super::binaries::Binaries;
+use super::pki::Pki;
+use crate::berth::Berth;
+use crate::cell::Component;
+use crate::command::find;
+use crate::http::{Answer, TlsClient};
+use crate::wait;
+
+/// Ten times what each needs on two busy cores.
+const START: Duration = Duration::from_mins(2);
+
+const ETCD_CLIENTS: u16 = 2379;
+const ETCD_PEERS: u16 = 2380;
+
+/// The version from which the flag that switches off the unencrypted port is gone, with the port.
+const NO_INSECURE_PORT: u32 = 24;
+
+/// Who did what to which object is what tests ask of the log; bodies would make it large.
+const AUDIT_POLICY: &str = "apiVersion: audit.k8s.io/v1\n\
+                            kind: Policy\n\
+                            omitStages: [RequestReceived]\n\
+                            rules: [{level: Metadata}]\n";
+
+/// What the parts of a control plane share.
+pub(super) struct ControlPlane<'a> {
+    pub(super) binaries: &'a Binaries,
+    pub(super) pki: &'a Pki,
+    pub(super) client: &'a TlsClient,
+    pub(super) address: Ipv4Addr,
+}
+
+impl ControlPlane<'_> {
+    /// Starts etcd, on a file system in memory: nothing is to survive, and syncing would be slow.
+    pub(super) fn start_etcd(&self, berth: &mut Berth) -> Result<()> {
+        let data = berth.join("etcd");
+        fs::create_dir_all(&data)?;
+        let data = data.display().to_string();
+        berth.run("mount", ["-t", "tmpfs", "-o", "mode=0700", "tmpfs", &data], START)?;
+        let arguments = self.etcd_arguments(&data);
+        let program = self.binaries.etcd.clone().or_else(|| find("etcd"));
+        let program = program.context("etcd is missing: apt-get install etcd-server")?;
+        let etcd = berth.spawn("etcd", &program, arguments)?;
+        self.until_ok(&etcd, ETCD_CLIENTS, "/health", |answer| answer.status == 200)
+    }
+
+    fn etcd_arguments(&self, data: &str) -> Vec<String> {
+        let clients = format!("https://{}:{ETCD_CLIENTS}", self.address);
+        // A cluster of one has no peers, but etcd wants to listen for them.
+        let peers = format!("http://{}:{ETCD_PEERS}", self.address);
+        vec![
+            format!("--data-dir={data}"),
+            format!("--listen-client-urls={clients}"),
+            format!("--advertise-client-urls={clients}"),
+            format!("--listen-peer-urls={peers}"),
+            format!("--initial-advertise-peer-urls={peers}"),
+            format!("--initial-cluster=default={peers}"),
+            format!("--cert-file={}", self.pki.path("etcd.crt")),
+            format!("--key-file={}", self.pki.path("etcd.key")),
+            format!("--trusted-ca-file={}", self.pki.path("ca.crt")),
+            "--client-cert-auth".to_owned(),
+        ]
+    }
+
+    /// Starts the API server; it is ready when [`Self::until_api_server_is_ready`] returns.
+    pub(super) fn start_api_server(
+        &self,
+        berth: &mut Berth,
+        audit_log: &Path,
+    ) -> Result<Component> {
+        let policy = berth.join("audit-policy.yaml");
+        fs::write(&policy, AUDIT_POLICY)?;
+        let mut arguments = self.api_server_arguments();
+        arguments.push(format!("--audit-policy-file={}", policy.display()));
+        arguments.push(format!("--audit-log-path={}", audit_log.display()));
+        berth.spawn("kube-apiserver", &self.binaries.api_server, arguments)
+    }
+
+    fn api_server_arguments(&self) -> Vec<String> {
+        let Self { address, pki, .. } = self;
+        let [first, second, third, _] = address.octets();
+        let port = super::API_PORT;
+        vec![
+            format!("--bind-address={address}"),
+            format!("--advertise-address={address}"),
+            format!("--secure-port={port}"),
+            // Endpoints may not be loopback addresses, and nothing here looks at them.
+            "--endpoint-reconciler-type=none".to_owned(),
+            format!("--service-cluster-ip-range={first}.{second}.{third}.0/24"),
+            format!("--etcd-servers=https://{address}:{ETCD_CLIENTS}"),
+            format!("--etcd-cafile={}", pki.path("ca.crt")),
+            format!("--etcd-certfile={}", pki.path("etcd.crt")),
+            format!("--etcd-keyfile={}", pki.path("etcd.key")),
+            format!("--tls-cert-file={}", pki.path("apiserver.crt")),
+            format!("--tls-private-key-file={}", pki.path("apiserver.key")),
+            format!("--client-ca-file={}", pki.path("ca.crt")),
+            format!("--service-account-key-file={}", pki.path("sa.pub")),
+            format!("--service-account-signing-key-file={}", pki.path("sa.key")),
+            format!("--service-account-issuer=https://{address}:{port}"),
+            "--authorization-mode=Node,RBAC".to_owned(),
+            "--allow-privileged=true".to_owned(),
+            "--kubelet-preferred-address-types=InternalIP".to_owned(),
+            format!("--kubelet-certificate-authority={}", pki.path("ca.crt")),
+            format!("--kubelet-client-certificate={}", pki.path("admin.crt")),
+            format!("--kubelet-client-key={}", pki.path("admin.key")),
+        ]
+    }
+
+    pub(super) fn until_api_server_is_ready(&self, api_server: &Component) -> Result<()> {
+        self.until_ok(api_server, super::API_PORT, "/readyz", |answer| answer.body == "ok")
+    }
+
+    /// Starts the controllers and the scheduler, if they are there.
+    pub(super) fn start_controllers(&self, berth: &mut Berth) -> Result<Option<Component>> {
+        if let Some(program) = &self.binaries.scheduler {
+            let kubeconfig = self.pki.kubeconfig(&self.server(), &self.pki.scheduler);
+            let arguments = self.common_arguments(berth, "scheduler", &kubeconfig)?;
+            berth.spawn("kube-scheduler", program, arguments)?;
+        }
+        let Some(program) = &self.binaries.controller_manager else { return Ok(None) };
+        let kubeconfig = self.pki.kubeconfig(&self.server(), &self.pki.controller_manager);
+        let mut arguments = self.common_arguments(berth, "controller-manager", &kubeconfig)?;
+        arguments.extend([
+            format!("--service-account-private-key-file={}", self.pki.path("sa.key")),
+            format!("--root-ca-file={}", self.pki.path("ca.crt")),
+            format!("--cluster-signing-cert-file={}", self.pki.path("ca.crt")),
+            format!("--cluster-signing-key-file={}", self.pki.path("ca.key")),
+            // Each controller acts under its own name, as on a real platform.
+            "--use-service-account-credentials=true".to_owned(),
+            // Thirty controllers ask for their credentials at once.
+            "--kube-api-qps=200".to_owned(),
+            "--kube-api-burst=400".to_owned(),
+        ]);
+        berth.spawn("kube-controller-manager", program, arguments).map(Some)
+    }
+
+    fn common_arguments(&self, berth: &Berth, name: &str, kubeconfig: &str) -> Result<Vec<String>> {
+        let file = berth.join(&format!("{name}.kubeconfig"));
+        fs::write(&file, kubeconfig)?;
+        let file = file.display();
+        let mut arguments = vec![
+            format!("--kubeconfig={file}"),
+            format!("--authentication-kubeconfig={file}"),
+            format!("--authorization-kubeconfig={file}"),
+            format!("--bind-address={}", self.address),
+            "--leader-elect=false".to_owned(),
+        ];
+        if self.binaries.minor_version < NO_INSECURE_PORT {
+            arguments.push("--port=0".to_owned());
+        }
+        Ok(arguments)
+    }
+
+    /// Waits for what pods need of the controllers: an account to run under.
+    pub(super) fn until_pods_can_be_created(&self, controllers: &Component) -> Result<()> {
+        let path = "/api/v1/namespaces/default/serviceaccounts/default";
+        self.until_ok(controllers, super::API_PORT, path, |answer| answer.status == 200)
+    }
+
+    pub(super) fn server(&self) -> String {
+        format!("https://{}:{}", self.address, super::API_PORT)
+    }
+
+    /// Asks for a path until the answer is right or the component ends.
+    pub(super) fn until_ok(
+        &self,
+        component: &Component,
+        port: u16,
+        path: &str,
+        is_right: impl Fn(&Answer) -> bool,
+    ) -> Result<()> {
+        let address = SocketAddr::from((self.address, port));
+        let what = format!("{} to be ready (https://{address}{path})", component.name);
+        wait::until_logged(&what, START, &component.log, || {
+            component.ensure_alive()?;
+            // Until it listens, it refuses connections.
+            let answer = self.client.get(address, path).ok();
+            Ok(answer.filter(|answer| is_right(answer)).map(drop))
+        })
+        .with_context(|| format!("{} did not start", component.name))
+    }
+}

@@ -1,0 +1,114 @@
+//! Processes by number and start time, so that a number used again is never mistaken.
+
+use std::fs;
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use serde::{Deserialize, Serialize};
+
+use crate::command::run;
+
+/// A process of this machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Process {
+    /// Its number.
+    pub pid: u32,
+    /// When it started, in clock ticks since boot.
+    start_time: u64,
+}
+
+/// What `/proc/<pid>/stat` says of a process.
+#[derive(Debug, PartialEq, Eq)]
+struct Stat {
+    state: char,
+    parent: u32,
+    start_time: u64,
+}
+
+impl Process {
+    /// The process that has this number now.
+    pub(crate) fn of(pid: u32) -> Result<Self> {
+        let stat = stat(pid).with_context(|| format!("process {pid} has ended"))?;
+        Ok(Self { pid, start_time: stat.start_time })
+    }
+
+    /// Whether it still runs. One that ended and waits to be reaped does not.
+    pub fn is_alive(self) -> bool {
+        stat(self.pid).is_some_and(|stat| stat.start_time == self.start_time && stat.state != 'Z')
+    }
+
+    /// Its first child.
+    pub fn child(self) -> Option<Self> {
+        let pids = fs::read_dir("/proc")
+            .ok()?
+            .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());
+        pids.filter(|pid| stat(*pid).is_some_and(|stat| stat.parent == self.pid))
+            .min()
+            .and_then(|pid| Self::of(pid).ok())
+    }
+
+    /// The name of its command.
+    pub(crate) fn name(self) -> String {
+        fs::read_to_string(format!("/proc/{}/comm", self.pid)).unwrap_or_default().trim().to_owned()
+    }
+
+    /// Ends it without asking; does nothing if it has ended.
+    pub(crate) fn kill(self) -> Result<()> {
+        if !self.is_alive() {
+            return Ok(());
+        }
+        // The shell's own `kill`: a machine may lack the command.
+        let result = run(
+            Command::new("sh").args(["-c", "kill -KILL \"$1\"", "sh", &self.pid.to_string()]),
+            Duration::from_secs(10),
+        );
+        if self.is_alive() { result.map(drop) } else { Ok(()) }
+    }
+}
+
+fn stat(pid: u32) -> Option<Stat> {
+    parse_stat(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
+}
+
+/// The name of the command stands second, in parentheses, and may itself hold any character.
+fn parse_stat(text: &str) -> Option<Stat> {
+    let (_, after_name) = text.rsplit_once(')')?;
+    let mut fields = after_name.split_whitespace();
+    Some(Stat {
+        state: fields.next()?.chars().next()?,
+        parent: fields.next()?.parse().ok()?,
+        start_time: fields.nth(17)?.parse().ok()?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_with_parentheses_does_not_shift_the_fields() {
+        let text = "77 (a) b) S 12 77 77 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 4711 1 1 1";
+        assert_eq!(parse_stat(text), Some(Stat { state: 'S', parent: 12, start_time: 4711 }));
+    }
+
+    #[test]
+    fn this_process_is_alive_and_a_namesake_is_not() {
+        let me = Process::of(std::process::id()).unwrap();
+        assert!(me.is_alive());
+        assert!(!Process { start_time: me.start_time + 1, ..me }.is_alive());
+    }
+
+    #[test]
+    fn a_killed_child_is_dead_before_it_is_reaped() {
+        let mut child = Command::new("sleep").arg("60").spawn().unwrap();
+        let process = Process::of(child.id()).unwrap();
+        process.kill().unwrap();
+        crate::wait::until("the child to end", Duration::from_secs(5), || {
+            Ok((!process.is_alive()).then_some(()))
+        })
+        .unwrap();
+        child.wait().unwrap();
+    }
+}
