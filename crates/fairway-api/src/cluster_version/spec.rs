@@ -1,0 +1,246 @@
+//! What the administrator asks for.
+
+use kube::CustomResource;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::ClusterVersionStatus;
+use crate::UnknownFields;
+use crate::open_enum::open_enum;
+use crate::schema::{EMPTY_OR_SEMVER, keys, rules};
+
+/// The configuration of a cluster's version and of how it is updated.
+#[allow(clippy::duplicated_attributes, reason = "every printed column has a type")]
+#[derive(CustomResource, JsonSchema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[kube(
+    group = "config.openshift.io",
+    version = "v1",
+    kind = "ClusterVersion",
+    plural = "clusterversions",
+    status = "ClusterVersionStatus",
+    derive = "PartialEq",
+    derive = "Default",
+    doc = "The version of this cluster: what is asked for, what was reached, and which updates there are.",
+    validation = Rule::new(needs("marketplace", "OperatorLifecycleManager"))
+        .message("the capability marketplace needs the capability OperatorLifecycleManager"),
+    validation = Rule::new(needs("ClusterAPI", "CompatibilityRequirements"))
+        .message("the capability ClusterAPI needs the capability CompatibilityRequirements"),
+    printcolumn(name = "Version", type_ = "string", description = "The version last reached", json_path = r#".status.history[?(@.state=="Completed")].version"#),
+    printcolumn(name = "Available", type_ = "string", description = "Whether a version has been reached", json_path = r#".status.conditions[?(@.type=="Available")].status"#),
+    printcolumn(name = "Progressing", type_ = "string", description = "Whether an update is under way", json_path = r#".status.conditions[?(@.type=="Progressing")].status"#),
+    printcolumn(name = "Since", type_ = "date", description = "Since when", json_path = r#".status.conditions[?(@.type=="Progressing")].lastTransitionTime"#),
+    printcolumn(name = "Status", type_ = "string", description = "What is being done", json_path = r#".status.conditions[?(@.type=="Progressing")].message"#),
+)]
+#[serde(rename_all = "camelCase", default)]
+#[schemars(extend("required" = keys(["clusterID"])))]
+pub struct ClusterVersionSpec {
+    /// Identifies this cluster to the update service. A random UUID.
+    #[serde(rename = "clusterID")]
+    pub cluster_id: String,
+    /// The release to update to, or to run a preflight of. Unset, the cluster stays as it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub desired_update: Option<Update>,
+    /// The update service to ask. Unset, the operator's built-in one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub upstream: Option<String>,
+    /// The channel to ask the update service for. Unset, it is not asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub channel: Option<String>,
+    /// The optional parts of the platform that are wanted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub capabilities: Option<Capabilities>,
+    /// Where to look for release signatures, in this order, instead of the built-in places.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 32), extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = keys(["url"])))]
+    pub signature_stores: Vec<SignatureStore>,
+    /// Objects of the release that somebody else manages.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = keys(["kind", "group", "namespace", "name"])))]
+    pub overrides: Vec<ComponentOverride>,
+    /// Fields this crate does not know.
+    #[serde(flatten)]
+    #[schemars(skip)]
+    pub unknown: UnknownFields,
+}
+
+/// A rule that is broken by asking for a capability without another that it needs. A capability
+/// that is enabled stays so: the ones in status count as well as the ones asked for.
+fn needs(capability: &str, needed: &str) -> String {
+    let asked = "self.spec.capabilities.additionalEnabledCapabilities";
+    let enabled = "self.status.capabilities.enabledCapabilities";
+    format!(
+        "!has(self.spec.capabilities) || !has({asked}) \
+         || !has(self.spec.capabilities.baselineCapabilitySet) \
+         || self.spec.capabilities.baselineCapabilitySet != 'None' \
+         || !('{capability}' in {asked}) || '{needed}' in {asked} \
+         || (has(self.status) && has(self.status.capabilities) && has({enabled}) \
+         && '{needed}' in {enabled})"
+    )
+}
+
+open_enum! {
+    /// The architecture of a release image.
+    pub enum Architecture {
+        /// One image for several architectures.
+        Multi = "Multi",
+        /// The architecture the cluster has.
+        Unset = "",
+    }
+}
+
+open_enum! {
+    /// What is to be done with the desired release, other than updating to it.
+    pub enum UpdateMode {
+        /// Ask the release what it would say about this cluster, and change nothing.
+        Preflight = "Preflight",
+    }
+}
+
+/// A release to update to.
+#[derive(JsonSchema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+#[schemars(extend("x-kubernetes-validations" = rules([
+    ("!has(self.architecture) || self.architecture == '' || !has(self.image) || self.image == ''", "architecture and image exclude each other: an image has its architecture"),
+    ("!has(self.architecture) || self.architecture == '' || (has(self.version) && self.version != '')", "architecture needs a version"),
+])))]
+pub struct Update {
+    /// The architecture to change to; needs a version and excludes an image.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub architecture: Option<Architecture>,
+    /// The version to update to. Beside an image, the version that the image must have.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(regex(pattern = EMPTY_OR_SEMVER))]
+    pub version: Option<String>,
+    /// The release image to update to, by digest. Set, it decides; the version does not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub image: Option<String>,
+    /// Waives the signature and the guards that stand between the cluster and this release.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub force: Option<bool>,
+    /// The risks that the administrator takes, by name.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(min = 1, max = 1000), extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = keys(["name"])))]
+    pub accept_risks: Vec<AcceptRisk>,
+    /// What is to be done with the release. Unset, the cluster updates to it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mode: Option<UpdateMode>,
+    /// Fields this crate does not know.
+    #[serde(flatten)]
+    #[schemars(skip)]
+    pub unknown: UnknownFields,
+}
+
+impl Update {
+    /// The version asked for; an empty one counts as none.
+    pub fn version(&self) -> Option<&str> {
+        self.version.as_deref().filter(|version| !version.is_empty())
+    }
+
+    /// The image asked for; an empty one counts as none.
+    pub fn image(&self) -> Option<&str> {
+        self.image.as_deref().filter(|image| !image.is_empty())
+    }
+
+    /// The architecture asked for; an empty one counts as none.
+    pub fn architecture(&self) -> Option<&Architecture> {
+        self.architecture.as_ref().filter(|architecture| **architecture != Architecture::Unset)
+    }
+
+    /// Whether the guards are waived.
+    pub fn forced(&self) -> bool {
+        self.force == Some(true)
+    }
+
+    /// Whether this is an update at all: with any mode, known or not, it is not.
+    pub fn is_update(&self) -> bool {
+        self.mode.is_none()
+    }
+
+    /// Whether the administrator takes the risk of that name.
+    pub fn accepts(&self, risk: &str) -> bool {
+        self.accept_risks.iter().any(|accepted| accepted.name == risk)
+    }
+}
+
+/// A risk that the administrator takes.
+#[derive(JsonSchema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+#[schemars(extend("required" = keys(["name"])))]
+pub struct AcceptRisk {
+    /// The risk's name.
+    #[schemars(length(min = 1, max = 256))]
+    pub name: String,
+    /// Fields this crate does not know.
+    #[serde(flatten)]
+    #[schemars(skip)]
+    pub unknown: UnknownFields,
+}
+
+/// The optional parts of the platform that are wanted.
+#[derive(JsonSchema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Capabilities {
+    /// The set to begin with: `None`, the set of a release such as `v4.18`, or `vCurrent`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 32), regex(pattern = r"^(None|vCurrent|v[0-9]+\.[0-9]+)$"))]
+    pub baseline_capability_set: Option<String>,
+    /// Capabilities wanted beyond that set.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 200), inner(length(min = 1, max = 64)), extend("x-kubernetes-list-type" = "atomic"))]
+    pub additional_enabled_capabilities: Vec<String>,
+    /// Fields this crate does not know.
+    #[serde(flatten)]
+    #[schemars(skip)]
+    pub unknown: UnknownFields,
+}
+
+/// A place where release signatures are looked for.
+#[derive(JsonSchema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+#[schemars(extend("required" = keys(["url"])))]
+pub struct SignatureStore {
+    /// Where it is.
+    #[schemars(length(min = 1, max = 2048), extend("x-kubernetes-validations" = rules([("isURL(self)", "must be an absolute URL")])))]
+    pub url: String,
+    /// The ConfigMap in `openshift-config` with the authorities to trust, under `ca.crt`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ca: Option<ConfigMapReference>,
+    /// Fields this crate does not know.
+    #[serde(flatten)]
+    #[schemars(skip)]
+    pub unknown: UnknownFields,
+}
+
+/// A ConfigMap, by name.
+#[derive(JsonSchema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+#[schemars(extend("required" = keys(["name"])))]
+pub struct ConfigMapReference {
+    /// Its name.
+    pub name: String,
+    /// Fields this crate does not know.
+    #[serde(flatten)]
+    #[schemars(skip)]
+    pub unknown: UnknownFields,
+}
+
+/// An object of the release that the operator is to leave alone, or not.
+#[derive(JsonSchema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+#[schemars(extend("required" = keys(["kind", "group", "namespace", "name", "unmanaged"])))]
+pub struct ComponentOverride {
+    /// Its kind.
+    pub kind: String,
+    /// Its API group.
+    pub group: String,
+    /// Its namespace; empty for a cluster-wide object.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+    /// Whether the operator leaves it alone.
+    pub unmanaged: bool,
+    /// Fields this crate does not know.
+    #[serde(flatten)]
+    #[schemars(skip)]
+    pub unknown: UnknownFields,
+}

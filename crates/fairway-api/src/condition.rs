@@ -1,0 +1,314 @@
+//! Conditions, and the rules by which they change.
+//!
+//! Two shapes exist on the wire: [`OperatorCondition`], which ClusterVersion and ClusterOperator
+//! carry themselves, and the stricter [`Condition`] that Kubernetes standardised later, which
+//! conditional updates and their risks carry. The rules are the same for both and live in
+//! [`Conditions`].
+
+use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::UnknownFields;
+use crate::open_enum::open_enum;
+use crate::reason::Reason;
+use crate::schema::keys;
+
+open_enum! {
+    /// Whether a condition holds.
+    #[derive(Default)]
+    pub enum ConditionStatus {
+        /// It holds.
+        True = "True",
+        /// It does not hold.
+        False = "False",
+        /// It cannot be told.
+        #[default]
+        Unknown = "Unknown",
+    }
+}
+
+impl From<bool> for ConditionStatus {
+    fn from(holds: bool) -> Self {
+        if holds { Self::True } else { Self::False }
+    }
+}
+
+/// A condition of ClusterVersion or ClusterOperator.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+#[schemars(extend("required" = keys(["type", "status", "lastTransitionTime"])))]
+pub struct OperatorCondition {
+    /// What the condition is about.
+    #[serde(rename = "type")]
+    pub type_: String,
+    /// Whether it holds. Components have never been held to the three words here.
+    #[schemars(with = "String")]
+    pub status: ConditionStatus,
+    /// When the status last changed. Nothing else moves it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_transition_time: Option<Time>,
+    /// One CamelCase word for programs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// The explanation for people.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+    /// Fields this crate does not know.
+    #[serde(flatten)]
+    #[schemars(skip)]
+    pub unknown: UnknownFields,
+}
+
+/// A condition in the shape that Kubernetes standardised: reason and message are required.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+#[schemars(extend("required" = keys(["type", "status", "lastTransitionTime", "reason", "message"])))]
+pub struct Condition {
+    /// What the condition is about.
+    #[serde(rename = "type")]
+    #[schemars(length(max = 316), regex(pattern = TYPE_PATTERN))]
+    pub type_: String,
+    /// Whether it holds.
+    pub status: ConditionStatus,
+    /// The generation of the object that the condition was computed from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0))]
+    pub observed_generation: Option<i64>,
+    /// When the status last changed. Nothing else moves it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_transition_time: Option<Time>,
+    /// One CamelCase word for programs.
+    #[schemars(length(min = 1, max = 1024), regex(pattern = REASON_PATTERN))]
+    pub reason: String,
+    /// The explanation for people.
+    #[schemars(length(max = 32_768))]
+    pub message: String,
+    /// Fields this crate does not know.
+    #[serde(flatten)]
+    #[schemars(skip)]
+    pub unknown: UnknownFields,
+}
+
+/// What Kubernetes allows as a condition's type.
+const TYPE_PATTERN: &str = r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$";
+
+/// What Kubernetes allows as a condition's reason.
+pub const REASON_PATTERN: &str = "^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$";
+
+impl OperatorCondition {
+    /// A condition that was never written yet; [`Conditions::set`] gives it its time.
+    pub fn new(type_: impl Into<String>, status: impl Into<ConditionStatus>) -> Self {
+        Self { type_: type_.into(), status: status.into(), ..Self::default() }
+    }
+
+    /// The same with a reason.
+    pub fn reason(mut self, reason: &Reason) -> Self {
+        self.reason = Some(reason.code.to_owned());
+        self
+    }
+
+    /// The same with a message.
+    pub fn message(mut self, message: impl Into<String>) -> Self {
+        self.message = Some(message.into());
+        self
+    }
+}
+
+impl Condition {
+    /// A condition that was never written yet; [`Conditions::set`] gives it its time.
+    pub fn new(
+        type_: impl Into<String>,
+        status: impl Into<ConditionStatus>,
+        reason: &Reason,
+        message: impl Into<String>,
+    ) -> Self {
+        Self {
+            type_: type_.into(),
+            status: status.into(),
+            reason: reason.code.to_owned(),
+            message: message.into(),
+            ..Self::default()
+        }
+    }
+}
+
+/// What both shapes of conditions have in common.
+pub trait AnyCondition {
+    /// What the condition is about.
+    fn type_(&self) -> &str;
+    /// Whether it holds.
+    fn status(&self) -> &ConditionStatus;
+    /// When the status last changed.
+    fn last_transition_time(&self) -> Option<&Time>;
+    /// Notes when the status last changed.
+    fn set_last_transition_time(&mut self, time: Time);
+    /// The fields this crate does not know.
+    fn unknown_mut(&mut self) -> &mut UnknownFields;
+}
+
+macro_rules! any_condition {
+    ($($shape:ty),+) => {$(
+        impl AnyCondition for $shape {
+            fn type_(&self) -> &str {
+                &self.type_
+            }
+            fn status(&self) -> &ConditionStatus {
+                &self.status
+            }
+            fn last_transition_time(&self) -> Option<&Time> {
+                self.last_transition_time.as_ref()
+            }
+            fn set_last_transition_time(&mut self, time: Time) {
+                self.last_transition_time = Some(time);
+            }
+            fn unknown_mut(&mut self) -> &mut UnknownFields {
+                &mut self.unknown
+            }
+        }
+    )+};
+}
+any_condition!(OperatorCondition, Condition);
+
+/// A list of conditions, at most one of each type.
+pub trait Conditions<C: AnyCondition> {
+    /// The condition of that type.
+    fn find(&self, type_: &str) -> Option<&C>;
+
+    /// Whether the condition is there and holds.
+    fn is_true(&self, type_: &str) -> bool {
+        self.find(type_).is_some_and(|condition| *condition.status() == ConditionStatus::True)
+    }
+
+    /// Whether the condition is there and does not hold.
+    fn is_false(&self, type_: &str) -> bool {
+        self.find(type_).is_some_and(|condition| *condition.status() == ConditionStatus::False)
+    }
+
+    /// Sets a condition: reason and message are always those given, while the transition time
+    /// moves to `now` only if the status differs from the one before. A new condition goes to
+    /// the end, so that the order of a status never changes by itself.
+    fn set(&mut self, condition: C, now: Timestamp);
+
+    /// Takes the condition of that type away.
+    fn remove(&mut self, type_: &str) -> Option<C>;
+}
+
+impl<C: AnyCondition> Conditions<C> for Vec<C> {
+    fn find(&self, type_: &str) -> Option<&C> {
+        self.iter().find(|condition| condition.type_() == type_)
+    }
+
+    fn set(&mut self, mut condition: C, now: Timestamp) {
+        let Some(before) = self.iter_mut().find(|before| before.type_() == condition.type_())
+        else {
+            condition.set_last_transition_time(Time(now));
+            self.push(condition);
+            return;
+        };
+        let since = match before.last_transition_time() {
+            Some(since) if before.status() == condition.status() => since.clone(),
+            _ => Time(now),
+        };
+        condition.set_last_transition_time(since);
+        let mut unknown = std::mem::take(before.unknown_mut());
+        unknown.append(condition.unknown_mut());
+        *condition.unknown_mut() = unknown;
+        *before = condition;
+    }
+
+    fn remove(&mut self, type_: &str) -> Option<C> {
+        let index = self.iter().position(|condition| condition.type_() == type_)?;
+        Some(self.remove(index))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reason::{progressing, release_accepted};
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(1_700_000_000 + second).unwrap()
+    }
+
+    fn progressing(status: bool, message: &str) -> OperatorCondition {
+        OperatorCondition::new(progressing::TYPE, status).message(message)
+    }
+
+    #[test]
+    fn the_transition_time_moves_only_with_the_status() {
+        let mut conditions = Vec::new();
+        conditions.set(progressing(true, "10 of 20 done"), at(0));
+        conditions.set(progressing(true, "11 of 20 done"), at(10));
+        assert_eq!(conditions[0].message.as_deref(), Some("11 of 20 done"));
+        assert_eq!(conditions[0].last_transition_time, Some(Time(at(0))));
+
+        conditions.set(progressing(false, "done"), at(20));
+        assert_eq!(conditions[0].last_transition_time, Some(Time(at(20))));
+        assert_eq!(conditions.len(), 1);
+    }
+
+    #[test]
+    fn reason_and_message_are_replaced_even_by_nothing() {
+        let mut conditions = Vec::new();
+        let accepted = OperatorCondition::new(release_accepted::TYPE, true)
+            .reason(&release_accepted::PAYLOAD_LOADED)
+            .message("loaded");
+        conditions.set(accepted, at(0));
+        conditions.set(OperatorCondition::new(release_accepted::TYPE, true), at(1));
+        assert_eq!((&conditions[0].reason, &conditions[0].message), (&None, &None));
+        assert_eq!(conditions[0].last_transition_time, Some(Time(at(0))));
+    }
+
+    #[test]
+    fn order_and_other_conditions_stay() {
+        let mut conditions = Vec::new();
+        for type_ in ["Available", "Progressing", "Failing"] {
+            conditions.set(OperatorCondition::new(type_, false), at(0));
+        }
+        conditions.set(progressing(true, ""), at(5));
+        let order: Vec<&str> =
+            conditions.iter().map(|condition| condition.type_.as_str()).collect();
+        assert_eq!(order, ["Available", "Progressing", "Failing"]);
+        assert!(conditions.is_true("Progressing"));
+        assert!(conditions.is_false("Available"));
+
+        assert!(Conditions::remove(&mut conditions, "Available").is_some());
+        assert!(Conditions::remove(&mut conditions, "Available").is_none());
+        assert!(!conditions.is_false("Available"), "what is not there is neither true nor false");
+    }
+
+    #[test]
+    fn a_condition_without_a_time_gets_one() {
+        let mut conditions = vec![progressing(true, "written by somebody else")];
+        conditions.set(progressing(true, "ours"), at(3));
+        assert_eq!(conditions[0].last_transition_time, Some(Time(at(3))));
+    }
+
+    #[test]
+    fn fields_of_a_newer_api_survive() {
+        let json = r#"[{"type":"Progressing","status":"True","lastTransitionTime":"2026-01-01T00:00:00Z","observedGeneration":7}]"#;
+        let mut conditions: Vec<OperatorCondition> = serde_json::from_str(json).unwrap();
+        conditions.set(progressing(true, ""), at(0));
+        assert_eq!(conditions[0].unknown["observedGeneration"], 7);
+    }
+
+    #[test]
+    fn a_status_outside_the_api_is_neither_true_nor_false() {
+        let json = r#"[{"type":"Available","status":"true"}]"#;
+        let conditions: Vec<OperatorCondition> = serde_json::from_str(json).unwrap();
+        assert!(!conditions.is_true("Available") && !conditions.is_false("Available"));
+    }
+
+    #[test]
+    fn the_standard_shape_follows_the_same_rules() {
+        let mut conditions = Vec::new();
+        let reason = &crate::reason::applies::CONDITION.reasons[0];
+        conditions.set(Condition::new("Applies", true, reason, "one"), at(0));
+        conditions.set(Condition::new("Applies", true, reason, "two"), at(9));
+        assert_eq!(conditions[0].last_transition_time, Some(Time(at(0))));
+        assert_eq!(conditions[0].message, "two");
+    }
+}

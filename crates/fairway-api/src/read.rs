@@ -1,0 +1,140 @@
+//! Reading YAML and JSON from files and people, with limits, and with errors that name the place.
+//!
+//! JSON is read as the YAML it is: one parser, one way to say what is wrong.
+
+use std::fmt;
+
+use serde::de::DeserializeOwned;
+use serde_saphyr::{Options, UserMessageFormatter};
+
+/// Larger documents are refused unread. The largest that a cluster can hold are lists of a few
+/// hundred objects of at most 1.5 MiB, and real ones stay below 4 MiB.
+const MAX_BYTES: usize = 32 << 20;
+
+/// Kubernetes objects nest less than 20 deep, schemas in a CustomResourceDefinition less than 60;
+/// beyond this it is an attack on the stack.
+const MAX_DEPTH: usize = 100;
+
+/// About twenty times what the recorded state of a large cluster needs.
+const MAX_NODES: usize = 2_000_000;
+
+/// Files written by people use a handful of aliases, if any; a bomb made of them is refused while
+/// it is still small.
+const MAX_ALIASES: usize = 1_000;
+
+/// The nodes that aliases may repeat.
+const MAX_REPEATED: usize = 20_000;
+
+/// Where in an input something is wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The file, or what else people call the input.
+    pub source: String,
+    /// Line and column, counted from one, where they are known.
+    pub position: Option<(u64, u64)>,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.source)?;
+        match self.position {
+            Some((line, column)) => write!(f, ":{line}:{column}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Why an input could not be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ReadError {
+    /// It is too large to be looked at.
+    #[error("{input} is {size} bytes long, and at most {MAX_BYTES} are read")]
+    TooLarge {
+        /// What people call the input.
+        input: String,
+        /// Its size.
+        size: usize,
+    },
+    /// It is not what it should be.
+    #[error("{place}: {}{problem}", at_field(.field))]
+    Malformed {
+        /// Where.
+        place: Place,
+        /// The field, such as `spec.overrides[2].kind`; empty for the whole document.
+        field: String,
+        /// What is wrong there.
+        problem: String,
+    },
+}
+
+fn at_field(field: &str) -> String {
+    // The path is `.` at the root and `?` where the input broke off before a key.
+    if matches!(field, "" | "." | "?") { String::new() } else { format!("field {field}: ") }
+}
+
+/// Reads one document. `name` is what people call the input; errors begin with it.
+pub fn document<T: DeserializeOwned>(name: &str, bytes: &[u8]) -> Result<T, ReadError> {
+    let text = text(name, bytes)?;
+    let mut field = String::new();
+    let read = serde_saphyr::with_deserializer_from_str_with_options(text, options(), |document| {
+        serde_path_to_error::deserialize(document).map_err(|error| {
+            field = error.path().to_string();
+            error.into_inner()
+        })
+    });
+    read.map_err(|error| malformed(name, field, &error))
+}
+
+/// Reads every document of a file that may hold several; empty ones do not count.
+pub fn documents<T: DeserializeOwned>(name: &str, bytes: &[u8]) -> Result<Vec<T>, ReadError> {
+    let text = text(name, bytes)?;
+    let documents: Vec<Option<T>> = serde_saphyr::from_multiple_with_options(text, options())
+        .map_err(|error| malformed(name, String::new(), &error))?;
+    Ok(documents.into_iter().flatten().collect())
+}
+
+fn text<'a>(name: &str, bytes: &'a [u8]) -> Result<&'a str, ReadError> {
+    if bytes.len() > MAX_BYTES {
+        return Err(ReadError::TooLarge { input: name.to_owned(), size: bytes.len() });
+    }
+    std::str::from_utf8(bytes).map_err(|error| {
+        let before = &bytes[..error.valid_up_to()];
+        let line = before.split(|byte| *byte == b'\n').count();
+        let column = before.rsplit(|byte| *byte == b'\n').next().map_or(0, <[u8]>::len) + 1;
+        ReadError::Malformed {
+            place: Place { source: name.to_owned(), position: Some((line as u64, column as u64)) },
+            field: String::new(),
+            problem: "not valid UTF-8".to_owned(),
+        }
+    })
+}
+
+fn options() -> Options {
+    serde_saphyr::options! {
+        budget: serde_saphyr::budget! {
+            max_depth: MAX_DEPTH,
+            max_nodes: MAX_NODES,
+            max_events: 2 * MAX_NODES,
+            max_total_scalar_bytes: MAX_BYTES,
+            max_aliases: MAX_ALIASES,
+            max_recorded_anchor_events: MAX_REPEATED,
+        },
+        // File modes are written as `0644` in manifests, and kubectl reads them as octal.
+        legacy_octal_numbers: true,
+        // The error carries the position; a picture of the line is the printer's business.
+        with_snippet: false,
+    }
+}
+
+fn malformed(name: &str, field: String, error: &serde_saphyr::Error) -> ReadError {
+    let position = error.location().map(|at| (at.line(), at.column()));
+    let mut problem = error.render_with_formatter(&UserMessageFormatter);
+    // The parser puts the position behind its sentence, where here it stands in front, and the
+    // names of its own limits behind the fact that one was exceeded.
+    for detail in [" at line ", ": limits breached"] {
+        if let Some(cut) = problem.find(detail) {
+            problem.truncate(cut);
+        }
+    }
+    ReadError::Malformed { place: Place { source: name.to_owned(), position }, field, problem }
+}

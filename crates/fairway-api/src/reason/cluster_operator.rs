@@ -1,0 +1,65 @@
+//! The conditions of the `ClusterOperator` that the OLM guard writes. The guard compares the
+//! highest platform version that each installed operator declares with where the cluster could go.
+
+condition! {
+    available: CLUSTER_OPERATOR "Available",
+    "the guard watches the installed operators";
+
+    AS_EXPECTED = "AsExpected":
+        "the guard is at work";
+    WAITING_FOR_FIRST_CHECK = "WaitingForFirstCheck":
+        "the guard has started and has not looked at the installed operators yet"
+        => "Wait a moment; if it lasts, check that they can be listed: \
+            `kubectl get clusterserviceversions -A`";
+}
+
+condition! {
+    progressing: CLUSTER_OPERATOR "Progressing",
+    "the guard is moving to another version of itself";
+
+    AS_EXPECTED = "AsExpected":
+        "the guard runs in the version of the release";
+    ROLLING_OUT = "RollingOut":
+        "not every replica of the guard runs in the version of the release yet";
+}
+
+condition! {
+    degraded: CLUSTER_OPERATOR "Degraded",
+    "the guard does only a part of its work";
+
+    AS_EXPECTED = "AsExpected":
+        "nothing keeps the guard from its work";
+    ERROR_CHECKING_OPERATOR_COMPATIBILITY = "ErrorCheckingOperatorCompatibility":
+        "the installed operators cannot be read"
+        => "Check that they can be listed (`kubectl get clusterserviceversions -A`) and that the \
+            guard's ServiceAccount may do so";
+    WEBHOOK_NOT_READY = "WebhookNotReady":
+        "unsupported operators can be installed, because the webhook does not answer"
+        => "Check the guard's Service and port 9443; see \
+            `kubectl get validatingwebhookconfigurations`";
+    CERTIFICATE_ERROR = "CertificateError":
+        "the webhook's certificate cannot be made, stored or renewed"
+        => "Check that the guard may write its Secret; delete a damaged Secret to have it made \
+            anew";
+}
+
+condition! {
+    upgradeable: CLUSTER_OPERATOR "Upgradeable",
+    "no installed operator is known to fail on the next minor version";
+
+    AS_EXPECTED = "AsExpected":
+        "every installed operator supports the next minor version";
+    OPERATOR_COMPATIBILITY_UNKNOWN = "OperatorCompatibilityUnknown":
+        "operators declare no usable maximum version and may not run on the next minor version"
+        => "Ask their vendors, or test them on the next version; this does not hold up the update";
+    INCOMPATIBLE_OPERATORS_INSTALLED = "IncompatibleOperatorsInstalled":
+        "operators do not run on the next minor version, or `--invalid=block` rejects them"
+        => "Update or remove the operators that the message names; \
+            `kubectl get clusterserviceversions -A` lists them";
+    ERROR_CHECKING_OPERATOR_COMPATIBILITY = "ErrorCheckingOperatorCompatibility":
+        "it cannot be told whether the installed operators run on the next minor version"
+        => "Read the message; check that they can be listed: \
+            `kubectl get clusterserviceversions -A`";
+    WAITING_FOR_FIRST_CHECK = "WaitingForFirstCheck":
+        "the guard has not looked at the installed operators yet";
+}

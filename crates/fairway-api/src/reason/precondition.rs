@@ -1,0 +1,81 @@
+//! The checks before an update. They are not conditions of an object: the message of
+//! `ReleaseAccepted` quotes their names and reasons, and so does the history of a forced update.
+
+reasons! {
+    /// The reasons that every check can have.
+    pub REASONS;
+
+    INVALID_CURRENT_VERSION = "InvalidCurrentVersion":
+        "the version of the running release is not a semantic version"
+        => "Run a release image whose version has the form 1.2.3";
+    INVALID_DESIRED_VERSION = "InvalidDesiredVersion":
+        "the version of the target release is not a semantic version"
+        => "Choose a release that `fairway upgrade` lists: `fairway upgrade --to=VERSION`";
+    UNKNOWN_ERROR = "UnknownError":
+        "the check could not read the state of the cluster"
+        => "Read the operator's log: \
+            `kubectl -n openshift-cluster-version logs deployment/cluster-version-operator`";
+}
+
+condition! {
+    rollback: PRECONDITION "ClusterVersionRollback",
+    "the target is not older, or is the previous release of the same minor version",
+    also super::REASONS;
+
+    LOW_DESIRED_VERSION = "LowDesiredVersion":
+        "the target is older and not the previous release of the same minor version"
+        => "Cancel with `fairway upgrade --clear`; the way to leave a bad release is an update to \
+            a later one";
+}
+
+condition! {
+    giant_hop: PRECONDITION "ClusterVersionGiantHop",
+    "the target is at most two minor versions ahead and in no major version out of reach",
+    also super::REASONS;
+
+    MAJOR_VERSION_UPDATE = "MajorVersionUpdate":
+        "the target belongs to a later major version that cannot be reached from here"
+        => "Update first to a release from which `fairway upgrade` offers that major version";
+    MULTIPLE_MINOR_VERSIONS_UPDATE = "MultipleMinorVersionsUpdate":
+        "the target is more minor versions ahead than one update may cross"
+        => "Go by way of a release in between: `fairway upgrade` lists the next ones";
+    SKIP_LEVEL_NOT_OFFERED = "SkipLevelNotOffered":
+        "the target skips a minor version and the update service offers no such update"
+        => "Go by way of a release in between: `fairway upgrade` lists the next ones";
+    SKIP_LEVEL_NOT_CHECKED = "SkipLevelNotChecked":
+        "the target skips a minor version without a complete preflight that left nothing open"
+        => "Run `fairway upgrade --mode=preflight --to=VERSION`, deal with what it finds, then \
+            repeat `fairway upgrade --to=VERSION`";
+}
+
+condition! {
+    upgradeable: PRECONDITION "ClusterVersionUpgradeable",
+    "the target is a patch release, or nothing stands against a later minor version",
+    also super::REASONS;
+
+    CLUSTER_VERSION_OVERRIDES_SET = "ClusterVersionOverridesSet":
+        "some objects are excluded from management; the patch release will not change them"
+        => "Remove the unmanaged entries of `spec.overrides` with \
+            `kubectl edit clusterversion version`";
+    MINOR_VERSION_CLUSTER_UPDATE_IN_PROGRESS = "MinorVersionClusterUpdateInProgress":
+        "a minor version update is under way and continues to the newly chosen patch release";
+    MAJOR_VERSION_CLUSTER_UPDATE_IN_PROGRESS = "MajorVersionClusterUpdateInProgress":
+        "a major version update is under way and continues to the newly chosen patch release";
+}
+
+condition! {
+    recommended_update: PRECONDITION "ClusterVersionRecommendedUpdate",
+    "the update service recommends the target for this cluster",
+    also super::REASONS;
+
+    NO_CHANNEL = "NoChannel":
+        "no update channel is chosen, so nothing is known about the target"
+        => "Choose one with `fairway upgrade channel CHANNEL`";
+    UNKNOWN_UPDATE = "UnknownUpdate":
+        "the update service does not list the target among the next releases"
+        => "Compare with what `fairway upgrade` lists; another channel may have it: \
+            `fairway upgrade channel CHANNEL`";
+    UNKNOWN_CONDITION_TYPE = "UnknownConditionType":
+        "the target is listed with risks, but whether it is recommended has not been decided"
+        => "Wait for the evaluation and look again with `fairway upgrade recommend`";
+}

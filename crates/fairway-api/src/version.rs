@@ -1,0 +1,377 @@
+//! Versions, and what lies between two of them.
+
+use std::cmp::Ordering;
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+/// Longer strings are refused unparsed: no release was ever called by a name half as long.
+const MAX_LENGTH: usize = 256;
+
+/// A semantic version.
+///
+/// It compares by SemVer precedence: build metadata, in which update graphs keep the
+/// architecture, makes no difference. The text is kept as it was written.
+#[derive(Clone, Debug)]
+pub struct Version(semver::Version);
+
+/// Why a text is not a version.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum VersionError {
+    /// It is longer than any version.
+    #[error("a version of {0} characters is too long: at most {MAX_LENGTH} are read")]
+    TooLong(usize),
+    /// It does not follow the grammar.
+    #[error("{text:?} is not a semantic version such as 5.1.0 or 5.2.0-rc.1")]
+    Malformed {
+        /// The text.
+        text: String,
+        /// What the parser says about it.
+        source: SemverError,
+    },
+}
+
+/// What the SemVer parser says about a text.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct SemverError(String);
+
+impl Version {
+    /// A release without pre-release or build.
+    pub const fn new(major: u64, minor: u64, patch: u64) -> Self {
+        Self(semver::Version::new(major, minor, patch))
+    }
+
+    /// Parses a strict semantic version.
+    pub fn parse(text: &str) -> Result<Self, VersionError> {
+        Self::parse_as(text, text)
+    }
+
+    /// Parses what people write where a version is meant: blanks around it, a leading `v`,
+    /// leading zeros and a missing minor or patch are forgiven. A shortened version cannot have a
+    /// pre-release or build.
+    pub fn parse_tolerant(text: &str) -> Result<Self, VersionError> {
+        if text.len() > MAX_LENGTH {
+            return Err(VersionError::TooLong(text.len()));
+        }
+        let trimmed = text.trim();
+        let trimmed = trimmed.strip_prefix('v').unwrap_or(trimmed);
+        let suffix_at = trimmed.find(['-', '+']).unwrap_or(trimmed.len());
+        let (numbers, suffix) = trimmed.split_at(suffix_at);
+        let mut parts: Vec<&str> = numbers.split('.').map(without_leading_zeros).collect();
+        if suffix.is_empty() {
+            parts.resize(parts.len().max(3), "0");
+        }
+        Self::parse_as(&format!("{}{suffix}", parts.join(".")), text)
+    }
+
+    fn parse_as(text: &str, original: &str) -> Result<Self, VersionError> {
+        if text.len() > MAX_LENGTH {
+            return Err(VersionError::TooLong(text.len()));
+        }
+        semver::Version::parse(text).map(Self).map_err(|error| VersionError::Malformed {
+            text: original.to_owned(),
+            source: SemverError(error.to_string()),
+        })
+    }
+
+    /// The first number.
+    pub fn major(&self) -> u64 {
+        self.0.major
+    }
+
+    /// The second number.
+    pub fn minor(&self) -> u64 {
+        self.0.minor
+    }
+
+    /// The third number.
+    pub fn patch(&self) -> u64 {
+        self.0.patch
+    }
+
+    /// The pre-release, empty for a release.
+    pub fn pre_release(&self) -> &str {
+        self.0.pre.as_str()
+    }
+
+    /// The build metadata, empty where there is none.
+    pub fn build(&self) -> &str {
+        self.0.build.as_str()
+    }
+
+    /// The same version without build metadata.
+    pub fn without_build(&self) -> Self {
+        Self(semver::Version { build: semver::BuildMetadata::EMPTY, ..self.0.clone() })
+    }
+
+    /// `major.minor`, as channels and users name a stream of releases.
+    pub fn stream(&self) -> String {
+        format!("{}.{}", self.0.major, self.0.minor)
+    }
+}
+
+fn without_leading_zeros(number: &str) -> &str {
+    match number.trim_start_matches('0') {
+        "" if !number.is_empty() => "0",
+        stripped => stripped,
+    }
+}
+
+impl FromStr for Version {
+    type Err = VersionError;
+
+    fn from_str(text: &str) -> Result<Self, VersionError> {
+        Self::parse(text)
+    }
+}
+
+impl fmt::Display for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl PartialEq for Version {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Version {}
+
+impl PartialOrd for Version {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Version {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.0.cmp_precedence(&other.0)
+    }
+}
+
+impl Hash for Version {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (self.0.major, self.0.minor, self.0.patch, self.pre_release()).hash(state);
+    }
+}
+
+impl Serialize for Version {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for Version {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = <std::borrow::Cow<'de, str>>::deserialize(deserializer)?;
+        Self::parse(&text).map_err(|error| match error {
+            VersionError::Malformed { source, .. } => serde::de::Error::custom(format_args!(
+                "{text:?} is not a semantic version: {source}"
+            )),
+            too_long @ VersionError::TooLong(_) => serde::de::Error::custom(too_long),
+        })
+    }
+}
+
+/// What kind of step leads from one version to another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", tag = "kind")]
+pub enum Move {
+    /// The same version again.
+    Reinstall,
+    /// A later version of the same minor.
+    Patch,
+    /// The minor that follows.
+    NextMinor,
+    /// A minor beyond the one that follows.
+    SkipLevel {
+        /// How many minors lie in between.
+        skipped: u64,
+    },
+    /// Another major version.
+    Major,
+    /// An earlier version.
+    Downgrade,
+}
+
+impl Move {
+    /// What kind of step leads from `current` to `target`.
+    pub fn between(current: &Version, target: &Version) -> Self {
+        match target.cmp(current) {
+            Ordering::Equal => Self::Reinstall,
+            Ordering::Less => Self::Downgrade,
+            Ordering::Greater if target.major() != current.major() => Self::Major,
+            Ordering::Greater => match target.minor() - current.minor() {
+                0 => Self::Patch,
+                1 => Self::NextMinor,
+                minors => Self::SkipLevel { skipped: minors - 1 },
+            },
+        }
+    }
+
+    /// Whether the step stays within one minor version.
+    pub fn within_minor(self) -> bool {
+        matches!(self, Self::Reinstall | Self::Patch)
+    }
+}
+
+impl fmt::Display for Move {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Reinstall => f.write_str("the same version again"),
+            Self::Patch => f.write_str("a patch update"),
+            Self::NextMinor => f.write_str("an update to the next minor version"),
+            Self::SkipLevel { skipped: 1 } => {
+                f.write_str("a skip-level update, past one minor version")
+            }
+            Self::SkipLevel { skipped } => {
+                write!(f, "a skip-level update, past {skipped} minor versions")
+            }
+            Self::Major => f.write_str("an update to another major version"),
+            Self::Downgrade => f.write_str("a downgrade"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn version(text: &str) -> Version {
+        Version::parse(text).unwrap()
+    }
+
+    #[test]
+    fn build_metadata_makes_no_difference() {
+        assert_eq!(version("5.1.0+amd64"), version("5.1.0+arm64"));
+        assert!(version("5.1.0-rc.1+amd64") < version("5.1.0"));
+        assert_eq!(version("5.1.0+amd64").to_string(), "5.1.0+amd64");
+        assert_eq!(version("5.1.0+amd64").without_build().to_string(), "5.1.0");
+    }
+
+    #[test]
+    fn precedence_is_that_of_semver() {
+        let ascending = [
+            "1.0.0-alpha",
+            "1.0.0-alpha.1",
+            "1.0.0-alpha.beta",
+            "1.0.0-beta",
+            "1.0.0-beta.2",
+            "1.0.0-beta.11",
+            "1.0.0-rc.1",
+            "1.0.0",
+            "1.9.0",
+            "1.10.0",
+            "2.0.0",
+        ];
+        for pair in ascending.windows(2) {
+            assert!(version(pair[0]) < version(pair[1]), "{} < {}", pair[0], pair[1]);
+        }
+    }
+
+    #[test]
+    fn strict_parsing_refuses_what_is_not_semver() {
+        for text in ["", "5", "5.1", "v5.1.0", "5.01.0", " 5.1.0", "5.1.0-", "five", "5.1.0.0"] {
+            assert!(Version::parse(text).is_err(), "{text:?}");
+        }
+        let long = format!("5.1.0-{}", "a".repeat(MAX_LENGTH));
+        assert_eq!(Version::parse(&long).unwrap_err(), VersionError::TooLong(long.len()));
+    }
+
+    #[test]
+    fn tolerant_parsing_forgives() {
+        for (text, meaning) in [
+            ("5", "5.0.0"),
+            ("5.1", "5.1.0"),
+            (" v5.1.2 ", "5.1.2"),
+            ("05.01.00", "5.1.0"),
+            ("5.1.2-rc.1", "5.1.2-rc.1"),
+            ("5.1.2+amd64", "5.1.2+amd64"),
+        ] {
+            assert_eq!(Version::parse_tolerant(text).unwrap().to_string(), meaning, "{text:?}");
+        }
+        for text in ["", "v", "5.1-rc.1", "5+amd64", "5..1", "5.1.2.3", "x.y", "5.-1", "4.19e1"] {
+            assert!(Version::parse_tolerant(text).is_err(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn the_kind_of_a_move() {
+        for (from, to, kind) in [
+            ("5.1.0", "5.1.0", Move::Reinstall),
+            ("5.1.0+amd64", "5.1.0+multi", Move::Reinstall),
+            ("5.1.0-rc.1", "5.1.0", Move::Patch),
+            ("5.1.0", "5.1.9", Move::Patch),
+            ("5.1.0", "5.2.0", Move::NextMinor),
+            ("5.1.0", "5.2.0-rc.0", Move::NextMinor),
+            ("5.1.0", "5.3.4", Move::SkipLevel { skipped: 1 }),
+            ("5.1.0", "5.5.4", Move::SkipLevel { skipped: 3 }),
+            ("4.23.0", "5.0.0", Move::Major),
+            ("5.1.0", "5.0.9", Move::Downgrade),
+            ("5.1.0", "5.1.0-rc.1", Move::Downgrade),
+            ("5.0.0", "4.22.0", Move::Downgrade),
+        ] {
+            assert_eq!(Move::between(&version(from), &version(to)), kind, "{from} to {to}");
+        }
+    }
+
+    #[test]
+    fn moves_are_named_for_people() {
+        let named = [
+            Move::Reinstall,
+            Move::Patch,
+            Move::NextMinor,
+            Move::SkipLevel { skipped: 1 },
+            Move::SkipLevel { skipped: 2 },
+            Move::Major,
+            Move::Downgrade,
+        ]
+        .map(|kind| kind.to_string());
+        insta::assert_snapshot!(named.join("\n"), @"
+        the same version again
+        a patch update
+        an update to the next minor version
+        a skip-level update, past one minor version
+        a skip-level update, past 2 minor versions
+        an update to another major version
+        a downgrade
+        ");
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_makes_parsing_panic(text in "\\PC{0,40}") {
+            let _ = Version::parse(&text);
+            let _ = Version::parse_tolerant(&text);
+        }
+
+        #[test]
+        fn what_is_strict_is_tolerated_unchanged(
+            major in 0u64..99, minor in 0u64..99, patch in 0u64..999,
+            pre in proptest::option::of("(rc|ec|nightly)\\.[1-9][0-9]{0,3}"),
+        ) {
+            let pre = pre.map(|pre| format!("-{pre}")).unwrap_or_default();
+            let text = format!("{major}.{minor}.{patch}{pre}");
+            prop_assert_eq!(Version::parse_tolerant(&text).unwrap().to_string(), text);
+        }
+
+        #[test]
+        fn equal_versions_hash_alike(build in "[a-z0-9]{1,8}") {
+            let hash = |version: &Version| {
+                let mut hasher = std::hash::DefaultHasher::new();
+                version.hash(&mut hasher);
+                hasher.finish()
+            };
+            let (plain, built) = (version("5.1.0"), version(&format!("5.1.0+{build}")));
+            prop_assert_eq!(&plain, &built);
+            prop_assert_eq!(hash(&plain), hash(&built));
+        }
+    }
+}

@@ -1,0 +1,9 @@
+//! What the API crate promises to those who hold real objects in their hands.
+
+mod api_server;
+mod bad_input;
+mod crd_schema;
+mod recorded_clusters;
+mod unknown_fields;
+mod validation;
+mod vectors;

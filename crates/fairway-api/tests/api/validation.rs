@@ -1,0 +1,64 @@
+//! What is wrong in an object that could be read.
+
+use fairway_api::{ClusterVersion, read, validate};
+
+fn problems(yaml: &str) -> String {
+    let object: ClusterVersion = read::document("version.yaml", yaml.as_bytes()).unwrap();
+    let problems = validate::cluster_version(&object);
+    problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+}
+
+fn with_spec(spec: &str) -> String {
+    format!(
+        "apiVersion: config.openshift.io/v1\nkind: ClusterVersion\nmetadata: {{name: version}}\nspec: {spec}\n"
+    )
+}
+
+#[test]
+fn everything_wrong_is_named_with_its_field() {
+    let spec = r#"{
+        clusterID: not-a-uuid, upstream: "example.com/graph",
+        signatureStores: [{url: "ftp:"}, {url: "https://a.example"}, {url: "https://a.example"}],
+        desiredUpdate: {architecture: Sparc, image: i, version: "5.1", mode: Rehearsal,
+                        acceptRisks: [{name: A}, {name: B}, {name: A}]}
+    }"#;
+    insta::assert_snapshot!(problems(&with_spec(spec)), @r#"
+    spec.clusterID: "not-a-uuid" is not an RFC 4122 UUID
+    spec.desiredUpdate.architecture: "Sparc" is not supported; use "Multi"
+    spec.desiredUpdate.architecture: cannot be set together with spec.desiredUpdate.image
+    spec.desiredUpdate.version: "5.1" is not a semantic version such as 5.1.0 or 5.2.0-rc.1
+    spec.desiredUpdate.acceptRisks[2].name: "A" occurs twice
+    spec.desiredUpdate.mode: "Rehearsal" is not supported; use "Preflight"
+    spec.upstream: "example.com/graph" is not a valid URL; leave it empty or give an absolute one
+    spec.signatureStores[0].url: "ftp:" is not a valid URL; leave it empty or give an absolute one
+    spec.signatureStores[2].url: "https://a.example" occurs twice
+    "#);
+}
+
+#[test]
+fn a_cluster_id_is_a_random_uuid() {
+    for (id, problem) in [
+        ("", None),
+        ("fb4b77e5-f288-49ad-b9e6-dfd20426e470", None),
+        ("fb4b77e5-f288-49ad-c9e6-dfd20426e470", Some("not an RFC 4122 UUID")),
+        ("fb4b77e5-f288-19ad-b9e6-dfd20426e470", Some("not a version 4 UUID")),
+        ("fb4b77e5f28849adb9e6dfd20426e470", Some("not an RFC 4122 UUID")),
+        ("gb4b77e5-f288-49ad-b9e6-dfd20426e470", Some("not an RFC 4122 UUID")),
+    ] {
+        let said = problems(&with_spec(&format!("{{clusterID: {id:?}}}")));
+        match problem {
+            None => assert_eq!(said, "", "{id}"),
+            Some(problem) => assert!(said.ends_with(problem), "{id}: {said}"),
+        }
+    }
+}
+
+#[test]
+fn an_update_names_something() {
+    let said = problems(&with_spec("{clusterID: '', desiredUpdate: {force: true}}"));
+    insta::assert_snapshot!(said, @"spec.desiredUpdate: names nothing to update to; give a version, an image, an architecture or acceptRisks, or take it out");
+    let risks_alone = "{clusterID: '', desiredUpdate: {acceptRisks: [{name: A}]}}";
+    assert_eq!(problems(&with_spec(risks_alone)), "");
+    let architecture_alone = "{clusterID: '', desiredUpdate: {architecture: Multi}}";
+    insta::assert_snapshot!(problems(&with_spec(architecture_alone)), @"spec.desiredUpdate.architecture: needs spec.desiredUpdate.version to be set as well");
+}

@@ -1,0 +1,121 @@
+//! Who asked the API server for what.
+
+use std::fmt;
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+use serde::Deserialize;
+
+/// Every request that the API server answered.
+pub struct AuditLog {
+    path: PathBuf,
+}
+
+/// A moment in the log.
+#[derive(Clone, Copy, Debug)]
+pub struct AuditMark(u64);
+
+/// One request.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AuditEvent {
+    /// What was done: `get`, `list`, `watch`, `create`, `update`, `patch`, `delete`, …
+    pub verb: String,
+    /// Who did it.
+    pub user: AuditUser,
+    /// The program.
+    #[serde(default)]
+    pub user_agent: String,
+    /// To what it was done; missing for requests that concern no object.
+    pub object_ref: Option<AuditObject>,
+    /// How it was answered.
+    pub response_status: Option<AuditResponse>,
+}
+
+/// Who did it.
+#[derive(Clone, Debug, Deserialize)]
+pub struct AuditUser {
+    /// The name that the API server knows.
+    pub username: String,
+}
+
+/// To what it was done.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct AuditObject {
+    /// The resource, in the plural.
+    pub resource: String,
+    /// The subresource, or nothing.
+    pub subresource: String,
+    /// The namespace, or nothing.
+    pub namespace: String,
+    /// The name, or nothing for all of them.
+    pub name: String,
+}
+
+/// How it was answered.
+#[derive(Clone, Debug, Deserialize)]
+pub struct AuditResponse {
+    /// The HTTP status.
+    pub code: u16,
+}
+
+impl AuditLog {
+    pub(crate) fn new(path: PathBuf) -> Self {
+        Self { path }
+    }
+
+    /// Now.
+    pub fn mark(&self) -> Result<AuditMark> {
+        let metadata = std::fs::metadata(&self.path)
+            .with_context(|| format!("cannot look at {}", self.path.display()))?;
+        Ok(AuditMark(metadata.len()))
+    }
+
+    /// What was answered since then. An event is written before its answer is sent.
+    pub fn since(&self, mark: AuditMark) -> Result<Vec<AuditEvent>> {
+        let read = || -> std::io::Result<String> {
+            let mut file = File::open(&self.path)?;
+            file.seek(SeekFrom::Start(mark.0))?;
+            let mut text = String::new();
+            file.read_to_string(&mut text)?;
+            Ok(text)
+        };
+        let text = read().with_context(|| format!("cannot read {}", self.path.display()))?;
+        // The last line may still be being written.
+        let whole = text.rfind('\n').map_or("", |end| &text[..end]);
+        whole.lines().map(|line| serde_json::from_str(line).context("not an audit event")).collect()
+    }
+}
+
+impl AuditEvent {
+    /// Whether it was about objects of that resource.
+    pub fn is_about(&self, resource: &str) -> bool {
+        self.object_ref.as_ref().is_some_and(|object| object.resource == resource)
+    }
+
+    /// Whether it was meant to change something.
+    pub fn is_write(&self) -> bool {
+        matches!(self.verb.as_str(), "create" | "update" | "patch" | "delete" | "deletecollection")
+    }
+}
+
+/// Such as `admin patch clusterversions/version/status: 200`.
+impl fmt::Display for AuditEvent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.user.username, self.verb)?;
+        if let Some(object) = &self.object_ref {
+            let AuditObject { resource, subresource, namespace, name } = object;
+            write!(f, " {resource}")?;
+            for part in [namespace, name, subresource].into_iter().filter(|part| !part.is_empty()) {
+                write!(f, "/{part}")?;
+            }
+        }
+        match &self.response_status {
+            Some(response) => write!(f, ": {}", response.code),
+            None => Ok(()),
+        }
+    }
+}

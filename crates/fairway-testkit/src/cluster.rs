@@ -1,0 +1,259 @@
+//! A Kubernetes API to test against.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+use fairway_api::{ClusterOperator, ClusterVersion};
+use fairway_testbed::cache::Cache;
+use fairway_testbed::kube::{self as real, Cluster};
+use fairway_testbed::state::State;
+use k8s_openapi::api::core::v1::Node;
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::api::{Api, DeleteParams, ListParams, ObjectMeta, Patch, PatchParams, PostParams};
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::{Client, Config, ResourceExt};
+use serde::de::DeserializeOwned;
+use serde_json::json;
+
+use crate::{AuditLog, TestNamespace, environment, wait};
+
+/// A Kubernetes API, whatever is behind it. Whatever a test holds of it goes with this value.
+pub struct TestCluster {
+    client: Client,
+    kubeconfig: PathBuf,
+    audit_log: Option<PathBuf>,
+    hold: Hold,
+}
+
+/// What a test has to itself.
+enum Hold {
+    /// Nothing: it shares the cluster with others.
+    Shared,
+    /// The objects that exist once in a cluster, until the lock goes.
+    Turn { _lock: File },
+    /// All of it.
+    Own { _cluster: Box<Cluster> },
+}
+
+impl TestCluster {
+    /// The cluster that all tests share. Keep to a [namespace](Self::namespace) of your own.
+    pub async fn shared() -> Result<Self> {
+        let (kubeconfig, audit_log) = find()?;
+        Self::connect(kubeconfig, audit_log, Hold::Shared).await
+    }
+
+    /// The shared cluster with ClusterVersion and all ClusterOperators to yourself: waits until
+    /// no other test holds them, and removes those that are left.
+    pub async fn in_turn() -> Result<Self> {
+        let (kubeconfig, audit_log) = find()?;
+        let lock = tokio::task::spawn_blocking(take_turn).await??;
+        let cluster = Self::connect(kubeconfig, audit_log, Hold::Turn { _lock: lock }).await?;
+        cluster.reset().await?;
+        Ok(cluster)
+    }
+
+    /// A control plane of your own, without a node: starts in seconds, ends with this value.
+    pub async fn own() -> Result<Self> {
+        if backend()? != Backend::Kube {
+            bail!("a cluster of one's own cannot be had from somebody else's");
+        }
+        let start = || Cluster::start(real::Options::control_plane());
+        let cluster = tokio::task::spawn_blocking(start).await??;
+        let (kubeconfig, log) = (cluster.kubeconfig().to_owned(), cluster.audit_log().to_owned());
+        Self::connect(kubeconfig, Some(log), Hold::Own { _cluster: Box::new(cluster) }).await
+    }
+
+    async fn connect(kubeconfig: PathBuf, audit_log: Option<PathBuf>, hold: Hold) -> Result<Self> {
+        let client = client(&kubeconfig).await?;
+        Ok(Self { client, kubeconfig, audit_log, hold })
+    }
+
+    /// A client with all permissions.
+    pub fn client(&self) -> Client {
+        self.client.clone()
+    }
+
+    /// How other programs reach the cluster.
+    pub fn kubeconfig(&self) -> &Path {
+        &self.kubeconfig
+    }
+
+    /// `kubectl`, speaking to this cluster.
+    pub fn kubectl(&self) -> Command {
+        let mut command = Command::new("kubectl");
+        command.env("KUBECONFIG", &self.kubeconfig);
+        command
+    }
+
+    /// Who asked for what. Somebody else's cluster does not tell.
+    pub fn audit_log(&self) -> Result<AuditLog> {
+        let path = self.audit_log.clone().context("this cluster shows no audit log")?;
+        Ok(AuditLog::new(path))
+    }
+
+    /// Whether pods run.
+    pub async fn has_node(&self) -> Result<bool> {
+        let nodes = Api::<Node>::all(self.client()).list(&ListParams::default().limit(1)).await?;
+        Ok(!nodes.items.is_empty())
+    }
+
+    /// A namespace for one test, whose name begins with `name`. It goes with the value.
+    pub async fn namespace(&self, name: &str) -> Result<TestNamespace> {
+        TestNamespace::create(self.client(), self.kubeconfig.clone(), name).await
+    }
+
+    /// Installs the CustomResourceDefinitions of the update API and waits until they serve.
+    ///
+    /// By create and replace, not by server-side apply: old servers refuse to apply what is newer
+    /// than themselves, and drop it silently otherwise.
+    pub async fn install_crds(&self) -> Result<()> {
+        let api: Api<CustomResourceDefinition> = Api::all(self.client());
+        for crd in fairway_api::crds::all() {
+            let name = crd.name_any();
+            wait::until(&format!("{name} to be installed"), || install_once(&api, &crd)).await?;
+            wait::until(&format!("{name} to be established"), || is_established(&api, &name))
+                .await?;
+        }
+        Ok(())
+    }
+
+    /// Removes the objects that exist once in a cluster.
+    async fn reset(&self) -> Result<()> {
+        self.install_crds().await?;
+        remove_all::<ClusterVersion>(&Api::all(self.client())).await?;
+        remove_all::<ClusterOperator>(&Api::all(self.client())).await
+    }
+}
+
+impl Drop for TestCluster {
+    fn drop(&mut self) {
+        if matches!(self.hold, Hold::Turn { .. }) {
+            let kubeconfig = self.kubeconfig.clone();
+            in_a_runtime_of_its_own(async move {
+                Self::connect(kubeconfig, None, Hold::Shared).await?.reset().await
+            });
+        }
+    }
+}
+
+/// What stands behind the tests' cluster.
+#[derive(PartialEq)]
+enum Backend {
+    /// A Kubernetes of the testbed.
+    Kube,
+    /// Whatever `KUBECONFIG` names. Asked for by name, because tests remove objects there.
+    Kubeconfig,
+}
+
+fn backend() -> Result<Backend> {
+    match std::env::var(environment::CLUSTER).as_deref() {
+        Err(_) | Ok("kube") => Ok(Backend::Kube),
+        Ok("kubeconfig") => Ok(Backend::Kubeconfig),
+        Ok(other) => bail!("{}={other}: it is `kube` or `kubeconfig`", environment::CLUSTER),
+    }
+}
+
+/// The shared cluster's kubeconfig and audit log.
+fn find() -> Result<(PathBuf, Option<PathBuf>)> {
+    let of = |directory: &Path| (directory.join("kubeconfig"), Some(directory.join("audit.log")));
+    if backend()? == Backend::Kubeconfig {
+        let named = std::env::var_os("KUBECONFIG").context("KUBECONFIG names no file")?;
+        return Ok((PathBuf::from(named), None));
+    }
+    if let Some(directory) = environment::kube_directory() {
+        return Ok(of(&directory));
+    }
+    let running = State::read(&Cache::from_env()?, real::KIND)?.filter(State::is_whole);
+    let kubeconfig = running.and_then(|state| state.kubeconfig).context(
+        "no Kubernetes runs: start one with `cargo xtask kube up`, or run `cargo xtask test`",
+    )?;
+    Ok(of(kubeconfig.parent().unwrap_or(Path::new("/"))))
+}
+
+/// Waits for the lock that only one test on this machine holds.
+fn take_turn() -> Result<File> {
+    let path = std::env::temp_dir().join("fairway-test-turn.lock");
+    let lock = File::create(&path).with_context(|| format!("cannot make {}", path.display()))?;
+    lock.lock().with_context(|| format!("cannot lock {}", path.display()))?;
+    Ok(lock)
+}
+
+pub(crate) async fn client(kubeconfig: &Path) -> Result<Client> {
+    install_tls_provider();
+    let read = Kubeconfig::read_from(kubeconfig)
+        .with_context(|| format!("cannot read {}", kubeconfig.display()))?;
+    let config = Config::from_custom_kubeconfig(read, &KubeConfigOptions::default()).await?;
+    Ok(Client::try_from(config)?)
+}
+
+/// Every process needs one TLS provider; a test program has no `main` to install it in.
+pub(crate) fn install_tls_provider() {
+    // An error means that another test of this process has done it already.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+}
+
+/// Runs clean-up from a destructor, where the test's own runtime may be busy or gone. A failure is
+/// printed: the test has ended, and the next one removes what is left.
+#[expect(clippy::print_stderr, reason = "a destructor has no other way to tell")]
+pub(crate) fn in_a_runtime_of_its_own(work: impl Future<Output = Result<()>> + Send + 'static) {
+    let cleaning = std::thread::spawn(move || -> Result<()> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        runtime.block_on(work)
+    });
+    match cleaning.join() {
+        Ok(Ok(())) => {}
+        Ok(Err(error)) => eprintln!("cannot clean up after the test: {error:#}"),
+        Err(_) => eprintln!("cleaning up after the test panicked"),
+    }
+}
+
+/// Creates or replaces; `None` if somebody else was faster.
+async fn install_once(
+    api: &Api<CustomResourceDefinition>,
+    crd: &CustomResourceDefinition,
+) -> Result<Option<()>> {
+    let written = match api.get_opt(&crd.name_any()).await? {
+        None => api.create(&PostParams::default(), crd).await,
+        Some(before) => {
+            let metadata =
+                ObjectMeta { resource_version: before.resource_version(), ..crd.metadata.clone() };
+            let crd = CustomResourceDefinition { metadata, ..crd.clone() };
+            api.replace(&crd.name_any(), &PostParams::default(), &crd).await
+        }
+    };
+    match written {
+        Ok(_) => Ok(Some(())),
+        Err(kube::Error::Api(status)) if status.code == 409 => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+async fn is_established(api: &Api<CustomResourceDefinition>, name: &str) -> Result<Option<()>> {
+    let conditions = api.get(name).await?.status.and_then(|status| status.conditions);
+    let established = conditions
+        .into_iter()
+        .flatten()
+        .any(|condition| condition.type_ == "Established" && condition.status == "True");
+    Ok(established.then_some(()))
+}
+
+async fn remove_all<K>(api: &Api<K>) -> Result<()>
+where
+    K: kube::Resource + Clone + DeserializeOwned + std::fmt::Debug,
+{
+    for object in api.list(&ListParams::default()).await? {
+        let name = object.name_any();
+        if !object.finalizers().is_empty() {
+            let without = json!({ "metadata": { "finalizers": null } });
+            api.patch(&name, &PatchParams::default(), &Patch::Merge(without)).await?;
+        }
+        match api.delete(&name, &DeleteParams::default()).await {
+            Ok(_) => {}
+            Err(kube::Error::Api(status)) if status.code == 404 => {}
+            Err(error) => return Err(error).with_context(|| format!("cannot remove {name}")),
+        }
+    }
+    Ok(())
+}

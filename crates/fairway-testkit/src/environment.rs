@@ -1,0 +1,44 @@
+//! What the test command tells the tests it runs.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+
+/// Which cluster tests run against: `kube` (the default) or `kubeconfig`.
+pub const CLUSTER: &str = "FAIRWAY_TEST_CLUSTER";
+
+/// The directory of the running Kubernetes that tests share.
+pub const KUBE: &str = "FAIRWAY_TEST_KUBE";
+
+/// The address of the running registry that tests share.
+pub const REGISTRY: &str = "FAIRWAY_TEST_REGISTRY";
+
+/// An image of the `fairway` under test in that registry, by digest.
+pub const IMAGE: &str = "FAIRWAY_TEST_IMAGE";
+
+/// A directory with vectors of other projects.
+pub const CONFORMANCE: &str = "FAIRWAY_CONFORMANCE";
+
+/// A folder of other projects' vectors, where there is such a directory. Tests without it end
+/// early; the test command says so.
+pub fn conformance(folder: &str) -> Option<PathBuf> {
+    std::env::var_os(CONFORMANCE).map(|root| PathBuf::from(root).join(folder))
+}
+
+/// The address of the registry that tests share.
+pub fn registry() -> Result<String> {
+    from_the_test_command(REGISTRY)
+}
+
+/// An image of the `fairway` under test, by digest.
+pub fn fairway_image() -> Result<String> {
+    from_the_test_command(IMAGE)
+}
+
+pub(crate) fn kube_directory() -> Option<PathBuf> {
+    std::env::var_os(KUBE).map(PathBuf::from)
+}
+
+fn from_the_test_command(name: &str) -> Result<String> {
+    std::env::var(name).with_context(|| format!("{name} is not set: run `cargo xtask test`"))
+}

@@ -1,0 +1,24 @@
+//! What tests of several crates share.
+//!
+//! * [`TestCluster`] is a Kubernetes API, whatever is behind it.
+//! * [`AuditLog`] tells who asked that API for what.
+//! * [`objects`] makes the objects that tests need, [`images`] the images.
+//! * [`measure`] compares how long things take, [`wait`] waits for something to become true.
+//!
+//! Tests that need a cluster carry `#[ignore = "needs a cluster: cargo xtask test"]`; the test
+//! command starts what they need and runs them.
+
+mod audit;
+mod cluster;
+pub mod environment;
+pub mod images;
+pub mod measure;
+mod namespace;
+pub mod objects;
+pub mod wait;
+
+pub use audit::{AuditEvent, AuditLog, AuditMark};
+pub use cluster::TestCluster;
+pub use namespace::TestNamespace;
+
+pub use fairway_testbed as testbed;

@@ -1,0 +1,82 @@
+//! A namespace for one test.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+use k8s_openapi::NamespaceResourceScope;
+use k8s_openapi::api::core::v1::{Namespace, Pod};
+use kube::api::{Api, DeleteParams, LogParams, ObjectMeta, PostParams};
+use kube::{Client, Resource, ResourceExt};
+
+use crate::cluster::{client, in_a_runtime_of_its_own};
+use crate::wait;
+
+/// A namespace for one test. It goes with this value, and with it everything inside.
+pub struct TestNamespace {
+    client: Client,
+    kubeconfig: PathBuf,
+    name: String,
+}
+
+impl TestNamespace {
+    pub(crate) async fn create(client: Client, kubeconfig: PathBuf, prefix: &str) -> Result<Self> {
+        let metadata =
+            ObjectMeta { generate_name: Some(format!("{prefix}-")), ..ObjectMeta::default() };
+        let namespace = Namespace { metadata, ..Namespace::default() };
+        let created = Api::all(client.clone())
+            .create(&PostParams::default(), &namespace)
+            .await
+            .context("cannot create a namespace for the test")?;
+        let created = Self { client, kubeconfig, name: created.name_any() };
+        created.until_pods_can_be_created().await?;
+        Ok(created)
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The objects of one kind in it.
+    pub fn api<K>(&self) -> Api<K>
+    where
+        K: Resource<Scope = NamespaceResourceScope>,
+        K::DynamicType: Default,
+    {
+        Api::namespaced(self.client.clone(), &self.name)
+    }
+
+    /// Runs a pod to its end and returns what it printed.
+    pub async fn run(&self, pod: &Pod) -> Result<String> {
+        let pods: Api<Pod> = self.api();
+        let name = pods.create(&PostParams::default(), pod).await?.name_any();
+        let phase = wait::until(&format!("pod {name} to end"), || async {
+            let status = pods.get(&name).await?.status.unwrap_or_default();
+            let phase = status.phase.clone().unwrap_or_default();
+            Ok(matches!(phase.as_str(), "Succeeded" | "Failed").then_some(phase))
+        })
+        .await
+        .with_context(|| format!("kubectl -n {} describe pod {name} tells more", self.name))?;
+        let log = pods.logs(&name, &LogParams::default()).await?;
+        anyhow::ensure!(phase == "Succeeded", "pod {name} failed; it printed:\n{log}");
+        Ok(log)
+    }
+
+    /// Admission refuses pods until the default account exists, which takes a moment.
+    async fn until_pods_can_be_created(&self) -> Result<()> {
+        let accounts: Api<k8s_openapi::api::core::v1::ServiceAccount> = self.api();
+        let what = format!("the default account of namespace {}", self.name);
+        wait::until(&what, || async { Ok(accounts.get_opt("default").await?.map(|_| ())) }).await
+    }
+}
+
+impl Drop for TestNamespace {
+    fn drop(&mut self) {
+        let (kubeconfig, name) = (self.kubeconfig.clone(), self.name.clone());
+        in_a_runtime_of_its_own(async move {
+            let namespaces: Api<Namespace> = Api::all(client(&kubeconfig).await?);
+            namespaces.delete(&name, &DeleteParams::default()).await?;
+            Ok(())
+        });
+    }
+}
