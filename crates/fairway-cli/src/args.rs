@@ -1,0 +1,148 @@
+//! What can be typed, and the help that teaches it.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use clap::builder::Styles;
+use clap::builder::styling::AnsiColor;
+use clap::{Parser, Subcommand, ValueEnum, ValueHint};
+use clap_complete::Shell;
+
+use crate::exit::ExitStatus;
+
+const STYLES: Styles = Styles::styled()
+    .header(AnsiColor::Green.on_default().bold())
+    .usage(AnsiColor::Green.on_default().bold())
+    .literal(AnsiColor::Cyan.on_default().bold())
+    .placeholder(AnsiColor::Cyan.on_default());
+
+/// Safe updates for Kubernetes platforms
+///
+/// Fairway says, before anything is touched, whether a cluster may update to a release, what
+/// would go wrong and how to get there; and then it does the update. It speaks the API that
+/// OpenShift and OKD administrators know: ClusterVersion, ClusterOperator and the update graph.
+#[derive(Parser)]
+#[command(
+    name = "fairway",
+    version,
+    styles = STYLES,
+    max_term_width = 100,
+    after_long_help = exit_codes(),
+    disable_help_subcommand = true
+)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    pub(crate) global: GlobalArgs,
+
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(clap::Args)]
+#[command(next_help_heading = "Global options")]
+pub(crate) struct GlobalArgs {
+    /// Say less: only results and errors
+    #[arg(long, short, global = true, conflicts_with = "verbose")]
+    pub(crate) quiet: bool,
+
+    /// Say more; twice for debugging
+    #[arg(long, short, global = true, action = clap::ArgAction::Count)]
+    pub(crate) verbose: u8,
+
+    /// When to use colour
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    pub(crate) color: ColorChoice,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum ColorChoice {
+    /// On a terminal, unless `NO_COLOR` is set
+    Auto,
+    /// Even into a file or a pipe
+    Always,
+    /// Not at all
+    Never,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    /// Print the CustomResourceDefinitions of the update API
+    ///
+    /// Apply them with `fairway crds | kubectl create -f -`, or keep them in a repository with
+    /// `fairway crds --dir=…`.
+    Crds(CrdsArgs),
+
+    /// Print a completion script for a shell
+    ///
+    /// For bash: `source <(fairway completion bash)`. For zsh, write it to a file `_fairway` in a
+    /// directory of `$fpath`. For fish: `fairway completion fish | source`.
+    Completion(CompletionArgs),
+
+    /// Write the manual pages
+    ///
+    /// One page for each command, to be read with `man -l DIR/fairway.1`.
+    Man(ManArgs),
+
+    /// Write the pages of the reference
+    #[command(hide = true)]
+    Reference(ReferenceArgs),
+}
+
+#[derive(clap::Args)]
+pub(crate) struct CrdsArgs {
+    /// How to print them
+    #[arg(long, short, value_name = "FORMAT", default_value = "yaml")]
+    pub(crate) output: OutputFormat,
+
+    /// Write each to a file in this directory instead
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, conflicts_with = "output")]
+    pub(crate) dir: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum OutputFormat {
+    /// One JSON document
+    Json,
+    /// YAML
+    Yaml,
+}
+
+#[derive(clap::Args)]
+pub(crate) struct CompletionArgs {
+    /// The shell
+    pub(crate) shell: Shell,
+}
+
+#[derive(clap::Args)]
+pub(crate) struct ManArgs {
+    /// The directory to write to; it is made if it is missing
+    #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) dir: PathBuf,
+}
+
+#[derive(clap::Args)]
+pub(crate) struct ReferenceArgs {
+    /// The directory to write to; it is made if it is missing
+    #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) dir: PathBuf,
+}
+
+/// As a plugin, the program is called by the words that its user typed.
+pub(crate) fn named_as_invoked(
+    command: clap::Command,
+    program: Option<&OsString>,
+) -> clap::Command {
+    let stem = program.and_then(|program| Path::new(program).file_stem()?.to_str());
+    match stem {
+        Some("kubectl-fairway") => command.bin_name("kubectl fairway"),
+        Some("oc-fairway") => command.bin_name("oc fairway"),
+        _ => command,
+    }
+}
+
+fn exit_codes() -> String {
+    let header = STYLES.get_header();
+    let codes =
+        ExitStatus::ALL.iter().map(|status| format!("\n  {}  {}", status.code(), status.meaning()));
+    format!("{header}Exit codes:{header:#}{}", codes.collect::<String>())
+}

@@ -1,0 +1,20 @@
+//! The commands, one file each.
+
+mod completion;
+mod crds;
+mod man;
+mod reference;
+
+use crate::args::Command;
+use crate::exit::ExitStatus;
+use crate::printer::Printer;
+
+/// Runs a command to its end.
+pub(crate) fn run(command: Command, printer: &Printer) -> anyhow::Result<ExitStatus> {
+    match command {
+        Command::Crds(args) => crds::run(args, printer),
+        Command::Completion(args) => completion::run(&args, printer),
+        Command::Man(args) => man::run(&args, printer),
+        Command::Reference(args) => reference::run(&args, printer),
+    }
+}

@@ -1,0 +1,19 @@
+//! `fairway reference`: the generated pages of the documentation.
+
+use crate::args::ReferenceArgs;
+use crate::exit::ExitStatus;
+use crate::printer::Printer;
+use crate::{output, reference};
+
+pub(crate) fn run(args: &ReferenceArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
+    output::directory(&args.dir)?;
+    for (name, page) in [
+        ("command-line.md", reference::command_line()),
+        ("reasons.md", fairway_api::reason::reference_page()),
+    ] {
+        let path = args.dir.join(name);
+        output::file(&path, page)?;
+        printer.note(format_args!("wrote {}", path.display()));
+    }
+    Ok(ExitStatus::Yes)
+}

@@ -1,0 +1,53 @@
+//! The command line: what was typed becomes [`args`], what it means becomes [`settings`], and
+//! each command is one file in `commands`.
+//!
+//! Nothing is printed but through the [`printer`], and a command ends with one of the codes in
+//! [`exit`].
+
+mod args;
+mod commands;
+mod errors;
+pub mod exit;
+mod output;
+mod printer;
+mod reference;
+mod settings;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::{CommandFactory, FromArgMatches};
+
+use crate::args::Args;
+use crate::exit::ExitStatus;
+use crate::printer::Printer;
+use crate::settings::Settings;
+
+/// Runs the command that the arguments name, and says how it ended.
+pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    let command = args::named_as_invoked(Args::command(), arguments.first());
+    let parsed = command.try_get_matches_from(&arguments);
+    let args = match parsed.and_then(|matches| Args::from_arg_matches(&matches)) {
+        Ok(args) => args,
+        Err(answer) => return answer_from_the_parser(&answer),
+    };
+    let (settings, command) = Settings::resolve(args);
+    settings.start_logging();
+    let printer = Printer::new(settings.color, settings.verbosity);
+    match commands::run(command, &printer) {
+        Ok(status) => status.into(),
+        Err(error) if errors::is_broken_pipe(&error) => ExitStatus::Yes.into(),
+        Err(error) => {
+            printer.error(&error);
+            ExitStatus::Error.into()
+        }
+    }
+}
+
+/// Help, version, and mistakes in the arguments: all three come as errors.
+fn answer_from_the_parser(answer: &clap::Error) -> ExitCode {
+    // Whoever closed the pipe does not want to read the rest.
+    let _ = answer.print();
+    if answer.use_stderr() { ExitStatus::Usage.into() } else { ExitStatus::Yes.into() }
+}

@@ -1,0 +1,61 @@
+//! The only place that writes to the terminal.
+
+use std::io::Write;
+
+use anstream::{AutoStream, ColorChoice};
+use anstyle::{AnsiColor, Style};
+
+use crate::errors;
+use crate::settings::Verbosity;
+
+const ERROR: Style = AnsiColor::Red.on_default().bold();
+const HINT: Style = AnsiColor::Cyan.on_default().bold();
+
+/// Writes results to standard output, and everything else to standard error.
+pub(crate) struct Printer {
+    color: ColorChoice,
+    verbosity: Verbosity,
+}
+
+impl Printer {
+    pub(crate) fn new(color: ColorChoice, verbosity: Verbosity) -> Self {
+        Self { color, verbosity }
+    }
+
+    /// Where results go.
+    pub(crate) fn stdout(&self) -> impl Write {
+        AutoStream::new(std::io::stdout().lock(), self.color)
+    }
+
+    /// Where everything else goes.
+    fn stderr(&self) -> impl Write {
+        AutoStream::new(std::io::stderr().lock(), self.color)
+    }
+
+    /// Says something beside the result: what was written where, what to do next.
+    pub(crate) fn note(&self, text: impl std::fmt::Display) {
+        if self.verbosity >= Verbosity::Normal {
+            // Nobody is told that standard error is gone.
+            let _ = writeln!(self.stderr(), "{text}");
+        }
+    }
+
+    /// Says what went wrong, why, and what can be done about it.
+    pub(crate) fn error(&self, error: &anyhow::Error) {
+        let _ = self.write_error(error);
+    }
+
+    fn write_error(&self, error: &anyhow::Error) -> std::io::Result<()> {
+        let mut stderr = self.stderr();
+        let mut messages = errors::chain(error).into_iter();
+        let first = messages.next().unwrap_or_default();
+        writeln!(stderr, "{ERROR}error:{ERROR:#} {first}")?;
+        for cause in messages {
+            writeln!(stderr, "  caused by: {cause}")?;
+        }
+        for hint in errors::hints(error) {
+            writeln!(stderr, "{HINT}hint:{HINT:#} {hint}")?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,68 @@
+//! `fairway crds`
+
+use std::io::Read;
+use std::process::Stdio;
+
+use crate::{fairway, transcript};
+
+#[test]
+fn yaml_has_a_document_for_each() {
+    let output = fairway().arg("crds").output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    let names: Vec<serde_json::Value> =
+        fairway_api::read::documents("stdout", text.as_bytes()).unwrap();
+    let names: Vec<_> = names.iter().map(|crd| crd["metadata"]["name"].as_str().unwrap()).collect();
+    assert_eq!(
+        names,
+        ["clusteroperators.config.openshift.io", "clusterversions.config.openshift.io"]
+    );
+}
+
+#[test]
+fn json_is_one_list() {
+    let output = fairway().args(["crds", "-o", "json"]).output().unwrap();
+    let list: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((&list["kind"], list["items"].as_array().unwrap().len()), (&"List".into(), 2));
+}
+
+#[test]
+fn files_are_written_and_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let target = dir.path().join("a/b");
+    let said = transcript(fairway().arg("crds").arg("--dir").arg(&target));
+    let said = said.replace(dir.path().to_str().unwrap(), "[DIR]");
+    insta::assert_snapshot!(said, @"
+    exit code: 0
+    ----- stderr -----
+    wrote [DIR]/a/b/clusteroperators.yaml
+    wrote [DIR]/a/b/clusterversions.yaml
+    ");
+    assert_eq!(std::fs::read_dir(&target).unwrap().count(), 2);
+
+    let quiet = transcript(fairway().args(["-q", "crds", "--dir"]).arg(&target));
+    assert_eq!(quiet, "exit code: 0\n");
+}
+
+#[test]
+fn a_directory_that_cannot_be_made() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let said = transcript(fairway().arg("crds").arg("--dir").arg(file.path().join("x")));
+    let said = said.replace(file.path().to_str().unwrap(), "[FILE]");
+    insta::assert_snapshot!(said, @"
+    exit code: 1
+    ----- stderr -----
+    error: cannot make the directory [FILE]/x
+      caused by: Not a directory (os error 20)
+    hint: name a directory that you may write to
+    ");
+}
+
+#[test]
+fn a_reader_that_has_enough_is_no_error() {
+    let mut child =
+        fairway().arg("crds").stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    let mut stderr = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
+    assert_eq!((child.wait().unwrap().code(), stderr.as_str()), (Some(0), ""));
+}

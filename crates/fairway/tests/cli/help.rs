@@ -1,0 +1,54 @@
+//! Help, version and mistakes.
+
+use crate::{fairway, transcript};
+
+#[test]
+fn help() {
+    insta::assert_snapshot!(transcript(fairway().arg("--help")));
+}
+
+#[test]
+fn short_help() {
+    insta::assert_snapshot!(transcript(fairway().arg("-h")));
+}
+
+#[test]
+fn help_of_each_command() {
+    let commands = ["crds", "completion", "man"];
+    let helps = commands.map(|command| transcript(fairway().args([command, "--help"])));
+    insta::assert_snapshot!(helps.join("\n"));
+}
+
+#[test]
+fn version() {
+    assert_eq!(
+        transcript(fairway().arg("--version")),
+        format!("exit code: 0\n----- stdout -----\nfairway {}\n", env!("CARGO_PKG_VERSION"))
+    );
+}
+
+#[test]
+fn mistakes_in_the_arguments() {
+    let mistakes: [&[&str]; 5] = [
+        &[],
+        &["updgrade"],
+        &["crds", "--output=xml"],
+        &["crds", "-o", "json", "--dir=d"],
+        &["-q", "-v", "crds"],
+    ];
+    let said = mistakes.map(|arguments| transcript(fairway().args(arguments)));
+    insta::assert_snapshot!(said.join("\n"));
+}
+
+#[test]
+fn as_a_plugin_it_is_called_as_it_was_typed() {
+    let dir = tempfile::tempdir().unwrap();
+    for (file, usage) in
+        [("kubectl-fairway", "Usage: kubectl fairway "), ("oc-fairway", "Usage: oc fairway ")]
+    {
+        let plugin = dir.path().join(file);
+        std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_fairway"), &plugin).unwrap();
+        let help = transcript(std::process::Command::new(&plugin).arg("--help"));
+        assert!(help.contains(usage), "{help}");
+    }
+}

@@ -1,0 +1,33 @@
+//! The program as its users meet it: what it prints, and how it ends.
+
+mod crds;
+mod generated;
+mod help;
+mod in_a_pod;
+
+use std::fmt::Write;
+use std::process::{Command, Stdio};
+
+/// The program, with nothing from the environment that could change what it prints.
+fn fairway() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_fairway"));
+    command
+        .env_remove("FAIRWAY_LOG")
+        .env_remove("NO_COLOR")
+        .env("COLUMNS", "100")
+        .stdin(Stdio::null());
+    command
+}
+
+/// Exit code, standard output and standard error of a run, as one text.
+fn transcript(command: &mut Command) -> String {
+    let output = command.output().expect("the program starts");
+    let mut text = format!("exit code: {}\n", output.status.code().unwrap_or(-1));
+    for (name, stream) in [("stdout", output.stdout), ("stderr", output.stderr)] {
+        let stream = String::from_utf8(stream).expect("the program prints text");
+        if !stream.is_empty() {
+            write!(text, "----- {name} -----\n{stream}").unwrap();
+        }
+    }
+    text
+}
