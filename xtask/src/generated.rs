@@ -1,0 +1,80 @@
+//! `cargo xtask gen`: the files that the program writes about itself.
+#![expect(clippy::print_stdout, reason = "a chore talks to the terminal")]
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+
+use crate::cargo;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// Write nothing; fail if a file is not what it should be
+    #[arg(long)]
+    check: bool,
+}
+
+/// Each directory, and the command of the program that fills it.
+const DIRECTORIES: &[(&str, &[&str])] =
+    &[("deploy/crds", &["crds", "--dir"]), ("docs/reference", &["reference"])];
+
+pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+    if arguments.check { check() } else { write() }
+}
+
+fn write() -> Result<()> {
+    let program = cargo::build_fairway(false)?;
+    for (directory, command) in DIRECTORIES {
+        let directory = cargo::root().join(directory);
+        if directory.exists() {
+            std::fs::remove_dir_all(&directory)?;
+        }
+        fill(&program, command, &directory)?;
+        println!("wrote {}", directory.display());
+    }
+    Ok(())
+}
+
+/// Compares what is committed with what the program would write now.
+pub(crate) fn check() -> Result<()> {
+    let program = cargo::build_fairway(false)?;
+    let scratch = tempfile::tempdir()?;
+    let mut stale = Vec::new();
+    for (directory, command) in DIRECTORIES {
+        let fresh = scratch.path().join(directory);
+        fill(&program, command, &fresh)?;
+        let (fresh, committed) = (files(&fresh)?, files(&cargo::root().join(directory))?);
+        let names = fresh.keys().chain(committed.keys()).collect::<std::collections::BTreeSet<_>>();
+        let differs = |name: &&&OsString| fresh.get(**name) != committed.get(**name);
+        stale.extend(
+            names.iter().filter(differs).map(|name| format!("{directory}/{}", name.display())),
+        );
+    }
+    if !stale.is_empty() {
+        bail!("not current: {}; run `cargo xtask gen` and commit the result", stale.join(", "));
+    }
+    println!("generated files are current");
+    Ok(())
+}
+
+fn fill(program: &Path, command: &[&str], directory: &Path) -> Result<()> {
+    cargo::run(Command::new(program).arg("--quiet").args(command).arg(directory))
+}
+
+/// The files of a directory by name; a missing directory has none.
+fn files(directory: &Path) -> Result<BTreeMap<OsString, Vec<u8>>> {
+    let mut files = BTreeMap::new();
+    if !directory.exists() {
+        return Ok(files);
+    }
+    for entry in std::fs::read_dir(directory)? {
+        let path = entry?.path();
+        let content =
+            std::fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
+        files.insert(path.file_name().unwrap_or_default().to_owned(), content);
+    }
+    Ok(files)
+}

@@ -1,0 +1,124 @@
+//! `cargo xtask image`: an image of the program and what it needs, without a container engine.
+#![expect(clippy::print_stdout, reason = "a chore talks to the terminal")]
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+use fairway_registry::{Image, ImageConfig, Layer, LayerBuilder, layout, push};
+
+use crate::cargo;
+
+/// The authorities that TLS clients trust, where Debian keeps them.
+const AUTHORITIES: &str = "/etc/ssl/certs/ca-certificates.crt";
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// Take this binary instead of building one
+    #[arg(long, value_name = "FILE")]
+    binary: Option<PathBuf>,
+
+    /// Write the image here, as an OCI image layout
+    #[arg(long, value_name = "DIR", default_value = "target/image")]
+    out: PathBuf,
+
+    /// Push it as well, such as to 127.0.0.1:5000/fairway:dev
+    #[arg(long, value_name = "REFERENCE")]
+    push: Option<String>,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+    let binary = match &arguments.binary {
+        Some(binary) => binary.clone(),
+        None => cargo::build_fairway(true)?,
+    };
+    let image = image_of(&binary)?;
+    layout::write(&arguments.out, &image, "dev")?;
+    println!("{} is {}", arguments.out.display(), image.digest());
+    if let Some(reference) = &arguments.push {
+        println!("pushed {}", push_image(&image, reference)?);
+    }
+    Ok(())
+}
+
+/// Pushes from a chore, which has no runtime of its own.
+pub(crate) fn push_image(image: &Image, reference: &str) -> Result<String> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    Ok(runtime.block_on(push::push(image, reference))?)
+}
+
+/// An image that runs the program as its entry point, with nothing else to run.
+pub(crate) fn image_of(binary: &Path) -> Result<Image> {
+    let program = LayerBuilder::new()
+        .host_file("usr/bin/fairway", binary)?
+        .link("usr/bin/kubectl-fairway", "fairway")?
+        .link("usr/bin/oc-fairway", "fairway")?
+        .build()?;
+    let config = ImageConfig {
+        entrypoint: vec!["/usr/bin/fairway".to_owned()],
+        env: vec!["PATH=/usr/bin".to_owned(), format!("SSL_CERT_FILE={AUTHORITIES}")],
+        ..ImageConfig::default()
+    };
+    // What seldom changes comes first, so that registries and nodes keep it.
+    Ok(Image::new(vec![surroundings(binary)?, program], &config))
+}
+
+/// What the program finds around itself: its libraries, a user, authorities, a place for files.
+fn surroundings(binary: &Path) -> Result<Layer> {
+    let mut layer = LayerBuilder::new()
+        .directory("tmp", 0o1777)?
+        .file(
+            "etc/passwd",
+            0o644,
+            "root:x:0:0::/:/sbin/nologin\nfairway:x:65532:65532::/:/sbin/nologin\n",
+        )?
+        .file("etc/group", 0o644, "root:x:0:\nfairway:x:65532:\n")?
+        .file("etc/nsswitch.conf", 0o644, "hosts: files dns\n")?;
+    if Path::new(AUTHORITIES).exists() {
+        layer = layer.host_file(AUTHORITIES, Path::new(AUTHORITIES))?;
+    }
+    for library in libraries(binary)? {
+        layer = layer.host_file(&library, &library)?;
+    }
+    Ok(layer.build()?)
+}
+
+/// The shared libraries that the dynamic linker would load, and the linker itself.
+fn libraries(binary: &Path) -> Result<BTreeSet<PathBuf>> {
+    let output = Command::new("ldd").arg(binary).output().context("cannot start ldd")?;
+    ensure!(
+        output.status.success(),
+        "ldd cannot tell what {} needs: {}",
+        binary.display(),
+        String::from_utf8_lossy(&output.stderr)
+    );
+    Ok(paths_in(&String::from_utf8_lossy(&output.stdout)))
+}
+
+/// Lines are `name => /path (address)`, or `/path (address)` for the linker, or have no path.
+fn paths_in(listing: &str) -> BTreeSet<PathBuf> {
+    let path =
+        |line: &str| line.split_whitespace().find(|word| word.starts_with('/')).map(PathBuf::from);
+    listing.lines().filter_map(path).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn libraries_are_read_off_the_listing() {
+        let listing = "\tlinux-vdso.so.1 (0x00007fff)\n\
+                       \tlibc.so.6 => /lib/x86_64-linux-gnu/libc.so.6 (0x00007f)\n\
+                       \t/lib64/ld-linux-x86-64.so.2 (0x00007f)\n";
+        let expected = ["/lib/x86_64-linux-gnu/libc.so.6", "/lib64/ld-linux-x86-64.so.2"];
+        assert_eq!(paths_in(listing), expected.map(PathBuf::from).into());
+    }
+
+    #[test]
+    fn the_same_binary_gives_the_same_image() {
+        let binary = Path::new("/bin/sh");
+        assert_eq!(image_of(binary).unwrap().digest(), image_of(binary).unwrap().digest());
+    }
+}

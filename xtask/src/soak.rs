@@ -1,0 +1,24 @@
+//! `cargo xtask soak`: the tests with more rounds, for a night rather than for a change.
+
+use anyhow::Result;
+
+use crate::test::{self, Tier};
+
+/// How many inputs each property is tried on; the test command tries 256.
+const CASES: &str = "20000";
+
+/// How often what may go wrong only sometimes is done; the test command does it once or twice.
+const ROUNDS: &str = "100";
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// Only tests whose name contains this
+    filter: Option<String>,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+    let variables = vec![("PROPTEST_CASES", CASES.into()), ("FAIRWAY_SOAK_ROUNDS", ROUNDS.into())];
+    let filter = arguments.filter.as_deref();
+    test::run_tests(Tier::Everywhere, &variables, filter)?;
+    test::run_cluster_tests(variables, filter)
+}
