@@ -10,6 +10,7 @@ use tar::{EntryType, Header};
 
 use crate::Digest;
 use crate::image::Blob;
+use crate::program::{self, ProgramError};
 
 /// A layer that is ready to be put into an image.
 #[derive(Clone, Debug)]
@@ -20,7 +21,7 @@ pub struct Layer {
 }
 
 /// Collects files for a layer. Their order, owners and times make no difference: the same paths,
-/// modes and contents always give the same layer.
+/// modes and contents always give the same layer. A path that is given twice is what it was last.
 #[derive(Debug, Default)]
 pub struct LayerBuilder {
     entries: BTreeMap<PathBuf, Entry>,
@@ -37,8 +38,14 @@ enum Entry {
 #[derive(Debug, thiserror::Error)]
 pub enum LayerError {
     /// A path leads out of the image.
-    #[error("{} cannot be a path in an image: it has to be relative to its root, without `..`", .0.display())]
+    #[error("{} cannot be a path in an image: it has to lie below its root, without `..`", .0.display())]
     Path(PathBuf),
+    /// Something lies below what is not a directory.
+    #[error("{} cannot have anything below it: it is not a directory", .0.display())]
+    NotADirectory(PathBuf),
+    /// It cannot be told what a program needs.
+    #[error(transparent)]
+    Program(#[from] ProgramError),
     /// A file could not be read.
     #[error("cannot read {}", path.display())]
     Read {
@@ -93,6 +100,14 @@ impl LayerBuilder {
         self.file(path, mode, content)
     }
 
+    /// Adds a program of this machine, and the shared libraries it needs at their own paths.
+    pub fn host_program(mut self, path: impl AsRef<Path>, host: &Path) -> Result<Self, LayerError> {
+        for library in program::libraries(host)? {
+            self = self.host_file(&library, &library)?;
+        }
+        self.host_file(path, host)
+    }
+
     /// Adds everything below a directory of this machine; symbolic links stay links.
     pub fn host_tree(mut self, path: impl AsRef<Path>, host: &Path) -> Result<Self, LayerError> {
         let read = |source| LayerError::Read { path: host.to_owned(), source };
@@ -119,7 +134,16 @@ impl LayerBuilder {
     fn entry(mut self, path: &Path, entry: Entry) -> Result<Self, LayerError> {
         let path = normal(path)?;
         for parent in path.ancestors().skip(1).filter(|parent| *parent != Path::new("")) {
-            self.entries.entry(parent.to_owned()).or_insert(Entry::Directory { mode: 0o755 });
+            let above = self.entries.entry(parent.to_owned());
+            if !matches!(above.or_insert(Entry::Directory { mode: 0o755 }), Entry::Directory { .. })
+            {
+                return Err(LayerError::NotADirectory(parent.to_owned()));
+            }
+        }
+        let is_directory = matches!(entry, Entry::Directory { .. });
+        let has_content = |(below, _): (&PathBuf, _)| below.starts_with(&path) && *below != path;
+        if !is_directory && self.entries.range(path.clone()..).take(2).any(has_content) {
+            return Err(LayerError::NotADirectory(path));
         }
         self.entries.insert(path, entry);
         Ok(self)
@@ -220,6 +244,24 @@ mod tests {
             let refused = LayerBuilder::new().file(path, 0o644, "");
             assert!(matches!(refused, Err(LayerError::Path(_))), "{path:?}");
         }
+    }
+
+    #[test]
+    fn nothing_lies_below_a_file() {
+        let file = || LayerBuilder::new().file("a", 0o644, "").unwrap();
+        let below = file().file("a/b", 0o644, "").unwrap_err();
+        assert_eq!(below.to_string(), "a cannot have anything below it: it is not a directory");
+        let above = LayerBuilder::new().file("a/b", 0o644, "").unwrap().file("a", 0o644, "");
+        assert!(matches!(above, Err(LayerError::NotADirectory(_))));
+        assert!(file().file("a-b", 0o644, "").is_ok(), "a neighbour is not below");
+    }
+
+    #[test]
+    fn a_program_comes_with_its_libraries() {
+        let layer = LayerBuilder::new().host_program("bin/sh", Path::new("/bin/sh")).unwrap();
+        let paths = paths(&layer.build().unwrap());
+        assert!(paths.iter().any(|path| path == "bin/sh"));
+        assert!(paths.iter().any(|path| path.contains("libc.so")), "{paths:?}");
     }
 
     #[test]

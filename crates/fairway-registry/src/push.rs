@@ -34,6 +34,8 @@ pub enum PushError {
 
 /// Pushes an image and returns the reference by which it can be pulled, with its digest. A
 /// registry on this machine is spoken to without TLS, as container engines do.
+///
+/// The process needs a TLS provider: `main` installs it.
 pub async fn push(image: &Image, destination: &str) -> Result<String, PushError> {
     let reference: Reference = destination
         .parse()
@@ -42,7 +44,7 @@ pub async fn push(image: &Image, destination: &str) -> Result<String, PushError>
         let destination = destination.to_owned();
         move |source| PushError::Refused { what, destination, source: Box::new(source) }
     };
-    let client = client(reference.registry());
+    let client = client(reference.registry()).map_err(refused("anything".to_owned()))?;
     client
         .auth(&reference, &RegistryAuth::Anonymous, RegistryOperation::Push)
         .await
@@ -76,13 +78,13 @@ fn pinned(reference: &Reference, digest: &Digest) -> String {
     format!("{}/{}@{digest}", reference.registry(), reference.repository())
 }
 
-fn client(registry: &str) -> Client {
+fn client(registry: &str) -> Result<Client, OciDistributionError> {
     let protocol = if is_this_machine(registry) {
         ClientProtocol::HttpsExcept(vec![registry.to_owned()])
     } else {
         ClientProtocol::Https
     };
-    Client::new(ClientConfig { protocol, ..ClientConfig::default() })
+    Client::try_from(ClientConfig { protocol, ..ClientConfig::default() })
 }
 
 fn is_this_machine(registry: &str) -> bool {

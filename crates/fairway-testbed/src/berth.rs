@@ -80,7 +80,7 @@ impl Berth {
         cell.stop()?;
         // In turn: others must not sweep the directory at the same time.
         let _turn = self.take_turn()?;
-        run_dir::sweep(self.directory.path())
+        run_dir::sweep(self.directory.path(), run_dir::RELEASE)
     }
 }
 

@@ -10,6 +10,7 @@ pub mod cache;
 pub mod cell;
 mod cgroup;
 mod command;
+pub mod environment;
 mod http;
 pub mod kube;
 mod mount_point;
@@ -23,6 +24,7 @@ pub mod state;
 pub mod wait;
 
 pub use command::is_root;
+pub use packages::install_packages;
 pub use run_dir::Lifetime;
 
 /// Where a long step tells its reader what it is doing: one line a call.

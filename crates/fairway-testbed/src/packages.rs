@@ -48,19 +48,20 @@ const fn files(name: &'static str, path: &'static str) -> Package {
 const CELL: &[Package] = &[command("tini", "tini")];
 
 const KUBE_BUILD: &[Package] =
-    &[command("golang-go", "go"), files("golang-github-modern-go-reflect2-dev", REFLECT2)];
-const CONTROL_PLANE: &[Package] =
-    &[service("etcd-server", "etcd", &["etcd.service"]), command("kubernetes-client", "kubectl")];
+    &[files("golang-go", GO), files("golang-github-modern-go-reflect2-dev", REFLECT2)];
+const KUBECTL: &[Package] = &[command("kubernetes-client", "kubectl")];
+const ETCD: &[Package] = &[service("etcd-server", "etcd", &["etcd.service"])];
 const NODE: &[Package] = &[
     service("containerd", "containerd", &["containerd.service"]),
     command("runc", "runc"),
     files("containernetworking-plugins", "/usr/lib/cni/loopback"),
-    command("busybox-static", "busybox"),
 ];
 const REGISTRY: &[Package] =
     &[service("docker-registry", "docker-registry", &["docker-registry.service"])];
 const PROMETHEUS: &[Package] = &[service("prometheus", "prometheus", &["prometheus.service"])];
 
+/// Debian's Go compiler: a newer one that stands before it in `PATH` may refuse so old a source.
+pub(crate) const GO: &str = "/usr/bin/go";
 /// Where Debian keeps the sources of the reflect2 that works with its Go.
 pub(crate) const REFLECT2: &str = "/usr/share/gocode/src/github.com/modern-go/reflect2";
 /// Where Debian keeps the network plugins.
@@ -71,23 +72,41 @@ pub(crate) const CNI_PLUGINS: &str = "/usr/lib/cni";
 pub(crate) enum Purpose {
     Cell,
     KubeBuild,
-    ControlPlane,
+    Kubectl,
+    Etcd,
     Node,
     Registry,
     Prometheus,
 }
+
+const EVERY_PURPOSE: [Purpose; 7] = [
+    Purpose::Cell,
+    Purpose::KubeBuild,
+    Purpose::Kubectl,
+    Purpose::Etcd,
+    Purpose::Node,
+    Purpose::Registry,
+    Purpose::Prometheus,
+];
 
 impl Purpose {
     fn packages(self) -> &'static [Package] {
         match self {
             Self::Cell => CELL,
             Self::KubeBuild => KUBE_BUILD,
-            Self::ControlPlane => CONTROL_PLANE,
+            Self::Kubectl => KUBECTL,
+            Self::Etcd => ETCD,
             Self::Node => NODE,
             Self::Registry => REGISTRY,
             Self::Prometheus => PROMETHEUS,
         }
     }
+}
+
+/// Installs whatever package any component may need, so that none is installed later, where time
+/// is short.
+pub fn install_packages(progress: Progress<'_>) -> Result<()> {
+    ensure(&EVERY_PURPOSE, progress)
 }
 
 /// Makes sure that the packages for some purposes are installed.
@@ -163,7 +182,7 @@ mod tests {
     #[test]
     fn only_what_is_missing_is_named() {
         let names: Vec<_> =
-            missing(&[Purpose::Cell, Purpose::ControlPlane, Purpose::Registry], |sign| {
+            missing(&[Purpose::Cell, Purpose::Etcd, Purpose::Kubectl, Purpose::Registry], |sign| {
                 matches!(sign, Sign::Command("tini" | "kubectl"))
             })
             .iter()

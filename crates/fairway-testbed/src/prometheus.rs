@@ -73,7 +73,8 @@ impl Prometheus {
             fill(&berth, &samples).context("cannot load samples of the past")?;
         }
         let config = match config {
-            Some(config) => config,
+            // Prometheus runs in another directory.
+            Some(config) => std::path::absolute(config)?,
             None => write_config(&berth, &scrape, rules.as_deref())?,
         };
         let address = start_on_free_port(&mut berth, "/-/ready", |berth, address| {

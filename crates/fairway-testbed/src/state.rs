@@ -77,8 +77,7 @@ pub fn stop(cache: &Cache, kind: &str) -> Result<bool> {
         None => {}
     }
     if directory.exists() {
-        // Whoever takes a turn sweeps what nobody holds.
-        Runs::take_turn(cache)?;
+        Runs::take_turn(cache)?.remove(kind)?;
     }
     Ok(ran)
 }

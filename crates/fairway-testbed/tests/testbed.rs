@@ -4,11 +4,12 @@ use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use fairway_registry::{Image, ImageConfig, LayerBuilder, layout};
-use fairway_testbed::kube::{Cluster, Options, import_image};
+use fairway_testbed::environment::SOAK_ROUNDS;
+use fairway_testbed::kube::{Cluster, Options, import_image, kubeconfig_in};
 use fairway_testbed::prometheus::{self, Prometheus};
 use fairway_testbed::registry::{self, Registry};
 use fairway_testbed::wait;
@@ -47,10 +48,14 @@ fn get(address: SocketAddr, path: &str) -> String {
     answer
 }
 
-fn kubectl(kubeconfig: &Path, arguments: &[&str]) -> String {
+/// Asks the cluster of a directory.
+fn kubectl(directory: &Path, arguments: &[&str]) -> String {
     let output = Command::new("kubectl")
         .arg("--kubeconfig")
-        .arg(kubeconfig)
+        .arg(kubeconfig_in(directory))
+        // Another cluster had this address before, and may have served something else.
+        .arg("--cache-dir")
+        .arg(directory.join("kubectl"))
         .args(arguments)
         .output()
         .unwrap();
@@ -58,7 +63,7 @@ fn kubectl(kubeconfig: &Path, arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// Its first process reads lines that nobody writes.
+/// Its first process waits for a line that nobody writes.
 const POD: &str = "
 apiVersion: v1
 kind: Pod
@@ -67,37 +72,40 @@ spec:
   hostNetwork: true
   containers:
   - name: guest
-    image: localhost/busybox:1
+    image: localhost/shell:1
     imagePullPolicy: Never
     stdin: true
     command: [/bin/sh, -c]
-    args: ['echo $KUBERNETES_SERVICE_HOST:$KUBERNETES_SERVICE_PORT; while :; do read line; done']
+    args: ['echo $KUBERNETES_SERVICE_HOST:$KUBERNETES_SERVICE_PORT; read line']
 ";
 
 /// Runs a pod in the cluster of a directory.
 fn run_guest(directory: &Path) {
     let scratch = tempfile::tempdir().unwrap();
-    let archive = scratch.path().join("busybox.tar");
-    let shell = LayerBuilder::new().host_file("bin/sh", Path::new("/bin/busybox")).unwrap();
+    let archive = scratch.path().join("shell.tar");
+    let shell = LayerBuilder::new().host_program("bin/sh", Path::new("/bin/sh")).unwrap();
     let image = Image::new(vec![shell.build().unwrap()], &ImageConfig::default());
-    layout::archive(&image, "localhost/busybox:1", fs::File::create(&archive).unwrap()).unwrap();
+    layout::archive(&image, "localhost/shell:1", fs::File::create(&archive).unwrap()).unwrap();
     import_image(directory, &archive).unwrap();
     let pod = scratch.path().join("pod.yaml");
     fs::write(&pod, POD).unwrap();
-    let kubeconfig = directory.join("kubeconfig");
-    kubectl(&kubeconfig, &["apply", "-f", pod.to_str().unwrap()]);
-    kubectl(&kubeconfig, &["wait", "--for=condition=Ready", "pod/guest", "--timeout=60s"]);
+    kubectl(directory, &["apply", "-f", pod.to_str().unwrap()]);
+    kubectl(directory, &["wait", "--for=condition=Ready", "pod/guest", "--timeout=180s"]);
 }
 
-/// The control groups of all clusters with a node.
-fn control_groups() -> Vec<PathBuf> {
-    let list = |path: &Path| fs::read_dir(path).into_iter().flatten().flatten();
-    let top = list(Path::new("/sys/fs/cgroup")).map(|entry| entry.path());
-    let all = top.flat_map(|path| {
-        let below: Vec<PathBuf> = list(&path).map(|entry| entry.path()).collect();
-        std::iter::once(path).chain(below)
-    });
-    all.filter(|path| path.file_name().unwrap().to_string_lossy().starts_with("fairway-")).collect()
+/// The name of the root of a cluster's control groups, as its kubelet was told.
+fn control_group(directory: &Path) -> String {
+    let config = fs::read_to_string(directory.join("kubelet.yaml")).unwrap();
+    let name = config.lines().find_map(|line| line.strip_prefix("cgroupRoot: /")).unwrap();
+    name.to_owned()
+}
+
+/// Whether there is a control group of that name, in the one hierarchy or in one of several.
+fn is_control_group(name: &str) -> bool {
+    let mounts = Path::new("/sys/fs/cgroup");
+    let hierarchies = fs::read_dir(mounts).into_iter().flatten().flatten();
+    mounts.join(name).exists()
+        || hierarchies.into_iter().any(|entry| entry.path().join(name).exists())
 }
 
 #[test]
@@ -107,9 +115,9 @@ fn control_planes_run_side_by_side_and_leave_nothing() {
     let (first, second) = (start(), start());
     let (first, second) = (first.join().unwrap(), second.join().unwrap());
     assert_ne!(first.address(), second.address());
-    kubectl(first.kubeconfig(), &["create", "namespace", "only-in-the-first"]);
-    assert!(kubectl(first.kubeconfig(), &["get", "namespaces"]).contains("only-in-the-first"));
-    assert!(!kubectl(second.kubeconfig(), &["get", "namespaces"]).contains("only-in-the-first"));
+    kubectl(first.run_dir(), &["create", "namespace", "only-in-the-first"]);
+    assert!(kubectl(first.run_dir(), &["get", "namespaces"]).contains("only-in-the-first"));
+    assert!(!kubectl(second.run_dir(), &["get", "namespaces"]).contains("only-in-the-first"));
     let audit = fs::read_to_string(first.audit_log()).unwrap();
     assert!(audit.lines().any(|event| event.contains("only-in-the-first")));
 
@@ -128,16 +136,17 @@ fn a_node_runs_a_pod_that_finds_its_api_server() {
     let is_a_node_itself = Path::new("/var/lib/kubelet/pods").exists();
     let cluster = Cluster::start(Options::with_node()).unwrap();
     run_guest(cluster.run_dir());
-    let said = kubectl(cluster.kubeconfig(), &["logs", "guest"]);
+    let said = kubectl(cluster.run_dir(), &["logs", "guest"]);
     assert_eq!(said, format!("{}:443\n", cluster.address()));
     let sum = ["exec", "guest", "--", "/bin/sh", "-c", "echo $((6 * 7))"];
-    assert_eq!(kubectl(cluster.kubeconfig(), &sum), "42\n");
+    assert_eq!(kubectl(cluster.run_dir(), &sum), "42\n");
 
     let directory = cluster.run_dir().to_owned();
-    let control_group = format!("fairway-{}", cluster.address().octets()[1]);
+    let control_group = control_group(&directory);
+    assert!(is_control_group(&control_group));
     cluster.stop().unwrap();
     assert_gone(&directory);
-    assert!(!control_groups().iter().any(|path| path.ends_with(&control_group)));
+    assert!(!is_control_group(&control_group));
     assert_eq!(Path::new("/var/lib/kubelet/pods").exists(), is_a_node_itself);
 }
 
@@ -154,33 +163,53 @@ fn everything_goes_with_a_killed_owner() {
 
 /// How often to try: once in the test command, often in a soak.
 fn rounds() -> usize {
-    std::env::var("FAIRWAY_SOAK_ROUNDS").map_or(1, |rounds| rounds.parse().unwrap())
+    std::env::var(SOAK_ROUNDS).map_or(1, |rounds| rounds.parse().unwrap())
+}
+
+/// A process with a cluster, which is killed however the test ends.
+struct Owner(Child);
+
+impl Owner {
+    fn start() -> Self {
+        let owner = Command::new(std::env::current_exe().unwrap())
+            .args(["--ignored", "--exact", "everything_goes_with_a_killed_owner", "--nocapture"])
+            .env(VICTIM, "1")
+            .stdout(Stdio::piped())
+            .spawn();
+        Self(owner.unwrap())
+    }
+
+    /// The directory of its cluster, once that runs.
+    fn directory(&mut self) -> PathBuf {
+        let lines = BufReader::new(self.0.stdout.take().unwrap()).lines();
+        let mut said = lines.map(Result::unwrap);
+        said.find_map(|line| line.strip_prefix("directory ").map(PathBuf::from)).unwrap()
+    }
+}
+
+impl Drop for Owner {
+    fn drop(&mut self) {
+        self.0.kill().ok();
+        self.0.wait().ok();
+    }
 }
 
 fn kill_an_owner() {
-    let mut owner = Command::new(std::env::current_exe().unwrap())
-        .args(["--ignored", "--exact", "everything_goes_with_a_killed_owner", "--nocapture"])
-        .env(VICTIM, "1")
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let lines = BufReader::new(owner.stdout.take().unwrap()).lines();
-    let directory = lines
-        .map(Result::unwrap)
-        .find_map(|line| line.strip_prefix("directory ").map(PathBuf::from))
-        .unwrap();
+    let mut owner = Owner::start();
+    let directory = owner.directory();
     run_guest(&directory);
     assert!(!traces_of(&directory).is_empty());
-    owner.kill().unwrap();
-    owner.wait().unwrap();
+    let control_group = control_group(&directory);
+    drop(owner);
     wait::until("everything to go", Duration::from_secs(10), || {
         Ok(traces_of(&directory).is_empty().then_some(()))
     })
     .unwrap();
 
-    // Only the directory stays, until somebody starts something.
+    // Only the directory and its control group stay, until somebody starts something.
     Registry::start(registry::Options::default()).unwrap().stop().unwrap();
     assert_gone(&directory);
+    assert!(!is_control_group(&control_group));
 }
 
 /// Starts a cluster, says where it is, and waits to be killed.

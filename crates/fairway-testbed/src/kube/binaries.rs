@@ -17,6 +17,7 @@ const ASSETS: &str = "KUBEBUILDER_ASSETS";
 /// The commands of one version of Kubernetes. Those that are missing are not started.
 #[derive(Debug, Clone)]
 pub struct Binaries {
+    directory: PathBuf,
     /// Debian's if there is none among them.
     pub(super) etcd: Option<PathBuf>,
     pub(super) api_server: PathBuf,
@@ -39,6 +40,8 @@ impl Binaries {
 
     /// Those in a directory.
     pub fn in_directory(directory: &Path) -> Result<Self> {
+        // What runs in a cell has another current directory.
+        let directory = std::path::absolute(directory).context("no directory is named")?;
         let optional = |name: &str| Some(directory.join(name)).filter(|file| file.is_file());
         let api_server = optional("kube-apiserver")
             .with_context(|| format!("{} has no kube-apiserver", directory.display()))?;
@@ -51,6 +54,7 @@ impl Binaries {
             minor_version: minor_version(&version)
                 .with_context(|| format!("kube-apiserver has an unknown version: {version}"))?,
             api_server,
+            directory,
         })
     }
 
@@ -58,8 +62,11 @@ impl Binaries {
     pub(super) fn kubelet(&self) -> Result<&Path> {
         self.kubelet.as_deref().with_context(|| {
             format!(
-                "this Kubernetes has no kubelet: start the control plane only, or unset {ASSETS} \
-                 to use the Kubernetes that the testbed builds"
+                "a cluster with a node cannot be started: {} has no kubelet. Start a control \
+                 plane only (`cargo xtask kube up --control-plane-only`, in code \
+                 `Options::control_plane()`), or unset {ASSETS} to use the Kubernetes that the \
+                 testbed builds",
+                self.directory.display()
             )
         })
     }
@@ -81,6 +88,26 @@ fn minor_version(text: &str) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn without_a_kubelet_the_way_out_is_named() {
+        let assets = Binaries {
+            directory: "/envtest".into(),
+            etcd: Some("/envtest/etcd".into()),
+            api_server: "/envtest/kube-apiserver".into(),
+            controller_manager: None,
+            scheduler: None,
+            kubelet: None,
+            minor_version: 33,
+        };
+        assert_eq!(
+            assets.kubelet().unwrap_err().to_string(),
+            "a cluster with a node cannot be started: /envtest has no kubelet. Start a control \
+             plane only (`cargo xtask kube up --control-plane-only`, in code \
+             `Options::control_plane()`), or unset KUBEBUILDER_ASSETS to use the Kubernetes that \
+             the testbed builds"
+        );
+    }
 
     #[test]
     fn the_minor_version_is_read_from_what_the_api_server_prints() {

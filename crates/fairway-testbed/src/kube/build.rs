@@ -9,9 +9,9 @@ use anyhow::{Context, Result};
 
 use super::source;
 use crate::Progress;
-use crate::cache::{self, Cache};
+use crate::cache::Cache;
 use crate::command::run;
-use crate::packages::{self, Purpose};
+use crate::packages::{self, GO, Purpose};
 
 /// The version in Debian 12, the oldest that Fairway supports.
 pub const VERSION: &str = "1.20.2";
@@ -38,7 +38,7 @@ pub fn ensure(cache: &Cache, progress: Progress<'_>) -> Result<PathBuf> {
         return Ok(commands);
     }
     let root = cache.root()?;
-    let _lock = cache::lock(&root.join("build.lock"))?;
+    let _lock = cache.lock_builds()?;
     if commands.is_dir() {
         return Ok(commands);
     }
@@ -51,13 +51,14 @@ pub fn ensure(cache: &Cache, progress: Progress<'_>) -> Result<PathBuf> {
 }
 
 /// What the name of a directory begins with in which something is being built.
-const SCRATCH: &str = "building-";
+pub(crate) const SCRATCH: &str = "building-";
 
 /// Removes what interrupted builds left; the caller holds the lock.
 fn sweep_interrupted(root: &Path) -> Result<()> {
     for entry in fs::read_dir(root)? {
         let entry = entry?;
-        if entry.file_name().to_string_lossy().starts_with(SCRATCH) {
+        let is_scratch = entry.file_name().to_string_lossy().starts_with(SCRATCH);
+        if is_scratch && entry.file_type()?.is_dir() {
             fs::remove_dir_all(entry.path())?;
         }
     }
@@ -90,20 +91,30 @@ impl Go<'_> {
     fn build(&self, package: &str, into: &Path) -> Result<()> {
         fs::create_dir_all(into)?;
         run(
-            Command::new("go")
+            self.at_home(&mut Command::new(GO))
                 .args(["build", "-ldflags", &linker_flags(), "-o"])
                 .arg(into)
-                .arg(package)
-                .current_dir(&self.source)
-                .env("GOPATH", self.scratch.join("gopath"))
-                .env("GOCACHE", self.scratch.join("gocache"))
-                .env("GOTMPDIR", self.scratch)
-                .env("GOPROXY", "off")
-                .env("GO111MODULE", "off")
-                .env("CGO_ENABLED", "0"),
+                .arg(package),
             COMPILATION,
         )?;
         Ok(())
+    }
+
+    /// Lets a command run in the source, with nothing of the user's own settings of Go.
+    fn at_home<'c>(&self, command: &'c mut Command) -> &'c mut Command {
+        for name in ["GOFLAGS", "GOROOT", "GOOS", "GOARCH"] {
+            command.env_remove(name);
+        }
+        command
+            .current_dir(&self.source)
+            .env("GOPATH", self.scratch.join("gopath"))
+            .env("GOCACHE", self.scratch.join("gocache"))
+            .env("GOTMPDIR", self.scratch)
+            .env("GOENV", "off")
+            .env("GOTOOLCHAIN", "local")
+            .env("GOPROXY", "off")
+            .env("GO111MODULE", "off")
+            .env("CGO_ENABLED", "0")
     }
 
     /// Makes the one generated file that the source package leaves out.
@@ -114,14 +125,11 @@ impl Go<'_> {
         let tools = self.scratch.join("tools");
         self.build("./vendor/k8s.io/kube-openapi/cmd/openapi-gen", &tools)?;
         run(
-            Command::new(tools.join("openapi-gen"))
+            self.at_home(&mut Command::new(tools.join("openapi-gen")))
                 .args(["--logtostderr", "-i", &source::openapi_packages(&self.source)?])
                 .args(["-p", "k8s.io/kubernetes/pkg/generated/openapi"])
                 .args(["-O", "zz_generated.openapi", "-r", "/dev/null"])
-                .args(["-h", "hack/boilerplate/boilerplate.generatego.txt"])
-                .current_dir(&self.source)
-                .env("GOPATH", self.scratch.join("gopath"))
-                .env("GO111MODULE", "off"),
+                .args(["-h", "hack/boilerplate/boilerplate.generatego.txt"]),
             COMPILATION,
         )?;
         Ok(())
@@ -157,7 +165,9 @@ mod tests {
         for name in ["building-x", "kube-1.20.2"] {
             fs::create_dir(root.path().join(name)).unwrap();
         }
+        fs::write(root.path().join("building-notes"), "").unwrap();
         sweep_interrupted(root.path()).unwrap();
+        assert!(root.path().join("building-notes").exists());
         assert!(!root.path().join("building-x").exists());
         assert!(root.path().join("kube-1.20.2").exists());
     }

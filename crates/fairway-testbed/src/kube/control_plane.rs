@@ -30,6 +30,10 @@ const AUDIT_POLICY: &str = "apiVersion: audit.k8s.io/v1\n\
                             omitStages: [RequestReceived]\n\
                             rules: [{level: Metadata}]\n";
 
+/// In MB, more than any run writes: whoever reads the log goes on at an offset, which would be
+/// wrong after a rotation.
+const AUDIT_LOG_SIZE: u32 = 100_000;
+
 /// What the parts of a control plane share.
 pub(super) struct ControlPlane<'a> {
     pub(super) binaries: &'a Binaries,
@@ -81,6 +85,7 @@ impl ControlPlane<'_> {
         let mut arguments = self.api_server_arguments();
         arguments.push(format!("--audit-policy-file={}", policy.display()));
         arguments.push(format!("--audit-log-path={}", audit_log.display()));
+        arguments.push(format!("--audit-log-maxsize={AUDIT_LOG_SIZE}"));
         berth.spawn("kube-apiserver", &self.binaries.api_server, arguments)
     }
 

@@ -18,7 +18,7 @@ use std::net::{Ipv4Addr, TcpListener};
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 
 pub use binaries::Binaries;
 use control_plane::ControlPlane;
@@ -100,7 +100,7 @@ impl Cluster {
         }
         let (berth, net) = reserve(&cache, options.lifetime)?;
         let mut cluster = Self::new(berth, net);
-        cluster.assemble(&binaries, net, options.node, progress)?;
+        cluster.assemble(&binaries, options.node, progress)?;
         if options.lifetime == Lifetime::Detached {
             let address = format!("{}:{API_PORT}", cluster.address);
             cluster.berth.detach(&address, Some(&cluster.kubeconfig))?;
@@ -111,8 +111,8 @@ impl Cluster {
     fn new(berth: Berth, net: u8) -> Self {
         Self {
             address: address_in(net),
-            kubeconfig: berth.join("kubeconfig"),
-            audit_log: berth.join("audit.log"),
+            kubeconfig: kubeconfig_in(berth.path()),
+            audit_log: audit_log_in(berth.path()),
             berth,
         }
     }
@@ -120,7 +120,6 @@ impl Cluster {
     fn assemble(
         &mut self,
         binaries: &Binaries,
-        net: u8,
         with_node: bool,
         progress: Progress<'_>,
     ) -> Result<()> {
@@ -130,8 +129,7 @@ impl Cluster {
         let plane = ControlPlane { binaries, pki: &pki, client: &client, address: self.address };
         fs::write(&self.kubeconfig, pki.kubeconfig(&plane.server(), &pki.admin))?;
         progress(&format!("starting the control plane on {} (about 5 seconds)", self.address));
-        let node =
-            if with_node { Some(Node::start_runtime(berth, net, self.address)?) } else { None };
+        let node = if with_node { Some(Node::start_runtime(berth, self.address)?) } else { None };
         plane.start_etcd(berth)?;
         let api_server = plane.start_api_server(berth, &self.audit_log)?;
         if let Some(node) = &node {
@@ -178,9 +176,20 @@ impl Cluster {
 }
 
 fn purposes(binaries: &Binaries, node: bool) -> Vec<Purpose> {
-    let debian_etcd = binaries.etcd.is_none().then_some(Purpose::ControlPlane);
-    let node = node.then_some(Purpose::Node);
-    [Some(Purpose::Cell), debian_etcd, node].into_iter().flatten().collect()
+    let mut purposes = vec![Purpose::Cell, Purpose::Kubectl];
+    purposes.extend(binaries.etcd.is_none().then_some(Purpose::Etcd));
+    purposes.extend(node.then_some(Purpose::Node));
+    purposes
+}
+
+/// The kubeconfig of the cluster that runs in a directory, with all permissions.
+pub fn kubeconfig_in(run_dir: &Path) -> PathBuf {
+    run_dir.join("kubeconfig")
+}
+
+/// The audit log of the cluster that runs in a directory.
+pub fn audit_log_in(run_dir: &Path) -> PathBuf {
+    run_dir.join("audit.log")
 }
 
 /// Loads an image archive into the node of the cluster that runs in a directory.
@@ -191,8 +200,24 @@ pub fn import_image(run_dir: &Path, archive: &Path) -> Result<()> {
 fn reserve(cache: &Cache, lifetime: Lifetime) -> Result<(Berth, u8)> {
     let runs = Runs::take_turn(cache)?;
     let directory = runs.create(KIND, lifetime)?;
-    let net = runs.reserve_net(&directory, NETS, |net| can_bind(net).is_ok())?;
+    let taken = runs.nets()?;
+    let net = NETS
+        .into_iter()
+        .find(|net| !taken.contains(net) && can_bind(*net).is_ok())
+        .with_context(|| no_net(taken.len()))?;
+    directory.reserve_net(net)?;
     Ok((Berth::new(cache, directory)?, net))
+}
+
+/// Why there is no network for another cluster, and what to do.
+fn no_net(clusters: usize) -> String {
+    if clusters == 0 {
+        return format!(
+            "no network is free for a cluster: something else listens on port {API_PORT} of all \
+             loopback addresses; find it with `ss -ltnp` and stop it"
+        );
+    }
+    "every network for clusters is taken; stop one: cargo xtask kube down".to_owned()
 }
 
 fn address_in(net: u8) -> Ipv4Addr {
@@ -210,5 +235,16 @@ fn check_port() -> Result<()> {
             bail!("port {API_PORT} needs root, or: sysctl net.ipv4.ip_unprivileged_port_start=443")
         }
         _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_clusters_it_is_somebody_else_who_has_the_port() {
+        assert!(no_net(0).contains("something else listens on port 443 of all loopback addresses"));
+        assert!(no_net(31).contains("stop one: cargo xtask kube down"));
     }
 }

@@ -22,6 +22,8 @@ const STEP: Duration = Duration::from_mins(1);
 
 /// What keeps a pod's namespaces while its containers come and go.
 const PAUSE_IMAGE: &str = "localhost/pause:1";
+/// What does that: every Debian has it.
+const SLEEP: &str = "/bin/sleep";
 
 /// The longest path of a socket, with room for what containerd appends to it.
 const LONGEST_SOCKET: usize = 100;
@@ -58,11 +60,10 @@ pub(super) fn socket(directory: &Path) -> PathBuf {
 
 impl Node {
     /// Starts containerd; [`Self::join`] finishes the node.
-    pub(super) fn start_runtime(berth: &mut Berth, net: u8, address: Ipv4Addr) -> Result<Self> {
+    pub(super) fn start_runtime(berth: &mut Berth, address: Ipv4Addr) -> Result<Self> {
         check_directory(berth)?;
         mount_over_the_machine(berth)?;
-        let cgroup_root = format!("fairway-{net}");
-        berth.directory().create_cgroup(&cgroup_root)?;
+        let cgroup_root = berth.directory().create_cgroup()?;
         let config = berth.join("containerd.toml");
         fs::write(&config, containerd_config(berth.path(), address, snapshotter(berth.path())?))?;
         fs::create_dir_all(berth.join("cni.d"))?;
@@ -80,10 +81,9 @@ impl Node {
             self.containerd.ensure_alive()?;
             Ok(ctr(&socket, &["version"]).ok())
         })?;
-        let busybox = find("busybox").context("busybox is missing")?;
         let archive = berth.join("pause.tar");
-        let layer = LayerBuilder::new().host_file("bin/sleep", &busybox)?.build()?;
-        let command = ["/bin/sleep", "1000000000"].map(str::to_owned).to_vec();
+        let layer = LayerBuilder::new().host_program("bin/sleep", Path::new(SLEEP))?.build()?;
+        let command = ["/bin/sleep", "infinity"].map(str::to_owned).to_vec();
         let image =
             Image::new(vec![layer], &ImageConfig { cmd: command, ..ImageConfig::default() });
         layout::archive(&image, PAUSE_IMAGE, File::create(&archive)?)?;

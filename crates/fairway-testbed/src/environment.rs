@@ -1,0 +1,22 @@
+//! The variables by which the test command tells the tests it runs what to use.
+
+/// Which cluster tests run against: `kube` (the default), a Kubernetes of the testbed, or
+/// `kubeconfig`, whatever `KUBECONFIG` names.
+pub const CLUSTER: &str = "FAIRWAY_TEST_CLUSTER";
+
+/// The run directory of the Kubernetes that tests share.
+pub const KUBE: &str = "FAIRWAY_TEST_KUBE";
+
+/// The address of the registry that tests share, as it stands in the name of an image.
+pub const REGISTRY: &str = "FAIRWAY_TEST_REGISTRY";
+
+/// An image of the `fairway` under test in that registry, by digest.
+pub const IMAGE: &str = "FAIRWAY_TEST_IMAGE";
+
+/// A directory with vectors of other projects; tests that need them are left out where it is
+/// unset.
+pub const CONFORMANCE: &str = "FAIRWAY_CONFORMANCE";
+
+/// How often a test does what may go wrong only sometimes: once or twice if unset, often in a
+/// soak.
+pub const SOAK_ROUNDS: &str = "FAIRWAY_SOAK_ROUNDS";
