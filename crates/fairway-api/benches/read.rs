@@ -4,7 +4,8 @@
 use fairway_api::cluster_version::{
     ConditionalUpdate, ConditionalUpdateRisk, MatchingRule, MatchingRuleType, PromQl,
 };
-use fairway_api::{ClusterVersion, Condition, reason};
+use fairway_api::reason::applies;
+use fairway_api::{ClusterVersion, Condition};
 use fairway_testkit::measure::Bench;
 use fairway_testkit::objects;
 use serde_json::Value;
@@ -47,9 +48,13 @@ fn large() -> ClusterVersion {
 }
 
 fn risk(number: usize) -> ConditionalUpdateRisk {
-    let reason = reason::applies::CONDITION.reasons[0];
     ConditionalUpdateRisk {
-        conditions: vec![Condition::new("Applies", true, reason, "It concerns this cluster.")],
+        conditions: vec![Condition::new(
+            applies::TYPE,
+            true,
+            applies::MATCH,
+            "It concerns this cluster.",
+        )],
         url: format!("https://risks.example/{number}"),
         name: format!("SomethingMayGoWrong{number}"),
         message: "Clusters with an unusual network may lose a node while it is drained.".into(),

@@ -10,10 +10,9 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::UnknownFields;
 use crate::open_enum::open_enum;
-use crate::reason::Reason;
 use crate::schema::keys;
+use crate::{UnknownFields, limits};
 
 open_enum! {
     /// Whether a condition holds.
@@ -68,7 +67,7 @@ pub struct OperatorCondition {
 pub struct Condition {
     /// What the condition is about.
     #[serde(rename = "type")]
-    #[schemars(length(max = 316), regex(pattern = TYPE_PATTERN))]
+    #[schemars(length(max = limits::CONDITION_TYPE), regex(pattern = TYPE_PATTERN))]
     pub type_: String,
     /// Whether it holds.
     pub status: ConditionStatus,
@@ -80,10 +79,10 @@ pub struct Condition {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_transition_time: Option<Time>,
     /// One CamelCase word for programs.
-    #[schemars(length(min = 1, max = 1024), regex(pattern = REASON_PATTERN))]
+    #[schemars(length(min = 1, max = limits::REASON), regex(pattern = REASON_PATTERN))]
     pub reason: String,
     /// The explanation for people.
-    #[schemars(length(max = 32_768))]
+    #[schemars(length(max = limits::MESSAGE))]
     pub message: String,
     /// Fields this crate does not know.
     #[serde(flatten)]
@@ -94,8 +93,23 @@ pub struct Condition {
 /// What Kubernetes allows as a condition's type.
 const TYPE_PATTERN: &str = r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$";
 
-/// What Kubernetes allows as a condition's reason.
+/// What Kubernetes allows as a condition's reason. [`is_legal_reason`] says the same in code.
 pub const REASON_PATTERN: &str = "^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$";
+
+/// Whether an API server would take the word as a reason.
+pub fn is_legal_reason(word: &str) -> bool {
+    let inner = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b',' | b':');
+    word.len() <= limits::REASON
+        && word.bytes().all(inner)
+        && word.starts_with(|first: char| first.is_ascii_alphabetic())
+        && !word.ends_with([',', ':'])
+}
+
+/// The time as the API carries it, in whole seconds. What is compared with what a server returns
+/// has to be as coarse, or it never equals it.
+pub fn wire_time(now: Timestamp) -> Time {
+    Time(Timestamp::from_second(now.as_second()).unwrap_or(now))
+}
 
 impl OperatorCondition {
     /// A condition that was never written yet; [`Conditions::set`] gives it its time.
@@ -103,31 +117,32 @@ impl OperatorCondition {
         Self { type_: type_.into(), status: status.into(), ..Self::default() }
     }
 
-    /// The same with a reason.
-    pub fn reason(mut self, reason: &Reason) -> Self {
-        self.reason = Some(reason.code.to_owned());
+    /// The same with a reason: one of the table, or the name of a risk.
+    pub fn reason(mut self, reason: impl AsRef<str>) -> Self {
+        self.reason = Some(reason.as_ref().to_owned());
         self
     }
 
-    /// The same with a message.
+    /// The same with a message; an empty one is none.
     pub fn message(mut self, message: impl Into<String>) -> Self {
-        self.message = Some(message.into());
+        self.message = Some(message.into()).filter(|message| !message.is_empty());
         self
     }
 }
 
 impl Condition {
-    /// A condition that was never written yet; [`Conditions::set`] gives it its time.
+    /// A condition that was never written yet; [`Conditions::set`] gives it its time. The reason
+    /// is one of the table, or the name of a risk.
     pub fn new(
         type_: impl Into<String>,
         status: impl Into<ConditionStatus>,
-        reason: &Reason,
+        reason: impl AsRef<str>,
         message: impl Into<String>,
     ) -> Self {
         Self {
             type_: type_.into(),
             status: status.into(),
-            reason: reason.code.to_owned(),
+            reason: reason.as_ref().to_owned(),
             message: message.into(),
             ..Self::default()
         }
@@ -188,11 +203,12 @@ pub trait Conditions<C: AnyCondition> {
 
     /// Sets a condition: reason and message are always those given, while the transition time
     /// moves to `now` only if the status differs from the one before. A new condition goes to
-    /// the end, so that the order of a status never changes by itself.
+    /// the end, so that the order of a status never changes by itself. Of several conditions of
+    /// one type, which some servers let in, one is left.
     fn set(&mut self, condition: C, now: Timestamp);
 
-    /// Takes the condition of that type away.
-    fn remove(&mut self, type_: &str) -> Option<C>;
+    /// Takes the conditions of that type away.
+    fn discard(&mut self, type_: &str);
 }
 
 impl<C: AnyCondition> Conditions<C> for Vec<C> {
@@ -201,33 +217,36 @@ impl<C: AnyCondition> Conditions<C> for Vec<C> {
     }
 
     fn set(&mut self, mut condition: C, now: Timestamp) {
-        let Some(before) = self.iter_mut().find(|before| before.type_() == condition.type_())
-        else {
-            condition.set_last_transition_time(Time(now));
+        let Some(index) = self.iter().position(|before| before.type_() == condition.type_()) else {
+            condition.set_last_transition_time(wire_time(now));
             self.push(condition);
             return;
         };
+        let before = &mut self[index];
         let since = match before.last_transition_time() {
             Some(since) if before.status() == condition.status() => since.clone(),
-            _ => Time(now),
+            _ => wire_time(now),
         };
         condition.set_last_transition_time(since);
         let mut unknown = std::mem::take(before.unknown_mut());
         unknown.append(condition.unknown_mut());
         *condition.unknown_mut() = unknown;
         *before = condition;
+
+        let type_ = self[index].type_().to_owned();
+        let mut kept = false;
+        self.retain(|other| other.type_() != type_ || !std::mem::replace(&mut kept, true));
     }
 
-    fn remove(&mut self, type_: &str) -> Option<C> {
-        let index = self.iter().position(|condition| condition.type_() == type_)?;
-        Some(self.remove(index))
+    fn discard(&mut self, type_: &str) {
+        self.retain(|condition| condition.type_() != type_);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::reason::{progressing, release_accepted};
+    use crate::reason::{applies, progressing, release_accepted};
 
     fn at(second: i64) -> Timestamp {
         Timestamp::from_second(1_700_000_000 + second).unwrap()
@@ -254,7 +273,7 @@ mod tests {
     fn reason_and_message_are_replaced_even_by_nothing() {
         let mut conditions = Vec::new();
         let accepted = OperatorCondition::new(release_accepted::TYPE, true)
-            .reason(&release_accepted::PAYLOAD_LOADED)
+            .reason(release_accepted::PAYLOAD_LOADED)
             .message("loaded");
         conditions.set(accepted, at(0));
         conditions.set(OperatorCondition::new(release_accepted::TYPE, true), at(1));
@@ -275,8 +294,8 @@ mod tests {
         assert!(conditions.is_true("Progressing"));
         assert!(conditions.is_false("Available"));
 
-        assert!(Conditions::remove(&mut conditions, "Available").is_some());
-        assert!(Conditions::remove(&mut conditions, "Available").is_none());
+        conditions.discard("Available");
+        assert_eq!(conditions.len(), 2);
         assert!(!conditions.is_false("Available"), "what is not there is neither true nor false");
     }
 
@@ -303,11 +322,42 @@ mod tests {
     }
 
     #[test]
+    fn times_are_as_coarse_as_the_api() {
+        let mut conditions = Vec::new();
+        conditions.set(progressing(true, ""), "2026-01-01T00:00:00.987654321Z".parse().unwrap());
+        let sent = serde_json::to_string(&conditions).unwrap();
+        let returned: Vec<OperatorCondition> = serde_json::from_str(&sent).unwrap();
+        assert_eq!(returned, conditions, "what a server returns equals what was composed");
+    }
+
+    #[test]
+    fn of_several_conditions_of_one_type_one_is_left() {
+        let mut conditions = vec![
+            progressing(true, "a"),
+            OperatorCondition::new("Failing", false),
+            progressing(false, "b"),
+        ];
+        conditions.set(progressing(true, "c"), at(0));
+        let left: Vec<_> =
+            conditions.iter().map(|c| (c.type_.as_str(), c.message.as_deref())).collect();
+        assert_eq!(left, [("Progressing", Some("c")), ("Failing", None)]);
+    }
+
+    #[test]
+    fn legal_reasons() {
+        for word in ["A", "AsExpected", "Alert:firing", "a_b", "A1", "A,B"] {
+            assert!(is_legal_reason(word), "{word}");
+        }
+        for word in ["", "1A", "_A", "A:", "A,", "A B", "A-B", "Ä", &"A".repeat(1025)] {
+            assert!(!is_legal_reason(word), "{word}");
+        }
+    }
+
+    #[test]
     fn the_standard_shape_follows_the_same_rules() {
         let mut conditions = Vec::new();
-        let reason = &crate::reason::applies::CONDITION.reasons[0];
-        conditions.set(Condition::new("Applies", true, reason, "one"), at(0));
-        conditions.set(Condition::new("Applies", true, reason, "two"), at(9));
+        conditions.set(Condition::new(applies::TYPE, true, applies::MATCH, "one"), at(0));
+        conditions.set(Condition::new(applies::TYPE, true, applies::MATCH, "two"), at(9));
         assert_eq!(conditions[0].last_transition_time, Some(Time(at(0))));
         assert_eq!(conditions[0].message, "two");
     }

@@ -9,12 +9,14 @@
 //! * [`condition`] keeps the rules of conditions, [`reason`] the words in them.
 //! * [`Version`] compares as SemVer does, [`Move`] names what lies between two of them.
 //! * [`crds`] makes the CustomResourceDefinitions from the types.
+//! * [`limits`] says how much of everything the API takes.
 //! * [`read`] parses files with limits, [`validate`] finds what is wrong in a parsed object.
 
 pub mod cluster_operator;
 pub mod cluster_version;
 pub mod condition;
 pub mod crds;
+pub mod limits;
 mod open_enum;
 pub mod read;
 pub mod reason;

@@ -3,9 +3,12 @@
 //! JSON is read as the YAML it is: one parser, one way to say what is wrong.
 
 use std::fmt;
+use std::io::{self, Read as _};
 
+use kube::Resource;
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use serde_saphyr::{Options, UserMessageFormatter};
+use serde_saphyr::{MessageFormatter as _, Options, UserMessageFormatter};
 
 /// Larger documents are refused unread. The largest that a cluster can hold are lists of a few
 /// hundred objects of at most 1.5 MiB, and real ones stay below 4 MiB.
@@ -72,6 +75,46 @@ fn at_field(field: &str) -> String {
     if matches!(field, "" | "." | "?") { String::new() } else { format!("field {field}: ") }
 }
 
+/// Takes in what is to be read, and no more than that.
+pub fn bytes(name: &str, input: impl io::Read) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let limit = MAX_BYTES as u64;
+    if input.take(limit + 1).read_to_end(&mut bytes)? > MAX_BYTES {
+        let problem = format!("{name} is longer than {MAX_BYTES} bytes, which is all that is read");
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, problem));
+    }
+    Ok(bytes)
+}
+
+/// Reads one object, which has to be of that kind.
+pub fn object<K>(name: &str, bytes: &[u8]) -> Result<K, ReadError>
+where
+    K: Resource<DynamicType = ()> + DeserializeOwned,
+{
+    let found: TypeMeta = document(name, bytes)?;
+    for (field, is, should) in [
+        ("apiVersion", &found.api_version, K::api_version(&())),
+        ("kind", &found.kind, K::kind(&())),
+    ] {
+        if *is != should {
+            return Err(ReadError::Malformed {
+                place: Place { source: name.to_owned(), position: None },
+                field: field.to_owned(),
+                problem: format!("{is:?} was found where {should:?} is wanted"),
+            });
+        }
+    }
+    document(name, bytes)
+}
+
+/// What a document says that it is.
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct TypeMeta {
+    api_version: String,
+    kind: String,
+}
+
 /// Reads one document. `name` is what people call the input; errors begin with it.
 pub fn document<T: DeserializeOwned>(name: &str, bytes: &[u8]) -> Result<T, ReadError> {
     let text = text(name, bytes)?;
@@ -85,7 +128,8 @@ pub fn document<T: DeserializeOwned>(name: &str, bytes: &[u8]) -> Result<T, Read
     read.map_err(|error| malformed(name, field, &error))
 }
 
-/// Reads every document of a file that may hold several; empty ones do not count.
+/// Reads every document of a file that may hold several; empty ones do not count. Errors name the
+/// place, but not the field.
 pub fn documents<T: DeserializeOwned>(name: &str, bytes: &[u8]) -> Result<Vec<T>, ReadError> {
     let text = text(name, bytes)?;
     let documents: Vec<Option<T>> = serde_saphyr::from_multiple_with_options(text, options())
@@ -128,13 +172,8 @@ fn options() -> Options {
 
 fn malformed(name: &str, field: String, error: &serde_saphyr::Error) -> ReadError {
     let position = error.location().map(|at| (at.line(), at.column()));
-    let mut problem = error.render_with_formatter(&UserMessageFormatter);
-    // The parser puts the position behind its sentence, where here it stands in front, and the
-    // names of its own limits behind the fact that one was exceeded.
-    for detail in [" at line ", ": limits breached"] {
-        if let Some(cut) = problem.find(detail) {
-            problem.truncate(cut);
-        }
-    }
+    let problem = UserMessageFormatter.format_message(error);
+    // The parser names its own limits behind the fact that one was exceeded.
+    let problem = problem.split(": limits breached").next().unwrap_or_default().to_owned();
     ReadError::Malformed { place: Place { source: name.to_owned(), position }, field, problem }
 }

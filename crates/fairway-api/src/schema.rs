@@ -5,6 +5,9 @@ use serde_json::{Value, json};
 /// Empty, or a semantic version: the grammar of SemVer 2.0 as one expression.
 pub(crate) const EMPTY_OR_SEMVER: &str = r"^$|^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-((0|[1-9]\d*|\d*[a-zA-Z-][0-9a-zA-Z-]*)(\.(0|[1-9]\d*|\d*[a-zA-Z-][0-9a-zA-Z-]*))*))?(\+([0-9a-zA-Z-]+(\.[0-9a-zA-Z-]+)*))?$";
 
+/// The name of a set of capabilities.
+pub(crate) const CAPABILITY_SET: &str = r"^(None|vCurrent|v[0-9]+\.[0-9]+)$";
+
 /// The keys of a list that the API server treats as a map.
 pub(crate) fn keys<const N: usize>(keys: [&str; N]) -> Value {
     json!(keys.as_slice())

@@ -7,13 +7,12 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// Longer strings are refused unparsed: no release was ever called by a name half as long.
-const MAX_LENGTH: usize = 256;
+use crate::limits;
 
 /// A semantic version.
 ///
 /// It compares by SemVer precedence: build metadata, in which update graphs keep the
-/// architecture, makes no difference. The text is kept as it was written.
+/// architecture, makes no difference, but it is kept.
 #[derive(Clone, Debug)]
 pub struct Version(semver::Version);
 
@@ -21,7 +20,7 @@ pub struct Version(semver::Version);
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum VersionError {
     /// It is longer than any version.
-    #[error("a version of {0} characters is too long: at most {MAX_LENGTH} are read")]
+    #[error("a version of {0} bytes is too long: at most {most} are read", most = limits::VERSION)]
     TooLong(usize),
     /// It does not follow the grammar.
     #[error("{text:?} is not a semantic version such as 5.1.0 or 5.2.0-rc.1")]
@@ -53,7 +52,7 @@ impl Version {
     /// leading zeros and a missing minor or patch are forgiven. A shortened version cannot have a
     /// pre-release or build.
     pub fn parse_tolerant(text: &str) -> Result<Self, VersionError> {
-        if text.len() > MAX_LENGTH {
+        if text.len() > limits::VERSION {
             return Err(VersionError::TooLong(text.len()));
         }
         let trimmed = text.trim();
@@ -68,7 +67,7 @@ impl Version {
     }
 
     fn parse_as(text: &str, original: &str) -> Result<Self, VersionError> {
-        if text.len() > MAX_LENGTH {
+        if text.len() > limits::VERSION {
             return Err(VersionError::TooLong(text.len()));
         }
         semver::Version::parse(text).map(Self).map_err(|error| VersionError::Malformed {
@@ -281,7 +280,7 @@ mod tests {
         for text in ["", "5", "5.1", "v5.1.0", "5.01.0", " 5.1.0", "5.1.0-", "five", "5.1.0.0"] {
             assert!(Version::parse(text).is_err(), "{text:?}");
         }
-        let long = format!("5.1.0-{}", "a".repeat(MAX_LENGTH));
+        let long = format!("5.1.0-{}", "a".repeat(limits::VERSION));
         assert_eq!(Version::parse(&long).unwrap_err(), VersionError::TooLong(long.len()));
     }
 

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::Release;
 use crate::open_enum::open_enum;
 use crate::schema::{keys, rules};
-use crate::{Condition, UnknownFields};
+use crate::{Condition, UnknownFields, limits};
 
 /// An update that is recommended only while certain risks do not concern this cluster.
 #[derive(JsonSchema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -17,10 +17,10 @@ pub struct ConditionalUpdate {
     pub release: Release,
     /// The names of the risks that concern it, from every source.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    #[schemars(length(min = 1, max = 500), inner(length(max = 256)), extend("x-kubernetes-list-type" = "set"))]
+    #[schemars(length(min = 1, max = limits::RISK_NAMES), inner(length(max = limits::RISK_NAME)), extend("x-kubernetes-list-type" = "set"))]
     pub risk_names: Vec<String>,
     /// The risks that concern it.
-    #[schemars(length(min = 1, max = 200), extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = keys(["name"])))]
+    #[schemars(length(min = 1, max = limits::RISKS), extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = keys(["name"])))]
     pub risks: Vec<ConditionalUpdateRisk>,
     /// Whether it is recommended for this cluster, and why.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -39,7 +39,7 @@ pub struct ConditionalUpdate {
 pub struct ConditionalUpdateRisk {
     /// Whether it concerns this cluster.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    #[schemars(length(min = 1, max = 8), extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = keys(["type"]), "x-kubernetes-validations" = rules([("self.exists_one(x, x.type == 'Applies')", "must contain a condition of type 'Applies'")])))]
+    #[schemars(length(min = 1, max = limits::RISK_CONDITIONS), extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = keys(["type"]), "x-kubernetes-validations" = rules([("self.exists_one(x, x.type == 'Applies')", "must contain a condition of type 'Applies'")])))]
     pub conditions: Vec<Condition>,
     /// Where people read about it.
     #[schemars(length(min = 1), extend("format" = "uri"))]

@@ -5,9 +5,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::ClusterVersionStatus;
-use crate::UnknownFields;
 use crate::open_enum::open_enum;
-use crate::schema::{EMPTY_OR_SEMVER, keys, rules};
+use crate::schema::{CAPABILITY_SET, EMPTY_OR_SEMVER, keys, rules};
+use crate::{UnknownFields, limits};
 
 /// The configuration of a cluster's version and of how it is updated.
 #[allow(clippy::duplicated_attributes, reason = "every printed column has a type")]
@@ -51,7 +51,7 @@ pub struct ClusterVersionSpec {
     pub capabilities: Option<Capabilities>,
     /// Where to look for release signatures, in this order, instead of the built-in places.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    #[schemars(length(max = 32), extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = keys(["url"])))]
+    #[schemars(length(max = limits::SIGNATURE_STORES), extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = keys(["url"])))]
     pub signature_stores: Vec<SignatureStore>,
     /// Objects of the release that somebody else manages.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -109,9 +109,9 @@ pub struct Update {
     pub architecture: Option<Architecture>,
     /// The version to update to. Beside an image, the version that the image must have.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(regex(pattern = EMPTY_OR_SEMVER))]
+    #[schemars(length(max = limits::VERSION), regex(pattern = EMPTY_OR_SEMVER))]
     pub version: Option<String>,
-    /// The release image to update to, by digest. Set, it decides; the version does not.
+    /// The release image to update to, by digest. It need not be one that the graph offers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub image: Option<String>,
     /// Waives the signature and the guards that stand between the cluster and this release.
@@ -119,7 +119,7 @@ pub struct Update {
     pub force: Option<bool>,
     /// The risks that the administrator takes, by name.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    #[schemars(length(min = 1, max = 1000), extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = keys(["name"])))]
+    #[schemars(length(min = 1, max = limits::ACCEPTED_RISKS), extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = keys(["name"])))]
     pub accept_risks: Vec<AcceptRisk>,
     /// What is to be done with the release. Unset, the cluster updates to it.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -151,9 +151,27 @@ impl Update {
         self.force == Some(true)
     }
 
-    /// Whether this is an update at all: with any mode, known or not, it is not.
+    /// Whether this names something to update to; accepting risks alone does not.
+    pub fn names_a_release(&self) -> bool {
+        self.version().is_some() || self.image().is_some() || self.architecture().is_some()
+    }
+
+    /// Whether the cluster is to update: with any mode, known or not, it is not.
     pub fn is_update(&self) -> bool {
-        self.mode.is_none()
+        self.mode.is_none() && self.names_a_release()
+    }
+
+    /// A merge patch that leaves exactly this in `desiredUpdate`: what is not set here is removed
+    /// there. Merging the plain object over an earlier request would keep its image, its force
+    /// and its mode.
+    pub fn merge_patch(&self) -> serde_json::Result<serde_json::Value> {
+        let mut patch = serde_json::to_value(self)?;
+        for field in ["architecture", "version", "image", "force", "acceptRisks", "mode"] {
+            if patch.get(field).is_none() {
+                patch[field] = serde_json::Value::Null;
+            }
+        }
+        Ok(patch)
     }
 
     /// Whether the administrator takes the risk of that name.
@@ -168,7 +186,7 @@ impl Update {
 #[schemars(extend("required" = keys(["name"])))]
 pub struct AcceptRisk {
     /// The risk's name.
-    #[schemars(length(min = 1, max = 256))]
+    #[schemars(length(min = 1, max = limits::RISK_NAME))]
     pub name: String,
     /// Fields this crate does not know.
     #[serde(flatten)]
@@ -182,11 +200,11 @@ pub struct AcceptRisk {
 pub struct Capabilities {
     /// The set to begin with: `None`, the set of a release such as `v4.18`, or `vCurrent`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(length(max = 32), regex(pattern = r"^(None|vCurrent|v[0-9]+\.[0-9]+)$"))]
+    #[schemars(length(max = limits::CAPABILITY), regex(pattern = CAPABILITY_SET))]
     pub baseline_capability_set: Option<String>,
     /// Capabilities wanted beyond that set.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    #[schemars(length(max = 200), inner(length(min = 1, max = 64)), extend("x-kubernetes-list-type" = "atomic"))]
+    #[schemars(length(max = limits::CAPABILITIES), inner(length(min = 1, max = limits::CAPABILITY)), extend("x-kubernetes-list-type" = "atomic"))]
     pub additional_enabled_capabilities: Vec<String>,
     /// Fields this crate does not know.
     #[serde(flatten)]
@@ -200,7 +218,7 @@ pub struct Capabilities {
 #[schemars(extend("required" = keys(["url"])))]
 pub struct SignatureStore {
     /// Where it is.
-    #[schemars(length(min = 1, max = 2048), extend("x-kubernetes-validations" = rules([("isURL(self)", "must be an absolute URL")])))]
+    #[schemars(length(min = 1, max = limits::URL), extend("x-kubernetes-validations" = rules([("isURL(self)", "must be an absolute URL")])))]
     pub url: String,
     /// The ConfigMap in `openshift-config` with the authorities to trust, under `ca.crt`.
     #[serde(skip_serializing_if = "Option::is_none")]

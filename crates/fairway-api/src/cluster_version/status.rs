@@ -1,4 +1,7 @@
 //! What the operator says about the cluster's version.
+//!
+//! It is written whole, with PUT: what is empty is left out, so a merge patch could not take it
+//! away, and `availableUpdates: null`, which is required, means "remove" there.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use schemars::JsonSchema;
@@ -7,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::{Architecture, ConditionalUpdate, ConditionalUpdateRisk};
 use crate::open_enum::open_enum;
 use crate::schema::keys;
-use crate::{OperatorCondition, UnknownFields};
+use crate::{OperatorCondition, UnknownFields, limits};
 
 /// Where the cluster is, where it is going, and where it could go.
 #[derive(JsonSchema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -36,11 +39,11 @@ pub struct ClusterVersionStatus {
     pub available_updates: Option<Vec<Release>>,
     /// The updates that are recommended only while certain risks do not concern this cluster.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    #[schemars(length(max = 500), extend("x-kubernetes-list-type" = "atomic"))]
+    #[schemars(length(max = limits::CONDITIONAL_UPDATES), extend("x-kubernetes-list-type" = "atomic"))]
     pub conditional_updates: Vec<ConditionalUpdate>,
     /// Every risk that concerns any of the updates, once.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    #[schemars(length(min = 1, max = 500), extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = keys(["name"])))]
+    #[schemars(length(min = 1, max = limits::CONDITIONAL_UPDATE_RISKS), extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = keys(["name"])))]
     pub conditional_update_risks: Vec<ConditionalUpdateRisk>,
     /// Fields this crate does not know.
     #[serde(flatten)]
@@ -119,11 +122,11 @@ pub struct UpdateHistory {
 pub struct CapabilitiesStatus {
     /// Those that are managed now.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    #[schemars(length(max = 400), inner(length(min = 1, max = 64)), extend("x-kubernetes-list-type" = "atomic"))]
+    #[schemars(length(max = limits::CAPABILITIES), inner(length(min = 1, max = limits::CAPABILITY)), extend("x-kubernetes-list-type" = "atomic"))]
     pub enabled_capabilities: Vec<String>,
     /// All that the current release has.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    #[schemars(length(max = 400), inner(length(min = 1, max = 64)), extend("x-kubernetes-list-type" = "atomic"))]
+    #[schemars(length(max = limits::CAPABILITIES), inner(length(min = 1, max = limits::CAPABILITY)), extend("x-kubernetes-list-type" = "atomic"))]
     pub known_capabilities: Vec<String>,
     /// Fields this crate does not know.
     #[serde(flatten)]

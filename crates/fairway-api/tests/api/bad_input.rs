@@ -47,8 +47,14 @@ fn absurd_sizes_are_refused() {
         "version.yaml is 34603008 bytes long, and at most 33554432 are read"
     );
 
-    let deep = format!("spec: {}{}", "[".repeat(5_000), "]".repeat(5_000));
-    assert!(refusal(deep.as_bytes()).starts_with("version.yaml:1:"));
+    let deep = format!("{}{}", "[".repeat(5_000), "]".repeat(5_000));
+    let error = read::document::<serde_json::Value>("deep.yaml", deep.as_bytes()).unwrap_err();
+    assert_eq!(error.to_string(), "deep.yaml:1:256: recursion limit exceeded");
+    let error = read::bytes("endless", std::io::repeat(b'x')).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "endless is longer than 33554432 bytes, which is all that is read"
+    );
 
     let doubled = |(name, before): (char, char)| {
         format!("{name}: &{name} [{}]\n", vec![format!("*{before}"); 9].join(", "))
@@ -56,6 +62,27 @@ fn absurd_sizes_are_refused() {
     let bomb = format!("a: &a [x]\n{}", ('b'..='z').zip('a'..).map(doubled).collect::<String>());
     let error = read::document::<serde_json::Value>("bomb.yaml", bomb.as_bytes()).unwrap_err();
     assert!(error.to_string().ends_with("too large or too complex"), "{error}");
+}
+
+#[test]
+fn another_kind_is_not_taken_for_this_one() {
+    let deployment = b"apiVersion: apps/v1\nkind: Deployment\nmetadata: {}\nspec: {}\n";
+    let operator =
+        b"apiVersion: config.openshift.io/v1\nkind: ClusterOperator\nmetadata: {}\nspec: {}\n";
+    let refusals = [deployment.as_slice(), operator, b"metadata: {}\nspec: {}\n"]
+        .map(|text| read::object::<ClusterVersion>("x.yaml", text).unwrap_err().to_string());
+    insta::assert_snapshot!(refusals.join("\n"), @r#"
+    x.yaml: field apiVersion: "apps/v1" was found where "config.openshift.io/v1" is wanted
+    x.yaml: field kind: "ClusterOperator" was found where "ClusterVersion" is wanted
+    x.yaml: field apiVersion: "" was found where "config.openshift.io/v1" is wanted
+    "#);
+    assert!(read::object::<fairway_api::ClusterOperator>("x.yaml", operator).is_ok());
+}
+
+#[test]
+fn a_place_behind_an_alias_is_the_place_of_the_value() {
+    let text = b"apiVersion: &a x\nkind: ClusterVersion\nmetadata: {}\nspec: {clusterID: c}\nstatus: {observedGeneration: *a}\n";
+    insta::assert_snapshot!(refusal(text), @"version.yaml:5:30: field status.observedGeneration: invalid i64");
 }
 
 #[test]
@@ -71,7 +98,35 @@ fn file_modes_are_octal() {
     assert_eq!(read["mode"], 0o644);
 }
 
+/// Something of everything, in letters of one byte each.
+const WHOLE: &str = r#"
+apiVersion: config.openshift.io/v1
+kind: ClusterVersion
+metadata: {name: version, generation: 2}
+spec:
+  clusterID: fb4b77e5-f288-49ad-b9e6-dfd20426e470
+  desiredUpdate: {version: "5.1.0", force: false, acceptRisks: [{name: A}], mode: Preflight}
+  overrides: [{kind: K, group: "", namespace: n, name: a, unmanaged: true}]
+status:
+  observedGeneration: 2
+  desired: {version: "5.0.0", image: i}
+  availableUpdates: null
+  history: [{state: Completed, startedTime: "2026-01-01T00:00:00Z", completionTime: null, image: i, verified: true}]
+  conditions: [{type: Available, status: "True", lastTransitionTime: "2026-01-01T00:00:00Z"}]
+"#;
+
 proptest! {
+    #[test]
+    fn no_damage_makes_reading_panic(
+        at in 0..WHOLE.len(), length in 0..20usize, put in "[a-z:{}\\[\\],\"'&*!|>#\\- \n0-9~é]{0,12}",
+    ) {
+        let mut damaged = WHOLE.to_owned();
+        damaged.replace_range(at..(at + length).min(WHOLE.len()), &put);
+        if let Ok(object) = read::object::<ClusterVersion>("damaged", damaged.as_bytes()) {
+            let _ = fairway_api::validate::cluster_version(&object);
+        }
+    }
+
     #[test]
     fn no_bytes_make_reading_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
         let _ = read::document::<ClusterVersion>("bytes", &bytes);

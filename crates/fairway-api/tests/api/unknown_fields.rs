@@ -98,6 +98,28 @@ fn an_update_with_any_mode_is_no_update() {
 }
 
 #[test]
+fn a_request_replaces_an_earlier_one_whole() {
+    let update = fairway_api::cluster_version::Update {
+        version: Some("5.2.0".into()),
+        ..Default::default()
+    };
+    let patch = update.merge_patch().unwrap();
+    let nothing = Value::Null;
+    assert_eq!(
+        patch,
+        json!({ "version": "5.2.0", "architecture": nothing, "image": nothing, "force": nothing,
+                "acceptRisks": nothing, "mode": nothing })
+    );
+}
+
+#[test]
+fn accepting_risks_alone_is_no_update() {
+    let update: fairway_api::cluster_version::Update =
+        serde_json::from_value(json!({ "acceptRisks": [{ "name": "A" }] })).unwrap();
+    assert!(!update.is_update());
+}
+
+#[test]
 fn empty_texts_of_an_update_count_as_none() {
     let update: fairway_api::cluster_version::Update =
         serde_json::from_value(json!({ "version": "", "image": "", "architecture": "" })).unwrap();

@@ -18,20 +18,25 @@ fn with_spec(spec: &str) -> String {
 fn everything_wrong_is_named_with_its_field() {
     let spec = r#"{
         clusterID: not-a-uuid, upstream: "example.com/graph",
+        capabilities: {baselineCapabilitySet: v4},
+        overrides: [{kind: K, group: g, namespace: n, name: a}, {kind: K, group: g, namespace: n, name: a}],
         signatureStores: [{url: "ftp:"}, {url: "https://a.example"}, {url: "https://a.example"}],
         desiredUpdate: {architecture: Sparc, image: i, version: "5.1", mode: Rehearsal,
-                        acceptRisks: [{name: A}, {name: B}, {name: A}]}
+                        acceptRisks: [{name: A}, {name: ""}, {name: A}]}
     }"#;
     insta::assert_snapshot!(problems(&with_spec(spec)), @r#"
     spec.clusterID: "not-a-uuid" is not an RFC 4122 UUID
     spec.desiredUpdate.architecture: "Sparc" is not supported; use "Multi"
     spec.desiredUpdate.architecture: cannot be set together with spec.desiredUpdate.image
     spec.desiredUpdate.version: "5.1" is not a semantic version such as 5.1.0 or 5.2.0-rc.1
-    spec.desiredUpdate.acceptRisks[2].name: "A" occurs twice
+    spec.desiredUpdate.acceptRisks[1].name: a risk's name has 1 to 256 bytes, not 0
+    spec.desiredUpdate.acceptRisks[2]: "A" occurs twice
     spec.desiredUpdate.mode: "Rehearsal" is not supported; use "Preflight"
-    spec.upstream: "example.com/graph" is not a valid URL; leave it empty or give an absolute one
-    spec.signatureStores[0].url: "ftp:" is not a valid URL; leave it empty or give an absolute one
-    spec.signatureStores[2].url: "https://a.example" occurs twice
+    spec.upstream: "example.com/graph" is not an absolute http or https URL
+    spec.capabilities.baselineCapabilitySet: "v4" is not supported; use "None" or "vCurrent" or "v4.18"
+    spec.signatureStores[0].url: "ftp:" is not an absolute http or https URL
+    spec.signatureStores[2]: "https://a.example" occurs twice
+    spec.overrides[1]: "K.g n/a" occurs twice
     "#);
 }
 
@@ -51,6 +56,25 @@ fn a_cluster_id_is_a_random_uuid() {
             Some(problem) => assert!(said.ends_with(problem), "{id}: {said}"),
         }
     }
+}
+
+#[test]
+fn names_lengths_and_needs() {
+    let risks = "{name: x},".repeat(1001);
+    let spec = format!(
+        "{{clusterID: '', desiredUpdate: {{acceptRisks: [{risks}]}}, \
+         capabilities: {{baselineCapabilitySet: None, additionalEnabledCapabilities: [marketplace, ClusterAPI]}}}}"
+    );
+    let unnamed = with_spec(&spec).replace("name: version", "name: Version 1");
+    let said = problems(&unnamed);
+    let unlike_the_others = |line: &&str| !line.contains("occurs twice");
+    let said: Vec<&str> = said.lines().filter(unlike_the_others).collect();
+    insta::assert_snapshot!(said.join("\n"), @r#"
+    metadata.name: "Version 1" is not a name of lower-case letters, digits and dashes
+    spec.desiredUpdate.acceptRisks: 1001 are too many: at most 1000 are taken
+    spec.capabilities.additionalEnabledCapabilities: "marketplace" needs "OperatorLifecycleManager" as well
+    spec.capabilities.additionalEnabledCapabilities: "ClusterAPI" needs "CompatibilityRequirements" as well
+    "#);
 }
 
 #[test]
