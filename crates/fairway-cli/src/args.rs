@@ -68,7 +68,7 @@ pub(crate) enum ColorChoice {
 pub(crate) enum Command {
     /// Print the CustomResourceDefinitions of the update API
     ///
-    /// Apply them with `fairway crds | kubectl create -f -`, or keep them in a repository with
+    /// Apply them with `fairway crds | kubectl apply -f -`, or keep them in a repository with
     /// `fairway crds --dir=…`.
     Crds(CrdsArgs),
 

@@ -16,9 +16,9 @@ impl fmt::Display for WithHint {
     }
 }
 
-/// What to do about the error, as far as somebody on the way up knew.
-pub(crate) fn hints(error: &anyhow::Error) -> Vec<&str> {
-    error.downcast_ref::<WithHint>().map(|with| with.hint.as_str()).into_iter().collect()
+/// What to do about the error, if somebody on the way up knew.
+pub(crate) fn hint(error: &anyhow::Error) -> Option<&str> {
+    error.downcast_ref::<WithHint>().map(|with| with.hint.as_str())
 }
 
 /// The messages from the outermost error to its first cause. Some libraries print their source
@@ -34,12 +34,24 @@ pub(crate) fn chain(error: &anyhow::Error) -> Vec<String> {
     messages
 }
 
-/// Whether the reader of our output went away, as `head` does when it has enough.
-pub(crate) fn is_broken_pipe(error: &anyhow::Error) -> bool {
+/// Standard output has no reader any more. Only the printer makes this: a connection that breaks
+/// looks the same to the operating system, and is an error.
+#[derive(Debug)]
+pub(crate) struct OutputClosed;
+
+impl fmt::Display for OutputClosed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("nobody reads the output any more")
+    }
+}
+
+impl std::error::Error for OutputClosed {}
+
+/// Whether the command ended because nobody reads its output any more.
+pub(crate) fn is_closed_output(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| {
-        cause
-            .downcast_ref::<std::io::Error>()
-            .is_some_and(|error| error.kind() == std::io::ErrorKind::BrokenPipe)
+        let within = cause.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
+        within.and_then(|inner| inner.downcast_ref::<OutputClosed>()).is_some()
     })
 }
 
@@ -61,18 +73,19 @@ mod tests {
     }
 
     #[test]
-    fn hints_are_found_below_other_contexts() {
+    fn a_hint_is_found_below_other_contexts() {
         let failed: anyhow::Result<()> = Err(anyhow::anyhow!("refused"));
         let hinted = WithHint { message: "cannot connect".into(), hint: "log in first".into() };
         let error = failed.context(hinted).context("cannot update").unwrap_err();
-        assert_eq!(hints(&error), ["log in first"]);
+        assert_eq!(hint(&error), Some("log in first"));
         assert_eq!(chain(&error), ["cannot update", "cannot connect", "refused"]);
     }
 
     #[test]
-    fn a_broken_pipe_is_recognised_anywhere_in_the_chain() {
-        let broken = std::io::Error::from(std::io::ErrorKind::BrokenPipe);
-        assert!(is_broken_pipe(&anyhow::Error::from(broken).context("cannot print")));
-        assert!(!is_broken_pipe(&anyhow::anyhow!("broken pipe")));
+    fn a_broken_connection_is_not_taken_for_a_closed_output() {
+        let broken = || std::io::Error::from(std::io::ErrorKind::BrokenPipe);
+        assert!(!is_closed_output(&anyhow::Error::from(broken()).context("cannot connect")));
+        let closed = std::io::Error::new(std::io::ErrorKind::BrokenPipe, OutputClosed);
+        assert!(is_closed_output(&anyhow::Error::from(closed).context("cannot print")));
     }
 }

@@ -17,7 +17,7 @@ pub enum ExitStatus {
     CannotTell,
     /// What was waited for did not happen in time.
     TimedOut,
-    /// There are risks that nobody has accepted yet.
+    /// Risks have appeared since the last acceptance.
     NewRisks,
 }
 

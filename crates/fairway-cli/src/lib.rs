@@ -1,7 +1,7 @@
 //! The command line: what was typed becomes [`args`], what it means becomes [`settings`], and
 //! each command is one file in `commands`.
 //!
-//! Nothing is printed but through the [`printer`], and a command ends with one of the codes in
+//! Commands print through the [`printer`] alone, and end with one of the codes in
 //! [`exit`].
 
 mod args;
@@ -33,11 +33,12 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Err(answer) => return answer_from_the_parser(&answer),
     };
     let (settings, command) = Settings::resolve(args);
-    settings.start_logging();
     let printer = Printer::new(settings.color, settings.verbosity);
-    match commands::run(command, &printer) {
+    let outcome = settings.start_logging().and_then(|()| commands::run(command, &printer));
+    match outcome {
         Ok(status) => status.into(),
-        Err(error) if errors::is_broken_pipe(&error) => ExitStatus::Yes.into(),
+        // Whoever read our output has enough of it, as `head` does.
+        Err(error) if errors::is_closed_output(&error) => ExitStatus::Yes.into(),
         Err(error) => {
             printer.error(&error);
             ExitStatus::Error.into()

@@ -1,11 +1,11 @@
-//! The only place that writes to the terminal.
+//! Where commands write: results, notes and errors.
 
-use std::io::Write;
+use std::io::{self, ErrorKind, StdoutLock, Write};
 
 use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
 
-use crate::errors;
+use crate::errors::{self, OutputClosed};
 use crate::settings::Verbosity;
 
 const ERROR: Style = AnsiColor::Red.on_default().bold();
@@ -22,14 +22,14 @@ impl Printer {
         Self { color, verbosity }
     }
 
-    /// Where results go.
+    /// Where results go. That nobody reads them any more is an error of its own kind.
     pub(crate) fn stdout(&self) -> impl Write {
-        AutoStream::new(std::io::stdout().lock(), self.color)
+        Stdout(AutoStream::new(io::stdout().lock(), self.color))
     }
 
     /// Where everything else goes.
     fn stderr(&self) -> impl Write {
-        AutoStream::new(std::io::stderr().lock(), self.color)
+        AutoStream::new(io::stderr().lock(), self.color)
     }
 
     /// Says something beside the result: what was written where, what to do next.
@@ -45,7 +45,7 @@ impl Printer {
         let _ = self.write_error(error);
     }
 
-    fn write_error(&self, error: &anyhow::Error) -> std::io::Result<()> {
+    fn write_error(&self, error: &anyhow::Error) -> io::Result<()> {
         let mut stderr = self.stderr();
         let mut messages = errors::chain(error).into_iter();
         let first = messages.next().unwrap_or_default();
@@ -53,9 +53,29 @@ impl Printer {
         for cause in messages {
             writeln!(stderr, "  caused by: {cause}")?;
         }
-        for hint in errors::hints(error) {
+        if let Some(hint) = errors::hint(error) {
             writeln!(stderr, "{HINT}hint:{HINT:#} {hint}")?;
         }
         Ok(())
+    }
+}
+
+/// Standard output, which tells by its errors that nobody reads it any more.
+struct Stdout(AutoStream<StdoutLock<'static>>);
+
+impl Write for Stdout {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes).map_err(named)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush().map_err(named)
+    }
+}
+
+fn named(error: io::Error) -> io::Error {
+    match error.kind() {
+        ErrorKind::BrokenPipe => io::Error::new(ErrorKind::BrokenPipe, OutputClosed),
+        _ => error,
     }
 }

@@ -1,8 +1,11 @@
 //! What the arguments and the environment mean together.
 
+use anstream::AutoStream;
+use anyhow::Context;
 use tracing_subscriber::EnvFilter;
 
 use crate::args::{Args, ColorChoice, Command, GlobalArgs};
+use crate::errors::WithHint;
 
 /// Which log lines are wanted, such as `info` or `fairway_operator=debug`; it wins over `-v`.
 pub(crate) const FAIRWAY_LOG: &str = "FAIRWAY_LOG";
@@ -13,7 +16,10 @@ pub(crate) const ENVIRONMENT: &[(&str, &str)] = &[
         FAIRWAY_LOG,
         "Which log lines are written to standard error, such as `info` or `fairway_operator=debug`. Wins over `--verbose`.",
     ),
-    ("NO_COLOR", "Set to anything, output has no colour unless `--color=always` asks for it."),
+    (
+        "NO_COLOR",
+        "Whatever its value, it takes the colour out of all output, unless `--color=always` asks for it.",
+    ),
 ];
 
 /// How much is said beside the results.
@@ -56,7 +62,7 @@ impl Settings {
     }
 
     /// Sends log lines to standard error.
-    pub(crate) fn start_logging(&self) {
+    pub(crate) fn start_logging(&self) -> anyhow::Result<()> {
         let default = match self.verbosity {
             Verbosity::Quiet => "error",
             Verbosity::Normal => "warn",
@@ -64,9 +70,23 @@ impl Settings {
             Verbosity::Debug => "debug",
         };
         let wanted = self.log_filter.as_deref().unwrap_or(default);
-        tracing_subscriber::fmt()
+        let filter = EnvFilter::builder().parse(wanted).with_context(|| WithHint {
+            message: format!("{FAIRWAY_LOG}={wanted:?} does not say which log lines are wanted"),
+            hint: "a level such as `info`, or levels for parts: `warn,fairway_operator=debug`"
+                .into(),
+        })?;
+        let stderr = std::io::stderr();
+        let color = match self.color {
+            anstream::ColorChoice::Auto => AutoStream::choice(&stderr),
+            chosen => chosen,
+        };
+        let started = tracing_subscriber::fmt()
             .with_writer(std::io::stderr)
-            .with_env_filter(EnvFilter::builder().parse_lossy(wanted))
-            .init();
+            .with_ansi(color != anstream::ColorChoice::Never)
+            .with_env_filter(filter)
+            .try_init();
+        // A program that runs a command twice has set this up already.
+        drop(started);
+        Ok(())
     }
 }

@@ -41,6 +41,18 @@ fn mistakes_in_the_arguments() {
 }
 
 #[test]
+fn a_log_filter_that_makes_no_sense() {
+    let said = transcript(fairway().arg("crds").env("FAIRWAY_LOG", "fairway=loud"));
+    insta::assert_snapshot!(said, @r#"
+    exit code: 1
+    ----- stderr -----
+    error: FAIRWAY_LOG="fairway=loud" does not say which log lines are wanted
+      caused by: error parsing level filter: expected one of "off", "error", "warn", "info", "debug", "trace", or a number 0-5
+    hint: a level such as `info`, or levels for parts: `warn,fairway_operator=debug`
+    "#);
+}
+
+#[test]
 fn as_a_plugin_it_is_called_as_it_was_typed() {
     let dir = tempfile::tempdir().unwrap();
     for (file, usage) in
