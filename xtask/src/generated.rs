@@ -28,11 +28,15 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
 fn write() -> Result<()> {
     let program = cargo::build_fairway(false)?;
     for (directory, command) in DIRECTORIES {
+        let scratch = tempfile::tempdir_in(cargo::root().join("target"))?;
+        let fresh = scratch.path().join("fresh");
+        fill(&program, command, &fresh)?;
         let directory = cargo::root().join(directory);
         if directory.exists() {
             std::fs::remove_dir_all(&directory)?;
         }
-        fill(&program, command, &directory)?;
+        std::fs::create_dir_all(directory.parent().unwrap_or(cargo::root()))?;
+        std::fs::rename(&fresh, &directory)?;
         println!("wrote {}", directory.display());
     }
     Ok(())

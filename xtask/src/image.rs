@@ -1,11 +1,10 @@
 //! `cargo xtask image`: an image of the program and what it needs, without a container engine.
 #![expect(clippy::print_stdout, reason = "a chore talks to the terminal")]
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::Result;
+use fairway_registry::program::libraries;
 use fairway_registry::{Image, ImageConfig, Layer, LayerBuilder, layout, push};
 
 use crate::cargo;
@@ -19,9 +18,9 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE")]
     binary: Option<PathBuf>,
 
-    /// Write the image here, as an OCI image layout
-    #[arg(long, value_name = "DIR", default_value = "target/image")]
-    out: PathBuf,
+    /// Write the image here, as an OCI image layout, instead of to target/image
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
 
     /// Push it as well, such as to 127.0.0.1:5000/fairway:dev
     #[arg(long, value_name = "REFERENCE")]
@@ -34,8 +33,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         None => cargo::build_fairway(true)?,
     };
     let image = image_of(&binary)?;
-    layout::write(&arguments.out, &image, "dev")?;
-    println!("{} is {}", arguments.out.display(), image.digest());
+    let out = arguments.out.clone().unwrap_or_else(|| cargo::root().join("target/image"));
+    layout::write(&out, &image, "dev")?;
+    println!("{} is {}", out.display(), image.digest());
     if let Some(reference) = &arguments.push {
         println!("pushed {}", push_image(&image, reference)?);
     }
@@ -77,6 +77,10 @@ fn surroundings(binary: &Path) -> Result<Layer> {
         .file("etc/nsswitch.conf", 0o644, "hosts: files dns\n")?;
     if Path::new(AUTHORITIES).exists() {
         layer = layer.host_file(AUTHORITIES, Path::new(AUTHORITIES))?;
+    } else {
+        println!(
+            "{AUTHORITIES} is missing, so the image trusts no registry; apt-get install ca-certificates"
+        );
     }
     for library in libraries(binary)? {
         layer = layer.host_file(&library, &library)?;
@@ -84,37 +88,9 @@ fn surroundings(binary: &Path) -> Result<Layer> {
     Ok(layer.build()?)
 }
 
-/// The shared libraries that the dynamic linker would load, and the linker itself.
-fn libraries(binary: &Path) -> Result<BTreeSet<PathBuf>> {
-    let output = Command::new("ldd").arg(binary).output().context("cannot start ldd")?;
-    ensure!(
-        output.status.success(),
-        "ldd cannot tell what {} needs: {}",
-        binary.display(),
-        String::from_utf8_lossy(&output.stderr)
-    );
-    Ok(paths_in(&String::from_utf8_lossy(&output.stdout)))
-}
-
-/// Lines are `name => /path (address)`, or `/path (address)` for the linker, or have no path.
-fn paths_in(listing: &str) -> BTreeSet<PathBuf> {
-    let path =
-        |line: &str| line.split_whitespace().find(|word| word.starts_with('/')).map(PathBuf::from);
-    listing.lines().filter_map(path).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn libraries_are_read_off_the_listing() {
-        let listing = "\tlinux-vdso.so.1 (0x00007fff)\n\
-                       \tlibc.so.6 => /lib/x86_64-linux-gnu/libc.so.6 (0x00007f)\n\
-                       \t/lib64/ld-linux-x86-64.so.2 (0x00007f)\n";
-        let expected = ["/lib/x86_64-linux-gnu/libc.so.6", "/lib64/ld-linux-x86-64.so.2"];
-        assert_eq!(paths_in(listing), expected.map(PathBuf::from).into());
-    }
 
     #[test]
     fn the_same_binary_gives_the_same_image() {

@@ -4,6 +4,7 @@ mod bench;
 mod cargo;
 mod detached;
 mod generated;
+mod ground;
 mod image;
 mod kube;
 mod services;
@@ -26,11 +27,11 @@ struct Arguments {
 // One variant a chore, one line each below.
 #[derive(Debug, Subcommand)]
 enum Chore {
-    /// Everything that has to hold before a change is done (about 25 minutes from nothing)
+    /// Everything that has to hold before a change is done (ten minutes from nothing)
     ///
     /// The formatter, the lints, the tests that run everywhere, the tests that need a cluster,
     /// and whether generated files are current. Starts what the tests need and stops it again.
-    /// Once Kubernetes and the dependencies are built, it takes a few minutes.
+    /// Once Kubernetes and the dependencies are built, it takes two minutes.
     Test(test::Arguments),
     /// Write the generated files: CRDs and reference pages (seconds)
     Gen(generated::Arguments),

@@ -1,8 +1,10 @@
 //! `cargo xtask soak`: the tests with more rounds, for a night rather than for a change.
 
-use anyhow::Result;
+use anyhow::{Result, bail};
+use fairway_testbed::environment;
 
-use crate::test::{self, Tier};
+use crate::ground::Ground;
+use crate::test::{self, Selection, Tier};
 
 /// How many inputs each property is tried on; the test command tries 256.
 const CASES: &str = "20000";
@@ -17,8 +19,13 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
-    let variables = vec![("PROPTEST_CASES", CASES.into()), ("FAIRWAY_SOAK_ROUNDS", ROUNDS.into())];
+    let variables =
+        vec![("PROPTEST_CASES", CASES.into()), (environment::SOAK_ROUNDS, ROUNDS.into())];
     let filter = arguments.filter.as_deref();
-    test::run_tests(Tier::Everywhere, &variables, filter)?;
-    test::run_cluster_tests(variables, filter)
+    let selection = Selection { filter, soak: true, ..Selection::default() };
+    test::run_tests(Tier::Everywhere, &variables, &selection)?;
+    match Ground::find()? {
+        Ok(ground) => ground.run(variables, filter, true),
+        Err(why) => bail!("the cluster tests cannot run here: {why}"),
+    }
 }

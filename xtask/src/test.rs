@@ -2,16 +2,15 @@
 #![expect(clippy::print_stdout, reason = "a chore talks to the terminal")]
 
 use std::ffi::OsString;
-use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use fairway_testbed::kube::{Cluster, Options};
-use fairway_testbed::registry::{self, Registry};
+use fairway_testbed::environment;
 use fairway_testbed::wait::Stopwatch;
 
 use crate::cargo::{self, cargo};
-use crate::{detached, generated, image};
+use crate::generated;
+use crate::ground::Ground;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
@@ -45,7 +44,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
             cargo::run(&mut cargo(clippy))
         })?;
     }
-    steps.step("tests that run everywhere", || run_tests(Tier::Everywhere, &Vec::new(), filter))?;
+    steps.step("tests that run everywhere", || {
+        run_tests(Tier::Everywhere, &Vec::new(), &Selection { filter, ..Selection::default() })
+    })?;
     if filter.is_none() {
         steps.step("examples in the documentation", || {
             cargo::run(&mut cargo(["test", "--quiet", "--workspace", "--doc"]))
@@ -53,72 +54,67 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     }
     if arguments.quick {
         steps.skip("cluster tests", "--quick was given");
-    } else if let Some(why) = no_cluster_here() {
-        // Who runs unattended must not take a part for the whole.
-        if std::env::var_os("CI").is_some() {
-            bail!("the cluster tests cannot run here: {why}");
-        }
-        steps.skip("cluster tests", why);
     } else {
-        steps.step("cluster tests", || run_cluster_tests(Vec::new(), filter))?;
+        match Ground::find()? {
+            Ok(ground) => {
+                steps.step("cluster tests", || ground.run(Vec::new(), filter, false))?;
+                if let Some(what) = ground.left_out() {
+                    steps.skip("some cluster tests", what);
+                }
+            }
+            // Who runs unattended must not take a part for the whole.
+            Err(why) if std::env::var_os("CI").is_some() => {
+                bail!("the cluster tests cannot run here: {why}");
+            }
+            Err(why) => steps.skip("cluster tests", why),
+        }
     }
     if filter.is_none() {
         steps.step("generated files", generated::check)?;
     }
-    if std::env::var_os("FAIRWAY_CONFORMANCE").is_none() {
+    if std::env::var_os(environment::CONFORMANCE).is_none() {
         steps.skip("vectors of other projects", "FAIRWAY_CONFORMANCE names no directory");
     }
     steps.report();
     Ok(())
 }
 
+/// Which tests of a tier are run, and how patiently.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Selection<'a> {
+    /// Only those whose name contains this.
+    pub(crate) filter: Option<&'a str>,
+    /// Not those whose name contains one of these.
+    pub(crate) skip: &'a [&'a str],
+    /// Not those of this package.
+    pub(crate) exclude: Option<&'a str>,
+    /// For as long as they take.
+    pub(crate) soak: bool,
+}
+
 /// Runs the tests of one tier.
-pub(crate) fn run_tests(tier: Tier, variables: &Variables, filter: Option<&str>) -> Result<()> {
-    let cluster = tier == Tier::Cluster;
+pub(crate) fn run_tests(
+    tier: Tier,
+    variables: &Variables,
+    selection: &Selection<'_>,
+) -> Result<()> {
+    let Selection { filter, skip, exclude, soak } = *selection;
     let mut tests = if cargo::has_nextest() {
         let mut tests = cargo(["nextest", "run", "--workspace", "--no-fail-fast"]);
         // A filter may leave nothing of a tier.
         tests.arg(if filter.is_some() { "--no-tests=pass" } else { "--no-tests=fail" });
-        tests.args(cluster.then_some("--run-ignored=ignored-only")).args(filter);
+        tests.args(soak.then_some("--profile=soak"));
         tests
     } else {
-        let mut tests =
-            cargo(["test", "--workspace", "--no-fail-fast", "--lib", "--bins", "--tests"]);
-        tests.arg("--").args(cluster.then_some("--ignored")).args(filter);
-        tests
+        cargo(["test", "--workspace", "--no-fail-fast", "--lib", "--bins", "--tests"])
     };
+    tests.args(exclude.map(|package| format!("--exclude={package}"))).arg("--");
+    tests.args((tier == Tier::Cluster).then_some("--ignored")).args(filter);
+    for name in skip {
+        tests.args(["--skip", name]);
+    }
     tests.envs(variables.iter().map(|(name, value)| (name, value)));
     cargo::run(&mut tests)
-}
-
-/// Starts what the cluster tests need, runs them, and stops it again.
-pub(crate) fn run_cluster_tests(mut variables: Variables, filter: Option<&str>) -> Result<()> {
-    let cluster = Cluster::start_with(Options::with_node(), &detached::say)?;
-    let registry = Registry::start(registry::Options::default())?;
-    println!("making an image of the program under test and pushing it to {}", registry.address());
-    let built = image::image_of(&cargo::build_fairway(false)?)?;
-    let image = image::push_image(&built, &format!("{}/fairway:test", registry.address()))?;
-    variables.extend([
-        ("FAIRWAY_TEST_CLUSTER", "kube".into()),
-        ("FAIRWAY_TEST_KUBE", cluster.run_dir().into()),
-        ("FAIRWAY_TEST_REGISTRY", registry.address().to_string().into()),
-        ("FAIRWAY_TEST_IMAGE", image.into()),
-    ]);
-    let outcome = run_tests(Tier::Cluster, &variables, filter);
-    registry.stop().context("cannot stop the registry")?;
-    cluster.stop().context("cannot stop the cluster")?;
-    outcome
-}
-
-/// Why a real cluster cannot be started here, if it cannot.
-fn no_cluster_here() -> Option<&'static str> {
-    if !fairway_testbed::is_root() {
-        Some("they need root: a node is made of namespaces, mounts and cgroups")
-    } else if !Path::new("/etc/debian_version").exists() {
-        Some("they need Debian, from whose packages the cluster is made")
-    } else {
-        None
-    }
 }
 
 /// What was done, for the summary at the end.

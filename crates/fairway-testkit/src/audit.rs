@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::PathBuf;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 
 /// Every request that the API server answered.
@@ -76,6 +76,7 @@ impl AuditLog {
 
     /// What was answered since then. An event is written before its answer is sent.
     pub fn since(&self, mark: AuditMark) -> Result<Vec<AuditEvent>> {
+        ensure!(self.mark()?.0 >= mark.0, "{} was begun anew", self.path.display());
         let read = || -> std::io::Result<String> {
             let mut file = File::open(&self.path)?;
             file.seek(SeekFrom::Start(mark.0))?;

@@ -3,10 +3,11 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use fairway_api::{ClusterOperator, ClusterVersion};
-use fairway_testbed::cache::Cache;
+use fairway_testbed::cache::{Cache, take_turn};
 use fairway_testbed::kube::{self as real, Cluster};
 use fairway_testbed::state::State;
 use k8s_openapi::api::core::v1::Node;
@@ -26,6 +27,9 @@ pub struct TestCluster {
     audit_log: Option<PathBuf>,
     hold: Hold,
 }
+
+/// As long as all tests that take turns need together on a slow machine.
+const LONGEST_TURN: Duration = Duration::from_mins(10);
 
 /// What a test has to itself.
 enum Hold {
@@ -48,6 +52,7 @@ impl TestCluster {
     /// no other test holds them, and removes those that are left.
     pub async fn in_turn() -> Result<Self> {
         let (kubeconfig, audit_log) = find()?;
+        let take_turn = || take_turn(&Cache::from_env()?, "cluster-tests", LONGEST_TURN);
         let lock = tokio::task::spawn_blocking(take_turn).await??;
         let cluster = Self::connect(kubeconfig, audit_log, Hold::Turn { _lock: lock }).await?;
         cluster.reset().await?;
@@ -84,6 +89,10 @@ impl TestCluster {
     pub fn kubectl(&self) -> Command {
         let mut command = Command::new("kubectl");
         command.env("KUBECONFIG", &self.kubeconfig);
+        // Addresses are used again: what one cluster served must not be remembered for the next.
+        if backend().is_ok_and(|backend| backend == Backend::Kube) {
+            command.arg("--cache-dir").arg(self.kubeconfig.with_file_name("kubectl-cache"));
+        }
         command
     }
 
@@ -157,10 +166,11 @@ fn backend() -> Result<Backend> {
 
 /// The shared cluster's kubeconfig and audit log.
 fn find() -> Result<(PathBuf, Option<PathBuf>)> {
-    let of = |directory: &Path| (directory.join("kubeconfig"), Some(directory.join("audit.log")));
+    let of = |run: &Path| (real::kubeconfig_in(run), Some(real::audit_log_in(run)));
     if backend()? == Backend::Kubeconfig {
-        let named = std::env::var_os("KUBECONFIG").context("KUBECONFIG names no file")?;
-        return Ok((PathBuf::from(named), None));
+        let named = PathBuf::from(std::env::var_os("KUBECONFIG").unwrap_or_default());
+        ensure!(named.is_file(), "KUBECONFIG has to name one file, not {:?}", named.display());
+        return Ok((named, None));
     }
     if let Some(directory) = environment::kube_directory() {
         return Ok(of(&directory));
@@ -170,14 +180,6 @@ fn find() -> Result<(PathBuf, Option<PathBuf>)> {
         "no Kubernetes runs: start one with `cargo xtask kube up`, or run `cargo xtask test`",
     )?;
     Ok(of(kubeconfig.parent().unwrap_or(Path::new("/"))))
-}
-
-/// Waits for the lock that only one test on this machine holds.
-fn take_turn() -> Result<File> {
-    let path = std::env::temp_dir().join("fairway-test-turn.lock");
-    let lock = File::create(&path).with_context(|| format!("cannot make {}", path.display()))?;
-    lock.lock().with_context(|| format!("cannot lock {}", path.display()))?;
-    Ok(lock)
 }
 
 pub(crate) async fn client(kubeconfig: &Path) -> Result<Client> {

@@ -4,20 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 
-/// Which cluster tests run against: `kube` (the default) or `kubeconfig`.
-pub const CLUSTER: &str = "FAIRWAY_TEST_CLUSTER";
-
-/// The directory of the running Kubernetes that tests share.
-pub const KUBE: &str = "FAIRWAY_TEST_KUBE";
-
-/// The address of the running registry that tests share.
-pub const REGISTRY: &str = "FAIRWAY_TEST_REGISTRY";
-
-/// An image of the `fairway` under test in that registry, by digest.
-pub const IMAGE: &str = "FAIRWAY_TEST_IMAGE";
-
-/// A directory with vectors of other projects.
-pub const CONFORMANCE: &str = "FAIRWAY_CONFORMANCE";
+pub use fairway_testbed::environment::*;
 
 /// A folder of other projects' vectors, where there is such a directory. Tests without it end
 /// early; the test command says so.

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use k8s_openapi::NamespaceResourceScope;
 use k8s_openapi::api::core::v1::{Namespace, Pod};
 use kube::api::{Api, DeleteParams, LogParams, ObjectMeta, PostParams};
@@ -27,9 +27,7 @@ impl TestNamespace {
             .create(&PostParams::default(), &namespace)
             .await
             .context("cannot create a namespace for the test")?;
-        let created = Self { client, kubeconfig, name: created.name_any() };
-        created.until_pods_can_be_created().await?;
-        Ok(created)
+        Ok(Self { client, kubeconfig, name: created.name_any() })
     }
 
     /// Its name.
@@ -48,17 +46,21 @@ impl TestNamespace {
 
     /// Runs a pod to its end and returns what it printed.
     pub async fn run(&self, pod: &Pod) -> Result<String> {
+        self.until_pods_can_be_created().await?;
         let pods: Api<Pod> = self.api();
         let name = pods.create(&PostParams::default(), pod).await?.name_any();
-        let phase = wait::until(&format!("pod {name} to end"), || async {
+        let ended = wait::until(&format!("pod {name} to end"), || async {
             let status = pods.get(&name).await?.status.unwrap_or_default();
-            let phase = status.phase.clone().unwrap_or_default();
-            Ok(matches!(phase.as_str(), "Succeeded" | "Failed").then_some(phase))
+            let ended = matches!(status.phase.as_deref(), Some("Succeeded" | "Failed"));
+            Ok(ended.then_some(status.phase))
         })
-        .await
-        .with_context(|| format!("kubectl -n {} describe pod {name} tells more", self.name))?;
+        .await;
+        let phase = match ended {
+            Ok(phase) => phase,
+            Err(error) => return Err(error.context(state(&pods.get(&name).await?))),
+        };
         let log = pods.logs(&name, &LogParams::default()).await?;
-        anyhow::ensure!(phase == "Succeeded", "pod {name} failed; it printed:\n{log}");
+        ensure!(phase.as_deref() == Some("Succeeded"), "pod {name} failed; it printed:\n{log}");
         Ok(log)
     }
 
@@ -68,6 +70,19 @@ impl TestNamespace {
         let what = format!("the default account of namespace {}", self.name);
         wait::until(&what, || async { Ok(accounts.get_opt("default").await?.map(|_| ())) }).await
     }
+}
+
+/// Why a pod does not run, as far as its status says: the namespace goes before anybody can look.
+fn state(pod: &Pod) -> String {
+    let status = pod.status.clone().unwrap_or_default();
+    let containers = status.container_statuses.unwrap_or_default().into_iter();
+    let waiting = containers.filter_map(|container| container.state?.waiting).map(|waiting| {
+        [waiting.reason, waiting.message].into_iter().flatten().collect::<Vec<_>>().join(": ")
+    });
+    let conditions = status.conditions.unwrap_or_default().into_iter();
+    let conditions = conditions.filter_map(|condition| condition.message);
+    let said: Vec<String> = waiting.chain(conditions).collect();
+    format!("the pod is {}: {}", status.phase.unwrap_or_default(), said.join("; "))
 }
 
 impl Drop for TestNamespace {

@@ -1,0 +1,64 @@
+//! The kit itself: what it promises to tests.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::Result;
+use fairway_registry::ImageConfig;
+use fairway_registry::program::libraries;
+use fairway_testkit::{TestCluster, environment, images, objects};
+
+#[tokio::test]
+#[ignore = "needs a cluster: cargo xtask test"]
+async fn a_directory_becomes_an_image_that_runs_in_a_pod() -> Result<()> {
+    let cluster = TestCluster::shared().await?;
+    assert!(cluster.has_node().await?);
+    let directory = tempfile::tempdir()?;
+    copy_program(Path::new("/bin/cat"), directory.path())?;
+    fs::write(directory.path().join("greeting"), "hello from a directory\n")?;
+    let config = ImageConfig { entrypoint: vec!["/bin/cat".into()], ..ImageConfig::default() };
+    let registry = environment::registry()?;
+    let image = images::push_directory(&registry, "greeting", directory.path(), &config).await?;
+
+    let namespace = cluster.namespace("directory").await?;
+    let log = namespace.run(&objects::run_once("greeting", &image, &["/greeting"])).await?;
+    assert_eq!(log, "hello from a directory\n");
+    Ok(())
+}
+
+#[tokio::test]
+#[ignore = "needs a cluster: cargo xtask test"]
+async fn a_pod_that_fails_says_what_it_printed_in_a_pod() -> Result<()> {
+    let cluster = TestCluster::shared().await?;
+    let namespace = cluster.namespace("failing").await?;
+    let image = environment::fairway_image()?;
+    let failed = namespace.run(&objects::run_once("failing", &image, &["crds", "--bogus"])).await;
+    let said = failed.unwrap_err().to_string();
+    assert!(said.contains("unexpected argument '--bogus'"), "{said}");
+    Ok(())
+}
+
+#[tokio::test]
+#[ignore = "needs a cluster: cargo xtask test"]
+async fn a_namespace_goes_with_its_value() -> Result<()> {
+    use k8s_openapi::api::core::v1::Namespace;
+    let cluster = TestCluster::shared().await?;
+    let namespaces: kube::Api<Namespace> = kube::Api::all(cluster.client());
+    let namespace = cluster.namespace("passing").await?;
+    let name = namespace.name().to_owned();
+    assert!(name.starts_with("passing-"));
+    drop(namespace);
+    let left = namespaces.get_opt(&name).await?;
+    assert!(left.is_none_or(|left| left.metadata.deletion_timestamp.is_some()));
+    Ok(())
+}
+
+/// Copies a program and its libraries to the same paths below a directory.
+fn copy_program(program: &Path, directory: &Path) -> Result<()> {
+    for file in libraries(program)?.into_iter().chain([program.to_owned()]) {
+        let copy = directory.join(file.strip_prefix("/")?);
+        fs::create_dir_all(copy.parent().unwrap_or(directory))?;
+        fs::copy(&file, copy)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,114 @@
+//! What the cluster tests stand on, and what they have to do without on it.
+#![expect(clippy::print_stdout, reason = "a chore talks to the terminal")]
+
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+use fairway_testbed::kube::{Cluster, Options};
+use fairway_testbed::registry::{self, Registry};
+use fairway_testbed::{environment, install_packages, is_root};
+
+use crate::test::{Selection, Tier, Variables, run_tests};
+use crate::{cargo, detached, image};
+
+/// What stands behind the cluster tests.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Ground {
+    /// A cluster with a node, made from Debian's packages, and a registry.
+    Debian,
+    /// A control plane of the binaries in `KUBEBUILDER_ASSETS`: no pod runs.
+    Assets,
+    /// Whatever `KUBECONFIG` names.
+    Foreign,
+}
+
+/// Tests that need a node of the testbed and its registry have this in their name.
+const NEED_A_NODE: &str = "in_a_pod";
+/// Tests that start a control plane have this in their name.
+const NEED_THEIR_OWN: &str = "of_its_own";
+/// The crate whose tests try the Debian cluster itself.
+const TESTBED: &str = "fairway-testbed";
+
+impl Ground {
+    /// What this machine and its environment offer, or why there is nothing.
+    pub(crate) fn find() -> Result<Result<Self, &'static str>> {
+        match std::env::var(environment::CLUSTER).as_deref() {
+            Ok("kubeconfig") => return Ok(Ok(Self::Foreign)),
+            Err(_) | Ok("kube") => {}
+            Ok(other) => bail!("{}={other}: it is `kube` or `kubeconfig`", environment::CLUSTER),
+        }
+        if std::env::var_os("KUBEBUILDER_ASSETS").is_some() {
+            return Ok(Ok(Self::Assets));
+        }
+        Ok(if !is_root() {
+            Err("they need root: a node is made of namespaces, mounts and cgroups")
+        } else if !Path::new("/etc/debian_version").exists() {
+            Err("they need Debian, from whose packages the cluster is made")
+        } else {
+            Ok(Self::Debian)
+        })
+    }
+
+    /// What cannot be tried here, for the summary.
+    pub(crate) fn left_out(self) -> Option<&'static str> {
+        match self {
+            Self::Debian => None,
+            Self::Assets => {
+                Some("tests of pods and of the testbed: KUBEBUILDER_ASSETS has no node")
+            }
+            Self::Foreign => Some(
+                "tests of pods, of own control planes and of the testbed: KUBECONFIG names somebody's cluster",
+            ),
+        }
+    }
+
+    fn selection(self, filter: Option<&str>, soak: bool) -> Selection<'_> {
+        let (skip, exclude): (&[&str], _) = match self {
+            Self::Debian => (&[], None),
+            Self::Assets => (&[NEED_A_NODE], Some(TESTBED)),
+            Self::Foreign => (&[NEED_A_NODE, NEED_THEIR_OWN], Some(TESTBED)),
+        };
+        Selection { filter, skip, exclude, soak }
+    }
+
+    /// Starts what the cluster tests need, runs them, and stops it again.
+    pub(crate) fn run(self, variables: Variables, filter: Option<&str>, soak: bool) -> Result<()> {
+        let selection = self.selection(filter, soak);
+        match self {
+            Self::Debian => on_debian(variables, &selection),
+            Self::Assets => {
+                let cluster = Cluster::start_with(Options::control_plane(), &detached::say)?;
+                let variables = with(variables, &[(environment::KUBE, cluster.run_dir().into())]);
+                let outcome = run_tests(Tier::Cluster, &variables, &selection);
+                outcome.and(cluster.stop().context("cannot stop the cluster"))
+            }
+            Self::Foreign => run_tests(Tier::Cluster, &variables, &selection),
+        }
+    }
+}
+
+fn on_debian(variables: Variables, selection: &Selection<'_>) -> Result<()> {
+    // Before anything has a time limit.
+    install_packages(&detached::say)?;
+    let cluster = Cluster::start_with(Options::with_node(), &detached::say)?;
+    let registry = Registry::start_with(registry::Options::default(), &detached::say)?;
+    println!("making an image of the program under test and pushing it to {}", registry.address());
+    let built = image::image_of(&cargo::build_fairway(false)?)?;
+    let image = image::push_image(&built, &format!("{}/fairway:test", registry.address()))?;
+    let variables = with(
+        variables,
+        &[
+            (environment::KUBE, cluster.run_dir().into()),
+            (environment::REGISTRY, registry.address().to_string().into()),
+            (environment::IMAGE, image.into()),
+        ],
+    );
+    let outcome = run_tests(Tier::Cluster, &variables, selection);
+    let stopped = registry.stop().and(cluster.stop()).context("cannot stop what the tests used");
+    outcome.and(stopped)
+}
+
+fn with(mut variables: Variables, more: &[(&'static str, std::ffi::OsString)]) -> Variables {
+    variables.extend_from_slice(more);
+    variables
+}
