@@ -54,17 +54,33 @@ enum Chore {
     Prometheus(services::PrometheusVerb),
 }
 
-fn main() -> Result<ExitCode> {
+fn main() -> ExitCode {
     // The one TLS provider of the process; nobody else can have installed one before.
     let _ = rustls::crypto::ring::default_provider().install_default();
-    match Arguments::parse().chore {
-        Chore::Test(arguments) => test::run(&arguments).map(|()| ExitCode::SUCCESS),
-        Chore::Gen(arguments) => generated::run(&arguments).map(|()| ExitCode::SUCCESS),
-        Chore::Image(arguments) => image::run(&arguments).map(|()| ExitCode::SUCCESS),
-        Chore::Bench(arguments) => bench::run(&arguments).map(|()| ExitCode::SUCCESS),
-        Chore::Soak(arguments) => soak::run(&arguments).map(|()| ExitCode::SUCCESS),
-        Chore::Kube(verb) => kube::run(&verb),
-        Chore::Registry(verb) => services::run_registry(&verb),
-        Chore::Prometheus(verb) => services::run_prometheus(verb),
+    run(Arguments::parse().chore).unwrap_or_else(|error| {
+        complain(&error);
+        ExitCode::FAILURE
+    })
+}
+
+fn run(chore: Chore) -> Result<ExitCode> {
+    match chore {
+        Chore::Test(arguments) => test::run(&arguments)?,
+        Chore::Gen(arguments) => generated::run(&arguments)?,
+        Chore::Image(arguments) => image::run(&arguments)?,
+        Chore::Bench(arguments) => bench::run(&arguments)?,
+        Chore::Soak(arguments) => soak::run(&arguments)?,
+        Chore::Kube(verb) => return kube::run(&verb),
+        Chore::Registry(verb) => return services::run_registry(&verb),
+        Chore::Prometheus(verb) => return services::run_prometheus(verb),
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+#[expect(clippy::print_stderr, reason = "a chore talks to the terminal")]
+fn complain(error: &anyhow::Error) {
+    eprintln!("error: {error}");
+    for cause in error.chain().skip(1) {
+        eprintln!("  caused by: {cause}");
     }
 }
