@@ -69,7 +69,8 @@ pub(crate) enum Command {
     /// Print the CustomResourceDefinitions of the update API
     ///
     /// Apply them with `fairway crds | kubectl apply -f -`, or keep them in a repository with
-    /// `fairway crds --dir=…`.
+    /// `fairway crds --dir=…`. A server older than 1.25 does not know the rules in them and leaves
+    /// them out: there, kubectl needs `--validate=false`.
     Crds(CrdsArgs),
 
     /// Print a completion script for a shell
