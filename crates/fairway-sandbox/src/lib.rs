@@ -1,0 +1,7 @@
+//! A Kubernetes API in one process.
+//!
+//! This crate grows from the inside out: what decides is here first, as functions of their
+//! arguments, without a network or a clock.
+
+pub mod selector;
+pub mod store;

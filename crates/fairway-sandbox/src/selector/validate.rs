@@ -1,0 +1,84 @@
+//! What may be a label, in the API server's words.
+
+const NAME: &str = "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
+const VALUE: &str = "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')";
+const SUBDOMAIN: &str = r"a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
+
+const MAX_NAME: usize = 63;
+const MAX_SUBDOMAIN: usize = 253;
+
+/// What is wrong with the key of a label, which is a name or a DNS domain, `/` and a name.
+pub fn label_key(key: &str) -> Result<(), String> {
+    let (prefix, name) = match key.split_once('/') {
+        None => (None, key),
+        Some((_, name)) if name.contains('/') => {
+            let optional =
+                "with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')";
+            return Err(format!("a qualified name {NAME} {optional}"));
+        }
+        Some((prefix, name)) => (Some(prefix), name),
+    };
+    let problems = prefix.into_iter().flat_map(prefix_problems).chain(name_problems(name));
+    all_right(&problems.collect::<Vec<_>>())
+}
+
+/// What is wrong with the value of a label.
+pub fn label_value(value: &str) -> Result<(), String> {
+    let mut problems = Vec::new();
+    if value.len() > MAX_NAME {
+        problems.push(format!("must be no more than {MAX_NAME} characters"));
+    }
+    if !value.is_empty() && !is_name(value) {
+        problems.push(VALUE.to_owned());
+    }
+    all_right(&problems)
+}
+
+fn all_right(problems: &[String]) -> Result<(), String> {
+    if problems.is_empty() { Ok(()) } else { Err(problems.join("; ")) }
+}
+
+fn prefix_problems(prefix: &str) -> Vec<String> {
+    if prefix.is_empty() {
+        return vec!["prefix part must be non-empty".to_owned()];
+    }
+    let mut problems = Vec::new();
+    if prefix.len() > MAX_SUBDOMAIN {
+        problems.push(format!("prefix part must be no more than {MAX_SUBDOMAIN} characters"));
+    }
+    if !prefix.split('.').all(is_dns_label) {
+        problems.push(format!("prefix part {SUBDOMAIN}"));
+    }
+    problems
+}
+
+fn name_problems(name: &str) -> Vec<String> {
+    let mut problems = Vec::new();
+    if name.is_empty() {
+        problems.push("name part must be non-empty".to_owned());
+    }
+    if name.len() > MAX_NAME {
+        problems.push(format!("name part must be no more than {MAX_NAME} characters"));
+    }
+    if !is_name(name) {
+        problems.push(format!("name part {NAME}"));
+    }
+    problems
+}
+
+fn is_name(text: &str) -> bool {
+    begins_and_ends(text, |byte| byte.is_ascii_alphanumeric())
+        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
+}
+
+/// As the pattern of subdomains has it, which knows no limit for a single label.
+fn is_dns_label(text: &str) -> bool {
+    let alphanumeric = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+    begins_and_ends(text, alphanumeric)
+        && text.bytes().all(|byte| alphanumeric(byte) || byte == b'-')
+}
+
+fn begins_and_ends(text: &str, with: impl Fn(u8) -> bool) -> bool {
+    let bytes = text.as_bytes();
+    bytes.first().is_some_and(|byte| with(*byte)) && bytes.last().is_some_and(|byte| with(*byte))
+}

@@ -1,0 +1,192 @@
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
+
+use super::*;
+
+fn watch(store: &Store, selection: Selection, from: WatchFrom) -> Watcher {
+    store.watch(&configmaps(), selection, from).unwrap()
+}
+
+fn everything(store: &Store) -> Watcher {
+    watch(store, Selection::default(), WatchFrom::Everything)
+}
+
+#[test]
+fn from_the_beginning_and_from_a_revision() {
+    let store = Store::default();
+    put(&store, "b", "x");
+    put(&store, "a", "x");
+    let mut everything = everything(&store);
+    let mut since = watch(&store, Selection::default(), WatchFrom::After(2));
+    put(&store, "b", "y");
+    delete(&store, "a");
+    put(&store, "a", "z");
+    let later = ["MODIFIED b=y@4", "DELETED a=x@5", "ADDED a=z@6"];
+    let told = all_told(&mut everything);
+    assert_eq!(told[..2], ["ADDED a=x@3", "ADDED b=x@2"]);
+    assert_eq!(told[2..], later);
+    let told = all_told(&mut since);
+    assert_eq!(told[..1], ["ADDED a=x@3"]);
+    assert_eq!(told[1..], later);
+}
+
+#[test]
+fn what_begins_and_ceases_to_be_selected() {
+    let store = Store::default();
+    let mut watcher = watch(&store, labelled("app=x"), WatchFrom::Everything);
+    for app in ["y", "x", "z", "x"] {
+        put(&store, "a", app);
+    }
+    let object = json!({ "metadata": { "name": "a", "labels": { "app": "x" } }, "data": {} });
+    store.update(&key("n", "a"), object, None).unwrap();
+    delete(&store, "a");
+    put(&store, "a", "y");
+    delete(&store, "a");
+    let expected =
+        ["ADDED a=x@3", "DELETED a=x@4", "ADDED a=x@5", "MODIFIED a=x@6", "DELETED a=x@7"];
+    assert_eq!(all_told(&mut watcher), expected);
+}
+
+#[test]
+fn other_namespaces_names_and_resources_are_not_seen() {
+    let store = Store::default();
+    let mut in_n = watch(&store, Selection::in_namespace("n"), WatchFrom::Everything);
+    let mut named_a = watch(&store, named(None, "a"), WatchFrom::Everything);
+    put_in(&store, "m", "a", "x");
+    put_in(&store, "n2", "b", "x");
+    put(&store, "c", "x");
+    store
+        .create(&Key::new(&Resource::new("", "secrets"), Some("n"), "a").unwrap(), json!({}))
+        .unwrap();
+    assert_eq!(all_told(&mut in_n), ["ADDED c=x@4"]);
+    assert_eq!(all_told(&mut named_a), ["ADDED a=x@2"]);
+}
+
+#[test]
+fn what_is_forgotten_cannot_be_watched() {
+    let store = Store::new(2);
+    for name in ["a", "b", "c", "d"] {
+        put(&store, name, "x");
+    }
+    let watch = |after| store.watch(&configmaps(), Selection::default(), WatchFrom::After(after));
+    let error = watch(2).err();
+    assert_eq!(error, Some(ReadError::WatchExpired { requested: 2, oldest: 3 }));
+    assert_eq!(all_told(&mut watch(3).unwrap()), ["ADDED c=x@4", "ADDED d=x@5"]);
+    store.compact(4);
+    assert!(watch(3).is_err());
+    assert_eq!(all_told(&mut watch(4).unwrap()), ["ADDED d=x@5"]);
+    store.compact_all();
+    assert!(watch(4).is_err());
+    assert_eq!(all_told(&mut watch(5).unwrap()), [""; 0]);
+    assert_eq!(all_told(&mut everything(&store)).len(), 4);
+}
+
+#[test]
+fn compaction_concerns_every_resource() {
+    let store = Store::default();
+    put(&store, "a", "x");
+    store.compact_all();
+    let pods = Resource::new("", "pods");
+    let error = store.watch(&pods, Selection::default(), WatchFrom::After(1)).err();
+    assert_eq!(error, Some(ReadError::WatchExpired { requested: 1, oldest: 2 }));
+}
+
+#[test]
+fn a_revision_that_has_not_come_is_waited_for() {
+    let store = Store::default();
+    let mut watcher = watch(&store, Selection::default(), WatchFrom::After(3));
+    assert_eq!(watcher.bookmark(), Some(3));
+    for name in ["a", "b", "c"] {
+        put(&store, name, "x");
+    }
+    assert_eq!(all_told(&mut watcher), ["ADDED c=x@4"]);
+}
+
+#[tokio::test]
+async fn a_slow_reader_is_cut_off() {
+    let store = Store::new(2);
+    let (mut slow, mut quick) = (everything(&store), everything(&store));
+    for name in ["a", "b", "c"] {
+        put(&store, name, "x");
+        assert!(quick.next().await.is_some());
+    }
+    assert_eq!(slow.next().await, None);
+    assert_eq!(slow.end(), Some(WatchEnd::TooSlow));
+    assert_eq!(slow.bookmark(), Some(1), "it can go on from where it was");
+    assert_eq!(slow.next().await, None);
+    assert_eq!(quick.end(), None);
+}
+
+#[tokio::test]
+async fn compaction_ends_those_who_have_not_read_it_all() {
+    let store = Store::default();
+    let (mut slow, mut quick) = (everything(&store), everything(&store));
+    put(&store, "a", "x");
+    quick.next().await.unwrap();
+    store.compact_all();
+    put(&store, "b", "x");
+    assert_eq!(slow.next().await, None);
+    assert_eq!(slow.end(), Some(WatchEnd::Compacted));
+    assert_eq!(quick.next().await.as_ref().map(told).unwrap(), "ADDED b=x@3");
+}
+
+#[tokio::test]
+async fn a_watch_ends_with_its_store() {
+    let store = Store::default();
+    put(&store, "a", "x");
+    let mut watcher = everything(&store);
+    let waiting = tokio::spawn(async move {
+        while watcher.next().await.is_some() {}
+        watcher.end()
+    });
+    tokio::task::yield_now().await;
+    drop(store);
+    assert_eq!(waiting.await.unwrap(), Some(WatchEnd::Closed));
+}
+
+#[test]
+fn nothing_is_lost_when_waiting_is_given_up() {
+    let store = Store::default();
+    let mut watcher = everything(&store);
+    let mut context = Context::from_waker(Waker::noop());
+    for name in ["a", "b", "c"] {
+        assert!(pin!(watcher.next()).poll(&mut context).is_pending());
+        put(&store, name, "x");
+        let Poll::Ready(Some(event)) = pin!(watcher.next()).poll(&mut context) else {
+            panic!("{name} was lost");
+        };
+        assert_eq!(super::name(&event.object), name);
+    }
+}
+
+#[test]
+fn bookmarks_tell_how_far_everything_was_seen() {
+    let store = Store::default();
+    put(&store, "a", "x");
+    let mut watcher = watch(&store, labelled("app=x"), WatchFrom::Everything);
+    assert_eq!(watcher.bookmark(), None, "the beginning is not yet shown");
+    watcher.try_next().unwrap();
+    assert_eq!(watcher.bookmark(), Some(2));
+    put(&store, "b", "y");
+    put(&store, "c", "x");
+    put(&store, "d", "y");
+    assert_eq!(watcher.bookmark(), Some(3), "what is not selected counts as seen");
+    watcher.try_next().unwrap();
+    assert_eq!(watcher.bookmark(), Some(5));
+    store.create(&Key::new(&Resource::new("", "secrets"), None, "a").unwrap(), json!({})).unwrap();
+    assert_eq!(watcher.bookmark(), Some(6), "so does what other resources do");
+}
+
+#[tokio::test]
+async fn every_write_wakes_those_who_wait() {
+    let store = Store::default();
+    let mut watcher = everything(&store);
+    for name in ["a", "b", "c"] {
+        let waiting = tokio::spawn(async move { (watcher.next().await, watcher) });
+        tokio::task::yield_now().await;
+        put(&store, name, "x");
+        let event;
+        (event, watcher) = waiting.await.unwrap();
+        assert_eq!(super::name(&event.unwrap().object), name);
+    }
+}

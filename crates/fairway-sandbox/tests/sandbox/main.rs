@@ -1,0 +1,3 @@
+//! The sandbox beside a real API server: the same questions, the same answers.
+
+mod store;
