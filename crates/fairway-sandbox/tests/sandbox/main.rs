@@ -1,3 +1,4 @@
 //! The sandbox beside a real API server: the same questions, the same answers.
 
+mod patch;
 mod store;
