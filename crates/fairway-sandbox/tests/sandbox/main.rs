@@ -1,4 +1,5 @@
 //! The sandbox beside a real API server: the same questions, the same answers.
 
+mod apply;
 mod patch;
 mod store;

@@ -1,0 +1,162 @@
+//! Writes that chance would hardly make.
+
+use serde_json::{Value, json};
+
+use super::subject::Step;
+
+fn apply(manager: &'static str, content: Value) -> Step {
+    Step::Apply { manager, force: false, content }
+}
+
+fn force(manager: &'static str, content: Value) -> Step {
+    Step::Apply { manager, force: true, content }
+}
+
+fn put(manager: &'static str, content: Value) -> Step {
+    Step::Put { manager, content }
+}
+
+fn merge(manager: &'static str, content: Value) -> Step {
+    Step::Merge { manager, content }
+}
+
+pub(crate) fn config_map_scripts() -> Vec<Vec<Step>> {
+    let data = |value: Value| json!({ "data": value });
+    let managers =
+        ["m01", "m02", "m03", "m04", "m05", "m06", "m07", "m08", "m09", "m10", "m11", "m12", "m13"];
+    let many = managers.map(|manager| merge(manager, data(json!({ manager: "red" }))));
+    let reset = json!({ "metadata": { "managedFields": [{}] }, "data": { "a": "red" } });
+    let given = json!({ "metadata": { "managedFields": [] }, "data": { "a": "red" } });
+    let edited = json!({
+        "metadata": { "managedFields": [{
+            "manager": "bert", "operation": "Apply", "apiVersion": "v1", "time": "2026-01-01T00:00:00Z",
+            "fieldsType": "FieldsV1", "fieldsV1": { "f:data": { "f:a": {} } },
+        }] },
+        "data": { "a": "red", "b": "red" },
+    });
+    let both = data(json!({ "a": "red", "b": "red" }));
+    vec![
+        many.to_vec(),
+        [
+            many.to_vec(),
+            vec![
+                apply("anna", data(json!({ "m01": "red" }))),
+                merge("m01", data(json!({ "x": "y" }))),
+            ],
+        ]
+        .concat(),
+        vec![
+            apply("anna", both.clone()),
+            put("bert", reset),
+            put("bert", both.clone()),
+            apply("carl", both.clone()),
+        ],
+        vec![apply("anna", both.clone()), apply("anna", given.clone()), put("bert", given)],
+        vec![
+            apply("anna", both.clone()),
+            put("carl", edited),
+            apply("bert", data(json!({ "b": "red" }))),
+        ],
+        // What two own goes with the second.
+        vec![
+            apply("anna", both.clone()),
+            apply("bert", both.clone()),
+            apply("anna", data(json!({ "a": "red" }))),
+            apply("bert", data(json!({ "a": "red" }))),
+        ],
+        vec![
+            apply("anna", both.clone()),
+            force("bert", data(json!({ "a": "green" }))),
+            apply("anna", both),
+        ],
+    ]
+}
+
+pub(crate) fn gadget_scripts() -> Vec<Vec<Step>> {
+    let spec = |value: Value| json!({ "spec": value });
+    let items = |value: Value| spec(json!({ "items": value }));
+    let malformed = [
+        json!({ "items": [{ "value": "red" }] }),
+        json!({ "items": [{ "name": "a" }, { "name": "a" }] }),
+        json!({ "items": [{ "name": "a", "tags": ["red", "red"] }] }),
+        json!({ "items": [null] }),
+        json!({ "items": ["a"] }),
+        json!({ "items": { "name": "a" } }),
+        json!({ "ports": [{ "port": 80 }, { "port": 80, "protocol": "TCP" }] }),
+        json!({ "set": ["red", ["red"]] }),
+        json!({ "set": ["red", null] }),
+        json!({ "set": [{}] }),
+        json!({ "nested": "red" }),
+        json!({ "nested": [] }),
+    ];
+    let mut scripts: Vec<Vec<Step>> =
+        malformed.map(|content| vec![apply("anna", spec(content))]).to_vec();
+    scripts.extend([
+        vec![
+            apply("anna", items(json!([{ "name": "a", "size": 1 }]))),
+            apply("bert", items(json!([{ "name": "a", "size": 2 }, { "name": "b" }]))),
+            apply("bert", items(json!([{ "name": "a", "value": "red" }, { "name": "b" }]))),
+            apply("anna", items(json!([{ "name": "b" }]))),
+            apply("bert", items(json!([{ "name": "b" }]))),
+        ],
+        // What is there is not taken: the first owner keeps it.
+        vec![
+            put("anna", spec(json!({ "count": 1, "set": ["red"] }))),
+            apply("bert", spec(json!({ "count": 1, "set": ["red", "green"] }))),
+            merge("anna", spec(json!({ "count": null }))),
+            apply("bert", spec(json!({ "title": "red" }))),
+        ],
+        vec![
+            apply("anna", spec(json!({ "whole": { "a": "red" }, "list": ["red"] }))),
+            apply("bert", spec(json!({ "whole": { "b": "red" } }))),
+            force("bert", spec(json!({ "whole": { "b": "red" } }))),
+            apply("anna", spec(json!({ "list": ["red"] }))),
+            apply("bert", spec(json!({ "title": "red" }))),
+        ],
+        vec![
+            apply("anna", spec(json!({ "free": { "a": 1, "b": "red" } }))),
+            apply("bert", spec(json!({ "free": { "a": "one" } }))),
+            force("bert", spec(json!({ "free": { "a": ["one"] } }))),
+        ],
+    ]);
+    scripts
+}
+
+pub(crate) fn deployment_script() -> Vec<Step> {
+    let deployment = |containers: Value, more: Value| {
+        let mut spec = json!({
+            "selector": { "matchLabels": { "app": "a" } },
+            "template": { "metadata": { "labels": { "app": "a" } }, "spec": { "containers": containers, "volumes": [{ "name": "v", "hostPath": { "path": "/v" } }] } },
+        });
+        for (name, value) in more.as_object().into_iter().flatten() {
+            spec[name] = value.clone();
+        }
+        json!({ "spec": spec })
+    };
+    let one = json!({
+        "name": "one", "image": "one:1", "args": ["a"],
+        "env": [{ "name": "A", "value": "1" }, { "name": "B", "value": "2" }],
+        "ports": [{ "containerPort": 80 }, { "containerPort": 80, "protocol": "UDP" }],
+        "resources": { "limits": { "cpu": "1" }, "requests": { "cpu": "1", "memory": "1Gi" } },
+        "livenessProbe": { "httpGet": { "path": "/", "port": 80 }, "periodSeconds": 5 },
+        "securityContext": { "capabilities": { "drop": ["ALL"] }, "runAsUser": 1 },
+        "volumeMounts": [{ "name": "v", "mountPath": "/v" }],
+    });
+    // The old server leaves a probe of nothing behind, and then refuses it.
+    let less = json!({ "name": "one", "args": ["a"], "livenessProbe": one["livenessProbe"] });
+    let two = json!({ "name": "two", "image": "two:1" });
+    let strategy = json!({ "replicas": 2, "strategy": { "type": "RollingUpdate", "rollingUpdate": { "maxSurge": 1 } } });
+    vec![
+        apply("anna", deployment(json!([one]), strategy)),
+        apply("bert", deployment(json!([two, { "name": "one", "image": "one:1" }]), json!({}))),
+        apply(
+            "bert",
+            deployment(json!([two, { "name": "one", "image": "one:2" }]), json!({ "replicas": 3 })),
+        ),
+        force(
+            "bert",
+            deployment(json!([two, { "name": "one", "image": "one:2" }]), json!({ "replicas": 3 })),
+        ),
+        apply("anna", deployment(json!([less]), json!({}))),
+    ]
+}
