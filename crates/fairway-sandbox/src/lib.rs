@@ -5,6 +5,7 @@
 
 pub mod apply;
 pub mod patch;
+pub mod rbac;
 pub mod schema;
 pub mod selector;
 pub mod store;

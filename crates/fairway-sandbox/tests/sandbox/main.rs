@@ -2,4 +2,5 @@
 
 mod apply;
 mod patch;
+mod rbac;
 mod store;
