@@ -4,8 +4,10 @@
 //! arguments, without a network or a clock.
 
 pub mod apply;
+pub mod catalog;
 pub mod patch;
 pub mod rbac;
 pub mod schema;
 pub mod selector;
 pub mod store;
+pub mod table;

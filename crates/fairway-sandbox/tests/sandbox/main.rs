@@ -1,6 +1,8 @@
 //! The sandbox beside a real API server: the same questions, the same answers.
 
 mod apply;
+mod catalog;
 mod patch;
 mod rbac;
 mod store;
+mod table;

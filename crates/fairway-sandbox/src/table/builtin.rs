@@ -1,0 +1,178 @@
+//! The columns of the built-in kinds, and what fills them.
+
+use serde_json::Value;
+
+use super::subject::Subject;
+use super::{Column, cells, custom};
+use Heading::{Boolean, Date, Integer, Name, Text, Wide, WideName};
+
+/// How the rows of a built-in kind are made.
+pub(super) struct Printer {
+    group: &'static str,
+    kind: &'static str,
+    headings: &'static [Heading],
+    pub(super) cells: fn(Subject<'_>) -> Vec<Value>,
+    pub(super) conditions: fn(&Value) -> Vec<Value>,
+}
+
+#[derive(Clone, Copy)]
+enum Heading {
+    /// The name of the object.
+    Name,
+    /// The same, on demand.
+    WideName,
+    Text(&'static str),
+    Integer(&'static str),
+    Boolean(&'static str),
+    Date(&'static str),
+    /// A text that is shown on demand.
+    Wide(&'static str),
+}
+
+const AGE: Heading = Text("Age");
+const CREATED: &[Heading] = &[Name, Date("Created At")];
+const BINDING: &[Heading] =
+    &[Name, Text("Role"), AGE, Wide("Users"), Wide("Groups"), Wide("ServiceAccounts")];
+const WEBHOOKS: &[Heading] = &[Name, Integer("Webhooks"), AGE];
+const EVENT: &[Heading] = &[
+    Text("Last Seen"),
+    Text("Type"),
+    Text("Reason"),
+    Text("Object"),
+    Wide("Subobject"),
+    Wide("Source"),
+    Text("Message"),
+    Wide("First Seen"),
+    Wide("Count"),
+    WideName,
+];
+const CONTAINERS: Heading = Wide("Containers");
+const IMAGES: Heading = Wide("Images");
+const SELECTOR: Heading = Wide("Selector");
+
+const RBAC: &str = "rbac.authorization.k8s.io";
+const ADMISSION: &str = "admissionregistration.k8s.io";
+const NETWORKING: &str = "networking.k8s.io";
+
+/// What has no columns of its own.
+static OTHER: Printer = printer("", "", CREATED, cells::created);
+
+#[rustfmt::skip]
+static PRINTERS: &[Printer] = &[
+    printer("", "ConfigMap", &[Name, Text("Data"), AGE], cells::core::config_map),
+    printer("", "Endpoints", &[Name, Text("Endpoints"), AGE], cells::network::endpoints),
+    printer("", "Event", EVENT, cells::event::core),
+    printer("", "Namespace", &[Name, Text("Status"), AGE], cells::core::namespace),
+    printer("", "Node", &[
+        Name, Text("Status"), Text("Roles"), AGE, Text("Version"), Wide("Internal-IP"),
+        Wide("External-IP"), Wide("OS-Image"), Wide("Kernel-Version"), Wide("Container-Runtime"),
+    ], cells::core::node),
+    printer("", "PersistentVolume", &[
+        Name, Text("Capacity"), Text("Access Modes"), Text("Reclaim Policy"), Text("Status"),
+        Text("Claim"), Text("StorageClass"), Text("Reason"), AGE, Wide("VolumeMode"),
+    ], cells::storage::volume),
+    printer("", "PersistentVolumeClaim", &[
+        Name, Text("Status"), Text("Volume"), Text("Capacity"), Text("Access Modes"),
+        Text("StorageClass"), AGE, Wide("VolumeMode"),
+    ], cells::storage::claim),
+    Printer { conditions: cells::pod::conditions, ..printer("", "Pod", &[
+        Name, Text("Ready"), Text("Status"), Integer("Restarts"), AGE, Wide("IP"), Wide("Node"),
+        Wide("Nominated Node"), Wide("Readiness Gates"),
+    ], cells::pod::cells) },
+    printer("", "ResourceQuota", &[Name, AGE, Text("Request"), Text("Limit")], cells::core::quota),
+    printer("", "Secret", &[Name, Text("Type"), Text("Data"), AGE], cells::core::secret),
+    printer("", "Service", &[
+        Name, Text("Type"), Text("Cluster-IP"), Text("External-IP"), Text("Port(s)"), AGE, SELECTOR,
+    ], cells::network::service),
+    printer("", "ServiceAccount", &[Name, Text("Secrets"), AGE], cells::core::service_account),
+    printer(ADMISSION, "MutatingWebhookConfiguration", WEBHOOKS, cells::cluster::webhooks),
+    printer(ADMISSION, "ValidatingWebhookConfiguration", WEBHOOKS, cells::cluster::webhooks),
+    printer("apiregistration.k8s.io", "APIService", &[
+        Name, Text("Service"), Text("Available"), AGE,
+    ], cells::cluster::api_service),
+    printer("apps", "DaemonSet", &[
+        Name, Integer("Desired"), Integer("Current"), Integer("Ready"), Integer("Up-to-date"),
+        Integer("Available"), Text("Node Selector"), AGE, CONTAINERS, IMAGES, SELECTOR,
+    ], cells::workload::daemon_set),
+    printer("apps", "Deployment", &[
+        Name, Text("Ready"), Text("Up-to-date"), Text("Available"), AGE, CONTAINERS, IMAGES, SELECTOR,
+    ], cells::workload::deployment),
+    printer("apps", "ReplicaSet", &[
+        Name, Integer("Desired"), Integer("Current"), Integer("Ready"), AGE, CONTAINERS, IMAGES, SELECTOR,
+    ], cells::workload::replica_set),
+    printer("apps", "StatefulSet", &[Name, Text("Ready"), AGE, CONTAINERS, IMAGES], cells::workload::stateful_set),
+    printer("batch", "CronJob", &[
+        Name, Text("Schedule"), Boolean("Suspend"), Integer("Active"), Text("Last Schedule"), AGE,
+        CONTAINERS, IMAGES, SELECTOR,
+    ], cells::workload::cron_job),
+    printer("batch", "Job", &[
+        Name, Text("Completions"), Text("Duration"), AGE, CONTAINERS, IMAGES, SELECTOR,
+    ], cells::workload::job),
+    printer("coordination.k8s.io", "Lease", &[Name, Text("Holder"), AGE], cells::cluster::lease),
+    printer("events.k8s.io", "Event", EVENT, cells::event::new),
+    printer(NETWORKING, "Ingress", &[
+        Name, Text("Class"), Text("Hosts"), Text("Address"), Text("Ports"), AGE,
+    ], cells::network::ingress),
+    printer(NETWORKING, "IngressClass", &[
+        Name, Text("Controller"), Text("Parameters"), AGE,
+    ], cells::network::ingress_class),
+    printer(NETWORKING, "NetworkPolicy", &[Name, Text("Pod-Selector"), AGE], cells::network::policy),
+    printer("policy", "PodDisruptionBudget", &[
+        Name, Text("Min Available"), Text("Max Unavailable"), Integer("Allowed Disruptions"), AGE,
+    ], cells::workload::disruption_budget),
+    printer(RBAC, "ClusterRoleBinding", BINDING, cells::cluster::binding),
+    printer(RBAC, "RoleBinding", BINDING, cells::cluster::binding),
+    printer("scheduling.k8s.io", "PriorityClass", &[
+        Name, Integer("Value"), Boolean("Global-Default"), AGE,
+    ], cells::cluster::priority_class),
+    printer("storage.k8s.io", "StorageClass", &[
+        Name, Text("Provisioner"), Text("ReclaimPolicy"), Text("VolumeBindingMode"),
+        Text("AllowVolumeExpansion"), AGE,
+    ], cells::storage::class),
+];
+
+const fn printer(
+    group: &'static str,
+    kind: &'static str,
+    headings: &'static [Heading],
+    cells: fn(Subject<'_>) -> Vec<Value>,
+) -> Printer {
+    Printer { group, kind, headings, cells, conditions: no_conditions }
+}
+
+fn no_conditions(_: &Value) -> Vec<Value> {
+    Vec::new()
+}
+
+/// How the rows of this kind are made.
+pub(super) fn find(group: &str, kind: &str) -> &'static Printer {
+    let found = PRINTERS.iter().find(|printer| printer.group == group && printer.kind == kind);
+    found.unwrap_or(&OTHER)
+}
+
+impl Printer {
+    pub(super) fn columns(&self) -> Vec<Column> {
+        self.headings.iter().map(|heading| heading.column()).collect()
+    }
+}
+
+impl Heading {
+    fn column(self) -> Column {
+        let column = |name: &str, type_: &str, priority: i32| Column {
+            name: name.to_owned(),
+            type_: type_.to_owned(),
+            format: String::new(),
+            description: String::new(),
+            priority,
+        };
+        match self {
+            Name => custom::name_column(),
+            WideName => Column { priority: 1, ..custom::name_column() },
+            Text(name) => column(name, "string", 0),
+            Integer(name) => column(name, "integer", 0),
+            Boolean(name) => column(name, "boolean", 0),
+            Date(name) => column(name, "date", 0),
+            Wide(name) => column(name, "string", 1),
+        }
+    }
+}

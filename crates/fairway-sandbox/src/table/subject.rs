@@ -1,0 +1,132 @@
+//! Reading an object for the cells of its row.
+
+use jiff::Timestamp;
+use serde_json::{Map, Value, json};
+
+use super::age::{self, UNKNOWN};
+
+pub(super) const NONE: &str = "<none>";
+
+/// An object, and when it is looked at. Paths are JSON pointers.
+#[derive(Clone, Copy)]
+pub(super) struct Subject<'a> {
+    pub(super) object: &'a Value,
+    pub(super) now: Timestamp,
+}
+
+impl<'a> Subject<'a> {
+    pub(super) fn value(&self, path: &str) -> &'a Value {
+        self.object.pointer(path).unwrap_or(&Value::Null)
+    }
+
+    pub(super) fn text(&self, path: &str) -> &'a str {
+        self.value(path).as_str().unwrap_or_default()
+    }
+
+    /// The text, or this where there is none.
+    pub(super) fn text_or(&self, path: &str, otherwise: &'a str) -> &'a str {
+        match self.text(path) {
+            "" => otherwise,
+            text => text,
+        }
+    }
+
+    pub(super) fn number(&self, path: &str) -> i64 {
+        self.number_or(path, 0)
+    }
+
+    pub(super) fn number_or(&self, path: &str, otherwise: i64) -> i64 {
+        self.value(path).as_i64().unwrap_or(otherwise)
+    }
+
+    pub(super) fn flag(&self, path: &str) -> bool {
+        self.value(path).as_bool().unwrap_or(false)
+    }
+
+    pub(super) fn items(&self, path: &str) -> &'a [Value] {
+        self.value(path).as_array().map_or(&[], Vec::as_slice)
+    }
+
+    pub(super) fn fields(&self, path: &str) -> Option<&'a Map<String, Value>> {
+        self.value(path).as_object()
+    }
+
+    /// How many items or fields there are.
+    pub(super) fn count(&self, path: &str) -> usize {
+        self.fields(path).map_or(self.items(path).len(), Map::len)
+    }
+
+    /// These texts of all items, where there is one.
+    pub(super) fn texts_of(&self, path: &str, field: &str) -> Vec<&'a str> {
+        let items = self.items(path).iter();
+        items.filter_map(|item| item.get(field)?.as_str()).filter(|text| !text.is_empty()).collect()
+    }
+
+    /// A part of the object as a subject of its own.
+    pub(super) fn parts(self, path: &str) -> impl Iterator<Item = Self> {
+        self.items(path).iter().map(move |object| Self { object, now: self.now })
+    }
+
+    pub(super) fn name(&self) -> Value {
+        json!(self.text("/metadata/name"))
+    }
+
+    pub(super) fn age(&self) -> Value {
+        json!(self.age_of("/metadata/creationTimestamp"))
+    }
+
+    pub(super) fn age_of(&self, path: &str) -> String {
+        age::age(self.value(path).as_str(), self.now)
+    }
+
+    /// When it was created; the one time in tables that is not an age.
+    pub(super) fn created_at(&self) -> Value {
+        json!(self.text_or("/metadata/creationTimestamp", UNKNOWN))
+    }
+
+    pub(super) fn is_being_deleted(&self) -> bool {
+        self.value("/metadata/deletionTimestamp").is_string()
+    }
+
+    /// `a=b,c=d`
+    pub(super) fn labels(&self, path: &str) -> String {
+        let labels = self.fields(path).into_iter().flatten();
+        let mut labels: Vec<_> = labels.map(|(key, value)| equation(key, value)).collect();
+        labels.sort();
+        or_none(labels.join(","))
+    }
+
+    /// A label selector as it would be typed.
+    pub(super) fn selector(&self, path: &str) -> String {
+        let labels = self.fields(&format!("{path}/matchLabels")).into_iter().flatten();
+        let labels = labels.map(|(key, value)| (key.as_str(), equation(key, value)));
+        let expressions = self.items(&format!("{path}/matchExpressions"));
+        let mut all: Vec<_> = labels.chain(expressions.iter().map(expression)).collect();
+        all.sort_by_key(|(key, _)| *key);
+        let all: Vec<_> = all.into_iter().map(|(_, text)| text).collect();
+        or_none(all.join(","))
+    }
+}
+
+pub(super) fn or_none(text: String) -> String {
+    if text.is_empty() { NONE.to_owned() } else { text }
+}
+
+fn equation(key: &str, value: &Value) -> String {
+    format!("{key}={}", value.as_str().unwrap_or_default())
+}
+
+fn expression(expression: &Value) -> (&str, String) {
+    let text = |field: &str| expression.get(field).and_then(Value::as_str).unwrap_or_default();
+    let values = expression.get("values").and_then(Value::as_array).into_iter().flatten();
+    let mut values: Vec<_> = values.filter_map(Value::as_str).collect();
+    values.sort_unstable();
+    let (key, values) = (text("key"), values.join(","));
+    let shown = match text("operator") {
+        "In" => format!("{key} in ({values})"),
+        "NotIn" => format!("{key} notin ({values})"),
+        "DoesNotExist" => format!("!{key}"),
+        _ => key.to_owned(),
+    };
+    (key, shown)
+}

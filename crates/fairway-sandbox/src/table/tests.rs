@@ -1,0 +1,274 @@
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::*;
+use crate::catalog::Catalog;
+
+fn now() -> Timestamp {
+    "2026-01-01T01:00:00Z".parse().unwrap()
+}
+
+fn metadata(name: &str) -> Value {
+    json!({ "name": name, "creationTimestamp": "2026-01-01T00:00:00Z" })
+}
+
+/// The table as `kubectl get -o wide` would print it.
+fn printed(group: &str, kind: &str, objects: &[Value]) -> String {
+    let catalog = Catalog::default();
+    let resource = catalog.kind(group, kind).unwrap();
+    let table = Table::of(resource, objects, json!({}), IncludeObject::None, now());
+    let names = table.column_definitions.iter().map(|column| column.name.clone());
+    let mut lines = vec![names.collect::<Vec<_>>().join(" | ")];
+    for row in table.rows {
+        let cells = row.cells.iter().map(|it| it.as_str().map_or(it.to_string(), str::to_owned));
+        lines.push(cells.collect::<Vec<_>>().join(" | "));
+    }
+    lines.join("\n")
+}
+
+#[test]
+fn nodes() {
+    let ready = |status: &str| json!([{ "type": "Ready", "status": status }]);
+    let info = json!({ "kubeletVersion": "v1", "osImage": "os", "kernelVersion": "k", "containerRuntimeVersion": "r" });
+    let mut labelled = metadata("full");
+    labelled["labels"] = json!({
+        "node-role.kubernetes.io/worker": "", "node-role.kubernetes.io/": "", "kubernetes.io/role": "master",
+    });
+    let addresses = json!([{ "type": "Hostname", "address": "h" }, { "type": "InternalIP", "address": "192.0.2.1" }]);
+    let nodes = [
+        json!({ "metadata": metadata("bare") }),
+        json!({ "metadata": metadata("down"), "status": { "conditions": ready("Unknown") } }),
+        json!({
+            "metadata": labelled, "spec": { "unschedulable": true },
+            "status": { "conditions": ready("True"), "nodeInfo": info, "addresses": addresses },
+        }),
+    ];
+    insta::assert_snapshot!(printed("", "Node", &nodes), @r"
+    Name | Status | Roles | Age | Version | Internal-IP | External-IP | OS-Image | Kernel-Version | Container-Runtime
+    bare | Unknown | <none> | 60m |  | <none> | <none> | <unknown> | <unknown> | <unknown>
+    down | NotReady | <none> | 60m |  | <none> | <none> | <unknown> | <unknown> | <unknown>
+    full | Ready,SchedulingDisabled | master,worker | 60m | v1 | 192.0.2.1 | <none> | os | k | r
+    ");
+}
+
+#[test]
+fn what_is_being_deleted_says_so() {
+    let mut leaving = metadata("leaving");
+    leaving["deletionTimestamp"] = json!("2026-01-01T00:30:00Z");
+    let running = json!({ "metadata": leaving, "status": { "phase": "Running" } });
+    let lost =
+        json!({ "metadata": leaving, "status": { "phase": "Running", "reason": "NodeLost" } });
+    insta::assert_snapshot!(printed("", "Pod", &[running.clone(), lost]), @r"
+    Name | Ready | Status | Restarts | Age | IP | Node | Nominated Node | Readiness Gates
+    leaving | 0/0 | Terminating | 0 | 60m | <none> | <none> | <none> | <none>
+    leaving | 0/0 | Unknown | 0 | 60m | <none> | <none> | <none> | <none>
+    ");
+    insta::assert_snapshot!(printed("", "PersistentVolumeClaim", &[running]), @r"
+    Name | Status | Volume | Capacity | Access Modes | StorageClass | Age | VolumeMode
+    leaving | Terminating |  |  |  |  | 60m | <unset>
+    ");
+}
+
+#[test]
+fn kinds_without_columns_of_their_own_show_when_they_were_created() {
+    let role = json!({ "metadata": metadata("r") });
+    insta::assert_snapshot!(printed("rbac.authorization.k8s.io", "Role", &[role, json!({})]), @r"
+    Name | Created At
+    r | 2026-01-01T00:00:00Z
+     | <unknown>
+    ");
+}
+
+#[test]
+fn every_row_has_a_cell_for_every_column_whatever_the_object_is() {
+    let odd =
+        [json!({}), json!(null), json!([1]), json!({ "metadata": 1, "spec": [], "status": "x" })];
+    for resource in Catalog::default().resources() {
+        let table = Table::of(resource, &odd, json!({}), IncludeObject::Metadata, now());
+        for row in &table.rows {
+            assert_eq!(row.cells.len(), table.column_definitions.len(), "{}", resource.kind);
+        }
+    }
+}
+
+#[test]
+fn a_table_as_json() {
+    let catalog = Catalog::default();
+    let resource = catalog.kind("coordination.k8s.io", "Lease").unwrap();
+    let mut lease = json!({ "metadata": metadata("l"), "spec": { "holderIdentity": "me" } });
+    lease["metadata"]["resourceVersion"] = json!("7");
+    let table = Table::of_one(resource, &lease, IncludeObject::Metadata, now());
+    insta::assert_snapshot!(serde_json::to_string_pretty(&table).unwrap(), @r#"
+    {
+      "kind": "Table",
+      "apiVersion": "meta.k8s.io/v1",
+      "metadata": {
+        "resourceVersion": "7"
+      },
+      "columnDefinitions": [
+        {
+          "name": "Name",
+          "type": "string",
+          "format": "name",
+          "description": "The name of the object",
+          "priority": 0
+        },
+        {
+          "name": "Holder",
+          "type": "string",
+          "format": "",
+          "description": "",
+          "priority": 0
+        },
+        {
+          "name": "Age",
+          "type": "string",
+          "format": "",
+          "description": "",
+          "priority": 0
+        }
+      ],
+      "rows": [
+        {
+          "cells": [
+            "l",
+            "me",
+            "60m"
+          ],
+          "object": {
+            "apiVersion": "meta.k8s.io/v1",
+            "kind": "PartialObjectMetadata",
+            "metadata": {
+              "creationTimestamp": "2026-01-01T00:00:00Z",
+              "name": "l",
+              "resourceVersion": "7"
+            }
+          }
+        }
+      ]
+    }
+    "#);
+}
+
+#[test]
+fn paths_lead_to_values() {
+    let object = json!({
+        "a": { "b": [1, 2, 3], "c.d": "dotted" },
+        "l": [{ "t": "x", "v": 1, "m": [{ "k": "p", "v": "deep" }] }, { "t": "y's", "v": 2 }],
+    });
+    let found: Vec<_> = [
+        ".",
+        "",
+        ".a.b[0]",
+        ".a.b[-1]",
+        ".a.b[-9]",
+        ".a.b[*]",
+        ".a.*",
+        "['a']['b'][1]",
+        r".a.c\.d",
+        r".a['c\.d']",
+        ".a['c.d']",
+        r#".l[?(@.t=="x")].v"#,
+        r".l[?(@.t=='y\'s')].v",
+        ".l[?(@.v!=1)].t",
+        ".l[?( @.v == 2 )].t",
+        ".l[?(@.m)].t",
+        r#".l[?(@.m[?(@.k=="p")])].t"#,
+        r#".l[?(@.t=="x")].m[?(@.k=="p")].v"#,
+        ".none",
+        ".a.b.none",
+        ".a.b[9]",
+    ]
+    .into_iter()
+    .map(|path| {
+        let found = JsonPath::parse(path).unwrap();
+        format!("{path} → {}", json!(found.find(&object)))
+    })
+    .collect();
+    insta::assert_snapshot!(found.join("\n"), @r#"
+    . → [{"a":{"b":[1,2,3],"c.d":"dotted"},"l":[{"m":[{"k":"p","v":"deep"}],"t":"x","v":1},{"t":"y's","v":2}]}]
+     → [{"a":{"b":[1,2,3],"c.d":"dotted"},"l":[{"m":[{"k":"p","v":"deep"}],"t":"x","v":1},{"t":"y's","v":2}]}]
+    .a.b[0] → [1]
+    .a.b[-1] → [3]
+    .a.b[-9] → []
+    .a.b[*] → [1,2,3]
+    .a.* → [[1,2,3],"dotted"]
+    ['a']['b'][1] → [2]
+    .a.c\.d → ["dotted"]
+    .a['c\.d'] → ["dotted"]
+    .a['c.d'] → []
+    .l[?(@.t=="x")].v → [1]
+    .l[?(@.t=='y\'s')].v → [2]
+    .l[?(@.v!=1)].t → ["y's"]
+    .l[?( @.v == 2 )].t → ["y's"]
+    .l[?(@.m)].t → ["x"]
+    .l[?(@.m[?(@.k=="p")])].t → ["x"]
+    .l[?(@.t=="x")].m[?(@.k=="p")].v → ["deep"]
+    .none → []
+    .a.b.none → []
+    .a.b[9] → []
+    "#);
+}
+
+#[test]
+fn what_is_no_path_is_refused() {
+    let deep = format!(".a{}", "[?(@.a".repeat(9));
+    let refused: Vec<_> = [
+        "a",
+        ".a.",
+        "..a",
+        ".a[",
+        ".a[]",
+        ".a[x]",
+        ".a[?(@.b==)]",
+        ".a[?(@.b==\"x)]",
+        ".a[?(b)]",
+        ".a['b]",
+        ".a[0",
+        "{.a}",
+        ".a\\",
+        ".a[1:2]",
+        ".a[99999999999999999999]",
+        &deep,
+    ]
+    .into_iter()
+    .map(|path| format!("{path} → {}", JsonPath::parse(path).unwrap_err()))
+    .collect();
+    insta::assert_snapshot!(refused.join("\n"), @r#"
+    a → expected the end at "a"
+    .a. → expected a name at ""
+    ..a → expected a name at ".a"
+    .a[ → expected an index at ""
+    .a[] → expected an index at "]"
+    .a[x] → expected an index at "x]"
+    .a[?(@.b==)] → expected a text, a number or a truth value at ")]"
+    .a[?(@.b=="x)] → expected a closing quote at "\"x)]"
+    .a[?(b)] → expected @ at "b)]"
+    .a['b] → expected ' at ""
+    .a[0 → expected ] at ""
+    {.a} → expected the end at "{.a}"
+    .a\ → expected a character at ""
+    .a[1:2] → expected ] at ":2]"
+    .a[99999999999999999999] → expected an index at "]"
+    .a[?(@.a[?(@.a[?(@.a[?(@.a[?(@.a[?(@.a[?(@.a[?(@.a[?(@.a → filters are at most 4 deep
+    "#);
+    assert_eq!(JsonPath::parse(&".a".repeat(600)), Err(JsonPathError::TooLong { length: 1200 }));
+}
+
+proptest! {
+    #[test]
+    fn no_path_panics(
+        path in "((\\.[a-c]?|\\[|\\]|\\?\\(@|==|!=|'|\"|\\\\|\\*|-?[0-9]{0,20}|true|\\)| |\\PC)){0,20}",
+    ) {
+        let object = json!({ "a": { "b": ["c", { "a": 1 }] }, "b": null, "c": "" });
+        if let Ok(path) = JsonPath::parse(&path) {
+            path.find(&object);
+        }
+    }
+
+    #[test]
+    fn no_age_panics(time in "\\PC{0,30}|-?[0-9]{4,6}-01-01T00:00:00Z", seconds in any::<i64>()) {
+        age(Some(&time), now());
+        human_duration(seconds);
+    }
+}

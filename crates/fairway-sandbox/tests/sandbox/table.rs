@@ -1,0 +1,225 @@
+//! Tables beside a real API server: the same columns and the same cells.
+
+mod custom;
+mod objects;
+mod pods;
+mod printed;
+
+use anyhow::{Context, Result, ensure};
+use fairway_sandbox::catalog::{Catalog, Resource, Verb};
+use fairway_sandbox::table::{IncludeObject, Table, partial, partial_list};
+use fairway_testkit::{TestCluster, wait};
+use jiff::Timestamp;
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::Client;
+use kube::api::{Api, DeleteParams, ListParams, PostParams};
+use kube::core::Request;
+use serde_json::{Value, json};
+
+const TABLE: &str = "application/json;as=Table;v=v1;g=meta.k8s.io";
+const PARTIAL: &str = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io";
+const PARTIAL_LIST: &str = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io";
+
+#[tokio::test]
+#[ignore = "needs a cluster: cargo xtask test"]
+async fn built_in_kinds_have_tables_as_on_a_real_api_server() -> Result<()> {
+    let cluster = TestCluster::shared().await?;
+    let namespace = cluster.namespace("table").await?;
+    let client = cluster.client();
+    let cluster_wide = objects::cluster_wide(namespace.name());
+    let compared = async {
+        for (path, object) in objects::namespaced(namespace.name()).iter().chain(&cluster_wide) {
+            create(&client, path, object).await?;
+        }
+        compare_all(&client).await
+    }
+    .await;
+    for (path, object) in &cluster_wide {
+        let name = object["metadata"]["name"].as_str().unwrap_or_default();
+        // What could not be created is not there; the comparison says why.
+        send(&client, "DELETE", &format!("{path}/{name}"), "application/json", None).await.ok();
+    }
+    compared
+}
+
+/// Retries while the namespace's ServiceAccount is not there.
+async fn create(client: &Client, path: &str, object: &Value) -> Result<()> {
+    let post = || send(client, "POST", path, "application/json", Some(object));
+    let created = wait::until("the object to be created", || async {
+        match post().await {
+            Err(error) if format!("{error:#}").contains("serviceaccount") => Ok(None),
+            created => created.map(Some),
+        }
+    });
+    let created = created.await.with_context(|| format!("{path} {object}"))?;
+    if let Some(status) = object.get("status") {
+        let name = created["metadata"]["name"].as_str().unwrap_or_default();
+        let change = json!({ "status": status });
+        send(client, "PATCH", &format!("{path}/{name}/status"), "application/json", Some(&change))
+            .await
+            .with_context(|| format!("the status of {path}/{name}"))?;
+    }
+    Ok(())
+}
+
+async fn compare_all(client: &Client) -> Result<()> {
+    let catalog = Catalog::default();
+    let mut problems = Vec::new();
+    for resource in catalog.resources().filter(|it| it.verbs.contains(&Verb::List)) {
+        let version = objects::version(resource);
+        let path = match &*resource.group {
+            "" => format!("/api/{version}/{}", resource.plural),
+            group => format!("/apis/{group}/{version}/{}", resource.plural),
+        };
+        problems.extend(compare(client, resource, &path).await?);
+    }
+    ensure!(problems.is_empty(), "{}", problems.join("\n"));
+    Ok(())
+}
+
+/// A row with its object makes it certain that both sides see the same.
+async fn compare(client: &Client, resource: &Resource, path: &str) -> Result<Vec<String>> {
+    let theirs = get(client, &format!("{path}?includeObject=Object"), TABLE).await?;
+    let rows = theirs["rows"].as_array().context("rows")?;
+    let objects: Vec<_> = rows.iter().map(|row| &row["object"]).collect();
+    let ours =
+        Table::of(resource, objects, theirs["metadata"].clone(), IncludeObject::Object, now());
+    let ours = serde_json::to_value(ours)?;
+    let mut problems = Vec::new();
+    if columns(&ours) != columns(&theirs) {
+        problems.push(format!(
+            "{path}: the columns are {:?}, not {:?}",
+            columns(&theirs),
+            columns(&ours)
+        ));
+    }
+    for (theirs, ours) in rows.iter().zip(ours["rows"].as_array().context("rows")?) {
+        let (theirs, ours) = (shown(theirs), shown(ours));
+        if theirs != ours {
+            problems.push(format!("{path}: the row is\n  {theirs}, not\n  {ours}"));
+        }
+    }
+    Ok(problems)
+}
+
+/// Long after all objects were made: ages are compared by their presence alone.
+fn now() -> Timestamp {
+    "2990-01-01T00:00:00Z".parse().unwrap()
+}
+
+fn columns(table: &Value) -> Vec<Value> {
+    let columns = table["columnDefinitions"].as_array().into_iter().flatten();
+    columns.map(|it| json!([it["name"], it["type"], it["format"], it["priority"]])).collect()
+}
+
+/// The cells and conditions, with `<age>` for what is one.
+fn shown(row: &Value) -> Value {
+    let cells = row["cells"].as_array().into_iter().flatten();
+    let cells: Vec<_> =
+        cells.map(|cell| if is_age(cell) { json!("<age>") } else { cell.clone() }).collect();
+    json!([cells, row["conditions"]])
+}
+
+fn is_age(cell: &Value) -> bool {
+    let Some(text) = cell.as_str() else { return false };
+    text.starts_with(|it: char| it.is_ascii_digit())
+        && text.ends_with(['s', 'm', 'h', 'd', 'y'])
+        && text.chars().all(|it| it.is_ascii_digit() || "smhdy".contains(it))
+}
+
+#[tokio::test]
+#[ignore = "needs a cluster: cargo xtask test"]
+async fn custom_resources_have_tables_as_on_a_real_api_server() -> Result<()> {
+    let cluster = TestCluster::shared().await?;
+    let namespace = cluster.namespace("table").await?;
+    let group = format!("{}.fairway.test", namespace.name());
+    let definitions: Api<CustomResourceDefinition> = Api::all(cluster.client());
+    let mut problems = Vec::new();
+    for (definition, objects) in custom::definitions(&group) {
+        let name = definition.metadata.name.clone().context("a name")?;
+        definitions.create(&PostParams::default(), &definition).await?;
+        let compared = compare_custom(&cluster.client(), &definition, &objects).await;
+        definitions.delete(&name, &DeleteParams::default()).await?;
+        problems.extend(compared?);
+    }
+    ensure!(problems.is_empty(), "{}", problems.join("\n"));
+    Ok(())
+}
+
+async fn compare_custom(
+    client: &Client,
+    definition: &CustomResourceDefinition,
+    objects: &[Value],
+) -> Result<Vec<String>> {
+    let mut catalog = Catalog::default();
+    catalog.define(definition)?;
+    let (group, names) = (&definition.spec.group, &definition.spec.names);
+    let resource = catalog.resource(group, "v1", &names.plural).context("a resource")?;
+    let path = format!("/apis/{group}/v1/{}", names.plural);
+    wait::until("the resource to be served", || async {
+        Ok(get(client, &path, "application/json").await.ok())
+    })
+    .await?;
+    for object in objects {
+        send(client, "POST", &path, "application/json", Some(object)).await?;
+    }
+    compare(client, resource, &path).await
+}
+
+#[tokio::test]
+#[ignore = "needs a cluster: cargo xtask test"]
+async fn objects_are_reduced_as_on_a_real_api_server() -> Result<()> {
+    let cluster = TestCluster::shared().await?;
+    let namespace = cluster.namespace("table").await?;
+    let client = cluster.client();
+    let list_path = format!("/api/v1/namespaces/{}/configmaps", namespace.name());
+    let object =
+        json!({ "metadata": { "name": "one", "labels": { "a": "b" } }, "data": { "k": "v" } });
+    create(&client, &list_path, &object).await?;
+    let path = format!("{list_path}/one");
+    let object = get(&client, &path, "application/json").await?;
+    let catalog = Catalog::default();
+    let resource = catalog.kind("", "ConfigMap").context("a resource")?;
+    assert_eq!(partial(&object), get(&client, &path, PARTIAL).await?);
+    for (word, include) in [
+        ("None", IncludeObject::None),
+        ("Metadata", IncludeObject::Metadata),
+        ("Object", IncludeObject::Object),
+        ("", IncludeObject::Metadata),
+    ] {
+        let theirs = get(&client, &format!("{path}?includeObject={word}"), TABLE).await?;
+        let ours = serde_json::to_value(Table::of_one(resource, &object, include, now()))?;
+        assert_eq!(IncludeObject::parse(word), Some(include));
+        assert_eq!(ours["metadata"], theirs["metadata"]);
+        assert_eq!(ours["rows"][0]["object"], theirs["rows"][0]["object"], "{word}");
+    }
+    assert!(get(&client, &format!("{path}?includeObject=Nonsense"), TABLE).await.is_err());
+    assert_eq!(IncludeObject::parse("Nonsense"), None);
+    let one = format!("{list_path}?fieldSelector=metadata.name%3Done");
+    let theirs = get(&client, &one, PARTIAL_LIST).await?;
+    assert_eq!(partial_list([&object], &theirs["metadata"]), theirs);
+    Ok(())
+}
+
+async fn get(client: &Client, path: &str, accept: &str) -> Result<Value> {
+    send(client, "GET", path, accept, None).await
+}
+
+async fn send(
+    client: &Client,
+    method: &str,
+    path: &str,
+    accept: &str,
+    body: Option<&Value>,
+) -> Result<Value> {
+    let mut request = Request::new("/").list(&ListParams::default())?;
+    *request.uri_mut() = path.parse()?;
+    *request.method_mut() = method.parse()?;
+    let kind = if method == "PATCH" { "application/merge-patch+json" } else { "application/json" };
+    request.headers_mut().insert("accept", accept.parse()?);
+    request.headers_mut().insert("content-type", kind.parse()?);
+    if let Some(body) = body {
+        *request.body_mut() = serde_json::to_vec(body)?;
+    }
+    Ok(client.request(request).await?)
+}
