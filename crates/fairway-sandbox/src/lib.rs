@@ -5,6 +5,7 @@
 
 pub mod apply;
 pub mod catalog;
+pub mod definition;
 pub mod patch;
 pub mod rbac;
 pub mod schema;

@@ -2,6 +2,7 @@
 
 mod apply;
 mod catalog;
+mod definition;
 mod patch;
 mod rbac;
 mod store;

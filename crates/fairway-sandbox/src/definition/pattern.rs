@@ -1,0 +1,94 @@
+//! Regular expressions as the API server reads them.
+
+use regex::{Regex, RegexBuilder};
+
+/// More than any real pattern needs; a hostile one is refused instead of filling the memory.
+const MAX_COMPILED_BYTES: usize = 1 << 20;
+
+/// Compiles a pattern.
+pub(super) fn compile(pattern: &str) -> Result<Regex, regex::Error> {
+    RegexBuilder::new(&translate(pattern)).size_limit(MAX_COMPILED_BYTES).build()
+}
+
+/// The API server's classes such as `\d` mean ASCII alone, and its brackets do not nest.
+fn translate(pattern: &str) -> String {
+    let mut translated = String::with_capacity(pattern.len());
+    let mut characters = pattern.chars().peekable();
+    let mut in_brackets = false;
+    while let Some(character) = characters.next() {
+        match character {
+            '\\' => match characters.next() {
+                Some(escaped) => translated.push_str(&escape(escaped)),
+                None => translated.push('\\'),
+            },
+            '[' if !in_brackets => {
+                in_brackets = true;
+                translated.push('[');
+                if characters.next_if_eq(&'^').is_some() {
+                    translated.push('^');
+                }
+                // A bracket that closes nothing yet is one of the characters.
+                if characters.next_if_eq(&']').is_some() {
+                    translated.push_str("\\]");
+                }
+            }
+            '[' if characters.peek() == Some(&':') => {
+                translated.push('[');
+                for named in characters.by_ref() {
+                    translated.push(named);
+                    if named == ']' {
+                        break;
+                    }
+                }
+            }
+            '[' | '&' | '~' if in_brackets => translated.extend(['\\', character]),
+            ']' => {
+                in_brackets = false;
+                translated.push(']');
+            }
+            other => translated.push(other),
+        }
+    }
+    translated
+}
+
+fn escape(escaped: char) -> String {
+    match escaped {
+        'd' => "[0-9]".to_owned(),
+        'D' => "[^0-9]".to_owned(),
+        'w' => "[0-9A-Za-z_]".to_owned(),
+        'W' => "[^0-9A-Za-z_]".to_owned(),
+        's' => "[\\t\\n\\f\\r ]".to_owned(),
+        'S' => "[^\\t\\n\\f\\r ]".to_owned(),
+        'b' => "(?-u:\\b)".to_owned(),
+        other => format!("\\{other}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_mean_what_they_mean_to_the_api_server() {
+        for (pattern, text, matches) in [
+            (r"^\d+$", "123", true),
+            (r"^\d+$", "١٢٣", false),
+            (r"^\w+$", "é", false),
+            (r"^[\w.-]+$", "a.b-c", true),
+            (r"^[^\s]+$", "a b", false),
+            (r"^[[]$", "[", true),
+            (r"^[]a]+$", "]a", true),
+            (r"^[^]]+$", "]", false),
+            (r"^[[:alpha:]&]+$", "a&", true),
+            (r"^a.c$", "aéc", true),
+            (r"^a$", "a\n", false),
+            (r"\bword\b", "a word!", true),
+        ] {
+            assert_eq!(compile(pattern).unwrap().is_match(text), matches, "{pattern} {text}");
+        }
+        for pattern in ["(", "[a", "(?=x)", r"\", r"(a)\1", "((a{100}){100}){100}"] {
+            assert!(compile(pattern).is_err(), "{pattern}");
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! A schema, made ready for objects: what is looked up once is looked up here.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
+    JSONSchemaProps, JSONSchemaPropsOrArray, JSONSchemaPropsOrBool,
+};
+use regex::Regex;
+use serde_json::Value;
+
+use super::format::Format;
+use super::pattern;
+
+/// One node of a schema, or of the value validations nested in it.
+#[derive(Debug, Default)]
+pub(super) struct Schema {
+    /// The types a value may have; nothing is any of them.
+    pub(super) types: Vec<String>,
+    pub(super) nullable: bool,
+    pub(super) preserve: bool,
+    pub(super) embedded: bool,
+    pub(super) default: Option<Value>,
+    pub(super) properties: BTreeMap<String, Self>,
+    pub(super) others: Option<Others>,
+    pub(super) items: Option<Box<Self>>,
+    pub(super) list: ListKind,
+    pub(super) required: Vec<String>,
+    pub(super) choices: Vec<Value>,
+    pub(super) limits: Limits,
+    pub(super) pattern: Option<(String, Regex)>,
+    pub(super) format: Option<Format>,
+    pub(super) all_of: Vec<Self>,
+    pub(super) any_of: Vec<Self>,
+    pub(super) one_of: Vec<Self>,
+    pub(super) not: Option<Box<Self>>,
+}
+
+/// What is known of the fields that are not named.
+#[derive(Debug)]
+pub(super) enum Others {
+    /// They may be there, and nothing inside is known.
+    Any,
+    /// They may not be there. They are not pruned either, so that the object is refused.
+    Forbidden,
+    /// They all look like this.
+    Like(Box<Schema>),
+}
+
+/// How the items of a list are told apart.
+#[derive(Debug, Default)]
+pub(super) enum ListKind {
+    #[default]
+    Atomic,
+    Set,
+    Map(Vec<String>),
+}
+
+/// The numbers in a schema.
+#[derive(Debug, Default)]
+pub(super) struct Limits {
+    pub(super) minimum: Option<f64>,
+    pub(super) maximum: Option<f64>,
+    pub(super) exclusive_minimum: bool,
+    pub(super) exclusive_maximum: bool,
+    pub(super) multiple_of: Option<f64>,
+    pub(super) min_length: Option<i64>,
+    pub(super) max_length: Option<i64>,
+    pub(super) min_items: Option<i64>,
+    pub(super) max_items: Option<i64>,
+    pub(super) min_properties: Option<i64>,
+    pub(super) max_properties: Option<i64>,
+}
+
+impl Schema {
+    /// Takes the schema as it is: whether it is a good one is checked elsewhere.
+    pub(super) fn new(props: &JSONSchemaProps) -> Self {
+        let int_or_string = props.x_kubernetes_int_or_string == Some(true);
+        let list_of = |schemas: &Option<Vec<JSONSchemaProps>>| {
+            schemas.iter().flatten().map(Self::new).collect::<Vec<_>>()
+        };
+        let properties = props.properties.iter().flatten();
+        Self {
+            types: match &props.type_ {
+                _ if int_or_string => vec!["integer".to_owned(), "string".to_owned()],
+                Some(name) if !name.is_empty() => vec![name.clone()],
+                _ => Vec::new(),
+            },
+            nullable: props.nullable == Some(true),
+            preserve: props.x_kubernetes_preserve_unknown_fields == Some(true),
+            embedded: props.x_kubernetes_embedded_resource == Some(true),
+            default: props.default.as_ref().map(|default| default.0.clone()),
+            properties: properties.map(|(name, props)| (name.clone(), Self::new(props))).collect(),
+            others: match &props.additional_properties {
+                Some(JSONSchemaPropsOrBool::Schema(like)) => {
+                    Some(Others::Like(Box::new(Self::new(like))))
+                }
+                Some(JSONSchemaPropsOrBool::Bool(true)) => Some(Others::Any),
+                Some(JSONSchemaPropsOrBool::Bool(false)) => Some(Others::Forbidden),
+                None => None,
+            },
+            items: items(props).map(|items| Box::new(Self::new(items))),
+            list: match props.x_kubernetes_list_type.as_deref() {
+                Some("set") => ListKind::Set,
+                Some("map") => {
+                    ListKind::Map(props.x_kubernetes_list_map_keys.clone().unwrap_or_default())
+                }
+                _ => ListKind::Atomic,
+            },
+            required: props.required.clone().unwrap_or_default(),
+            choices: props.enum_.iter().flatten().map(|value| value.0.clone()).collect(),
+            limits: Limits::new(props),
+            pattern: props.pattern.as_ref().filter(|text| !text.is_empty()).and_then(|text| {
+                pattern::compile(text).ok().map(|pattern| (text.clone(), pattern))
+            }),
+            format: props.format.as_deref().and_then(Format::named),
+            all_of: list_of(&props.all_of),
+            any_of: list_of(&props.any_of),
+            one_of: list_of(&props.one_of),
+            not: props.not.as_ref().map(|not| Box::new(Self::new(not))),
+        }
+    }
+
+    /// What is known of a field: its schema, or nothing where it is unknown or anything goes.
+    pub(super) fn field(&self, name: &str) -> Option<&Self> {
+        self.properties.get(name).or(match &self.others {
+            Some(Others::Like(like)) => Some(like),
+            Some(Others::Any | Others::Forbidden) | None => None,
+        })
+    }
+}
+
+impl Limits {
+    fn new(props: &JSONSchemaProps) -> Self {
+        Self {
+            minimum: props.minimum,
+            maximum: props.maximum,
+            exclusive_minimum: props.exclusive_minimum == Some(true),
+            exclusive_maximum: props.exclusive_maximum == Some(true),
+            multiple_of: props.multiple_of,
+            min_length: props.min_length,
+            max_length: props.max_length,
+            min_items: props.min_items,
+            max_items: props.max_items,
+            min_properties: props.min_properties,
+            max_properties: props.max_properties,
+        }
+    }
+}
+
+/// The one schema of all items: a structural schema has no list of them.
+pub(super) fn items(props: &JSONSchemaProps) -> Option<&JSONSchemaProps> {
+    match &props.items {
+        Some(JSONSchemaPropsOrArray::Schema(items)) => Some(items),
+        Some(JSONSchemaPropsOrArray::Schemas(_)) | None => None,
+    }
+}
+
+/// The schemas directly below one that say what a field or an item is, with their paths.
+pub(super) fn children<'a>(
+    props: &'a JSONSchemaProps,
+    path: &str,
+) -> Vec<(&'a JSONSchemaProps, String)> {
+    let fields = props.properties.iter().flatten();
+    let fields = fields.map(|(name, props)| (props, format!("{path}.properties[{name}]")));
+    let others = match &props.additional_properties {
+        Some(JSONSchemaPropsOrBool::Schema(others)) => Some(others.as_ref()),
+        Some(JSONSchemaPropsOrBool::Bool(_)) | None => None,
+    };
+    let others = others.map(|others| (others, format!("{path}.additionalProperties")));
+    let items = items(props).map(|items| (items, format!("{path}.items")));
+    fields.chain(others).chain(items).collect()
+}
