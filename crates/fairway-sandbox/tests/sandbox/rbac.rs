@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result};
 use fairway_sandbox::rbac::{Policy, Request, User};
-use fairway_testkit::TestCluster;
+use fairway_testkit::{TestCluster, wait};
 use k8s_openapi::api::authorization::v1::SubjectAccessReview;
 use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding, Role, RoleBinding};
 use kube::api::{Api, DeleteParams, PostParams};
@@ -53,6 +53,9 @@ async fn decisions_agree_with_those_on_a_real_api_server() -> Result<()> {
         }))?;
         policy.add_role_binding(bindings.create(&PostParams::default(), &binding).await?);
     }
+    for user in users(here) {
+        until_the_server_knows(&cluster, &policy, &user, &requests(here)).await?;
+    }
     let mut asked = 0;
     for user in users(here) {
         for request in requests(here) {
@@ -93,6 +96,7 @@ async fn cluster_wide_decisions_agree_with_those_on_a_real_api_server() -> Resul
     let user = User { name: name.to_owned(), groups: Vec::new() };
     let paths = ["/fairway", "/fairway/a/b", "/fairways", "/x", "/xyz", "/y", "/"];
     let paths = paths.map(|path| Request::Path { verb: "get", path });
+    until_the_server_knows(&cluster, &policy, &user, &requests(name)).await?;
     let mut differences = Vec::new();
     for request in requests(name).into_iter().chain(requests("")).chain(paths) {
         let (decided, real) =
@@ -155,6 +159,22 @@ fn requests(namespace: &str) -> Vec<Request<'_>> {
         }
     }
     requests
+}
+
+/// Waits until the server allows something that only the newest roles and bindings allow: it
+/// learns of them a moment after they are written.
+async fn until_the_server_knows(
+    cluster: &TestCluster,
+    policy: &Policy,
+    user: &User,
+    requests: &[Request<'_>],
+) -> Result<()> {
+    let allowed = requests.iter().find(|request| policy.decide(user, request).is_allowed());
+    let Some(request) = allowed else { return Ok(()) };
+    wait::until("the server to know the policy", || async {
+        Ok(ask(cluster, user, request).await?.then_some(()))
+    })
+    .await
 }
 
 /// What the real server says.
