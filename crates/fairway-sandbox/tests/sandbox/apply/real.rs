@@ -3,6 +3,7 @@
 use anyhow::{Context, Result, anyhow, ensure};
 use fairway_sandbox::apply::{ApplyError, apply, track_update};
 use fairway_testkit::{TestCluster, wait};
+use jiff::Timestamp;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::ResourceExt;
 use kube::api::{
@@ -44,7 +45,7 @@ async fn deployments_are_owned_as_on_a_real_api_server() -> Result<()> {
     let mut live = None;
     for (number, step) in deployment_script().iter().enumerate() {
         let theirs = on_the_server(&api, &subject, "d", step, live.is_some()).await?;
-        let here = in_process(live.as_ref(), &subject, "d", step);
+        let here = in_process(live.as_ref(), &subject, "d", step, second(&theirs));
         let (theirs, ours) = (shown(&theirs), shown(&here));
         let applied = |shown: &Value| {
             let entries = shown["metadata"]["managedFields"].as_array().into_iter().flatten();
@@ -148,7 +149,7 @@ async fn play(
             continue;
         }
         compared += 1;
-        let here = in_process(ours.as_ref(), subject, name, step);
+        let here = in_process(ours.as_ref(), subject, name, step, second(&theirs));
         let (theirs, here_shown) = (shown(&theirs), shown(&here));
         ensure!(
             theirs == here_shown,
@@ -209,22 +210,38 @@ async fn on_the_server(
     }
 }
 
-fn in_process(live: Option<&Value>, subject: &Subject, name: &str, step: &Step) -> Outcome {
+/// When the server wrote. Owners are ordered by time before the oldest ones are merged, so a script
+/// that crosses into another second has to cross it on both sides.
+fn second(theirs: &Outcome) -> i64 {
+    let entries =
+        theirs.as_ref().ok().and_then(|object| object["metadata"]["managedFields"].as_array());
+    let times = entries.into_iter().flatten().filter_map(|entry| entry["time"].as_str());
+    let seconds = times.filter_map(|time| Some(time.parse::<Timestamp>().ok()?.as_second()));
+    seconds.max().unwrap_or_default()
+}
+
+fn in_process(
+    live: Option<&Value>,
+    subject: &Subject,
+    name: &str,
+    step: &Step,
+    second: i64,
+) -> Outcome {
     match step {
         Step::Apply { manager, force, content } => {
             let manifest = subject.object(name, content);
-            match apply(live, &manifest, *force, &subject.writer(manager, 0)) {
+            match apply(live, &manifest, *force, &subject.writer(manager, second)) {
                 Ok(applied) => Ok(applied.object),
                 Err(error) => Err(refusal(&error)),
             }
         }
         Step::Put { manager, content } => {
-            Ok(track_update(live, &subject.object(name, content), &subject.writer(manager, 0)))
+            Ok(track_update(live, &subject.object(name, content), &subject.writer(manager, second)))
         }
         Step::Merge { manager, content } => {
             let mut new = live.cloned().unwrap_or_else(|| subject.object(name, &json!({})));
             json_patch::merge(&mut new, content);
-            Ok(track_update(live, &new, &subject.writer(manager, 0)))
+            Ok(track_update(live, &new, &subject.writer(manager, second)))
         }
     }
 }
