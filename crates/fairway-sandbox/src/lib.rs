@@ -3,6 +3,7 @@
 //! This crate grows from the inside out: what decides is here first, as functions of their
 //! arguments, without a network or a clock.
 
+pub mod api;
 pub mod apply;
 pub mod catalog;
 pub mod definition;

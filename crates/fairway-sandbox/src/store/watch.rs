@@ -79,6 +79,7 @@ pub enum WatchEnd {
 }
 
 /// What happens to the selected objects of a resource, event by event.
+#[derive(Debug)]
 pub struct Watcher {
     shared: Weak<Shared>,
     resource: Resource,

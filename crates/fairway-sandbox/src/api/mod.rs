@@ -1,0 +1,81 @@
+//! What an API server does with a request, once it is known who asks and that they may.
+//!
+//! Whatever comes from outside the process and whatever the cluster's own components want goes
+//! through [`Api::answer`]: there is no second way to change an object.
+
+mod call;
+mod client;
+mod refusal;
+
+use std::sync::{Arc, PoisonError, RwLock};
+
+use jiff::Timestamp;
+
+use crate::catalog::Catalog;
+use crate::store::Store;
+
+pub use call::{Body, Call, PatchKind, Query, Reply};
+pub use client::{Client, Propagation};
+pub use refusal::{Cause, Details, Refusal};
+
+/// The objects of a cluster, what they are, and the rules by which they change. Clones are handles
+/// to the same cluster.
+#[derive(Clone)]
+pub struct Api {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    store: Store,
+    catalog: RwLock<Arc<Catalog>>,
+    clock: Clock,
+}
+
+/// Tells what time it is.
+pub type Clock = Box<dyn Fn() -> Timestamp + Send + Sync>;
+
+impl Default for Api {
+    fn default() -> Self {
+        Self::new(Store::default(), Box::new(real_time))
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "the one place where the sandbox reads the clock")]
+fn real_time() -> Timestamp {
+    Timestamp::now()
+}
+
+impl Api {
+    /// A cluster with these objects.
+    pub fn new(store: Store, clock: Clock) -> Self {
+        let catalog = RwLock::new(Arc::new(Catalog::default()));
+        Self { shared: Arc::new(Shared { store, catalog, clock }) }
+    }
+
+    /// The objects.
+    pub fn store(&self) -> &Store {
+        &self.shared.store
+    }
+
+    /// What is served at the moment.
+    pub fn catalog(&self) -> Arc<Catalog> {
+        // What is behind the lock is replaced as a whole, so a poisoned one guards a whole catalog.
+        Arc::clone(&self.shared.catalog.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// What time it is.
+    pub fn now(&self) -> Timestamp {
+        (self.shared.clock)()
+    }
+
+    /// The API as a component of the cluster uses it, under that name.
+    pub fn client(&self, component: &str) -> Client {
+        Client::new(self.clone(), component)
+    }
+
+    /// Does what is asked for, or says why not.
+    pub fn answer(&self, call: &Call) -> Result<Reply, Refusal> {
+        let _ = (self, call);
+        Err(Refusal::not_implemented("this verb"))
+    }
+}
