@@ -3,16 +3,39 @@
 //! Whatever comes from outside the process and whatever the cluster's own components want goes
 //! through [`Api::answer`]: there is no second way to change an object.
 
+mod admission;
+mod body;
 mod call;
 mod client;
+mod create;
+mod definitions;
+mod delete;
+mod delete_options;
+mod deletion;
+mod lifecycle;
+mod meta;
+mod options;
+mod patch;
+mod plain;
+mod random;
+mod read;
 mod refusal;
+mod refusals;
+mod request;
+mod strategy;
+#[cfg(test)]
+mod tests;
+mod update;
+mod write;
 
 use std::sync::{Arc, PoisonError, RwLock};
 
 use jiff::Timestamp;
 
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, Verb};
 use crate::store::Store;
+use definitions::Served;
+use request::Request;
 
 pub use call::{Body, Call, PatchKind, Query, Reply};
 pub use client::{Client, Propagation};
@@ -27,7 +50,7 @@ pub struct Api {
 
 struct Shared {
     store: Store,
-    catalog: RwLock<Arc<Catalog>>,
+    served: RwLock<Arc<Served>>,
     clock: Clock,
 }
 
@@ -48,8 +71,8 @@ fn real_time() -> Timestamp {
 impl Api {
     /// A cluster with these objects.
     pub fn new(store: Store, clock: Clock) -> Self {
-        let catalog = RwLock::new(Arc::new(Catalog::default()));
-        Self { shared: Arc::new(Shared { store, catalog, clock }) }
+        let served = RwLock::new(Arc::new(Served::default()));
+        Self { shared: Arc::new(Shared { store, served, clock }) }
     }
 
     /// The objects.
@@ -59,8 +82,12 @@ impl Api {
 
     /// What is served at the moment.
     pub fn catalog(&self) -> Arc<Catalog> {
-        // What is behind the lock is replaced as a whole, so a poisoned one guards a whole catalog.
-        Arc::clone(&self.shared.catalog.read().unwrap_or_else(PoisonError::into_inner))
+        Arc::clone(&self.served().catalog)
+    }
+
+    fn served(&self) -> Arc<Served> {
+        // What is behind the lock is replaced as a whole, so a poisoned one guards a whole value.
+        Arc::clone(&self.shared.served.read().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// What time it is.
@@ -75,7 +102,16 @@ impl Api {
 
     /// Does what is asked for, or says why not.
     pub fn answer(&self, call: &Call) -> Result<Reply, Refusal> {
-        let _ = (self, call);
-        Err(Refusal::not_implemented("this verb"))
+        let request = Request::new(self, call)?;
+        match call.verb {
+            Verb::Get => read::get(&request),
+            Verb::List => read::list(&request),
+            Verb::Watch => read::watch(&request),
+            Verb::Create => create::create(&request),
+            Verb::Update => update::update(&request),
+            Verb::Patch => patch::patch(&request),
+            Verb::Delete => delete::delete(&request),
+            Verb::DeleteCollection => delete::delete_collection(&request),
+        }
     }
 }

@@ -1,0 +1,87 @@
+//! A request whose resource is known: what all verbs need.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use serde_json::Value;
+
+use super::strategy::Strategy;
+use super::{Api, Body, Call, Refusal, Reply};
+use crate::apply::Writer;
+use crate::catalog::Resource;
+use crate::store::{self, Key};
+
+/// A request whose resource is known.
+pub(super) struct Request<'a> {
+    pub(super) api: &'a Api,
+    pub(super) call: &'a Call,
+    pub(super) strategy: Strategy,
+    pub(super) now: Timestamp,
+}
+
+impl<'a> Request<'a> {
+    /// Looks up what the resource means at the moment.
+    pub(super) fn new(api: &'a Api, call: &'a Call) -> Result<Self, Refusal> {
+        let strategy = Strategy::of(&call.resource, &api.served())?;
+        Ok(Self { api, call, strategy, now: api.now() })
+    }
+
+    pub(super) fn resource(&self) -> &Resource {
+        &self.call.resource
+    }
+
+    /// Where its objects are stored.
+    pub(super) fn storage(&self) -> store::Resource {
+        store::Resource::new(&self.call.resource.group, &self.call.resource.plural)
+    }
+
+    /// The object that is named in the request.
+    pub(super) fn key(&self) -> Result<Key, Refusal> {
+        self.key_of(self.call.name.as_deref().unwrap_or_default())
+    }
+
+    /// An object of this name beside it.
+    pub(super) fn key_of(&self, name: &str) -> Result<Key, Refusal> {
+        let namespace = self.call.namespace.as_deref().filter(|_| self.resource().namespaced);
+        Ok(Key::new(&self.storage(), namespace, name)?)
+    }
+
+    /// The object as it is stored.
+    pub(super) fn existing(&self, key: &Key) -> Result<Arc<Value>, Refusal> {
+        let object = self.api.store().get(key);
+        object.ok_or_else(|| Refusal::not_found(self.resource(), key.name()))
+    }
+
+    /// The object that came along.
+    pub(super) fn body(&self) -> Result<&Value, Refusal> {
+        match &self.call.body {
+            Body::Object(object) => Ok(object),
+            Body::None | Body::Patch(..) => Err(Refusal::bad_request("an object is missing")),
+        }
+    }
+
+    /// Who writes, for the ownership of fields.
+    pub(super) fn writer<'b>(&'b self, manager: &'b str, api_version: &'b str) -> Writer<'b> {
+        let subresource = self.call.subresource;
+        Writer {
+            manager,
+            api_version,
+            subresource: subresource.map(|subresource| subresource.as_str()),
+            reach: self.strategy.reach(subresource),
+            now: self.now,
+            schema: self.strategy.schema(),
+            blank: self.strategy.blank(),
+        }
+    }
+
+    /// An object in the version that was asked for.
+    pub(super) fn shown(
+        &self,
+        object: Arc<Value>,
+        created: bool,
+        warnings: Vec<String>,
+    ) -> Result<Reply, Refusal> {
+        let object = self.strategy.shown(&object);
+        Ok(Reply::Object { object, created, warnings })
+    }
+}

@@ -1,0 +1,4 @@
+//! Requests and their answers, in tables.
+
+mod cluster;
+mod objects;
