@@ -5,8 +5,11 @@
 
 pub mod api;
 pub mod apply;
+pub mod builtin;
 pub mod catalog;
 pub mod definition;
+pub mod field_error;
+pub mod metadata;
 pub mod patch;
 pub mod rbac;
 pub mod schema;

@@ -7,9 +7,9 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
 use kube_cel::{CompilationError, compile_schema};
 use serde_json::{Value, json};
 
-use super::error::FieldError;
 use super::schema::{Schema, children, items};
 use super::{embedded, expression, shape, structural, validate, with_default_names};
+use crate::field_error::FieldError;
 
 /// Finds everything that is wrong with a definition.
 pub(super) fn check(definition: &CustomResourceDefinition) -> Vec<FieldError> {

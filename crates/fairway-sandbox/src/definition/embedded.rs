@@ -2,9 +2,9 @@
 
 use serde_json::{Map, Value};
 
-use super::error::FieldError;
 use super::schema::Schema;
 use super::validate::{MAX_ERRORS, child};
+use crate::field_error::FieldError;
 
 /// Finds the embedded resources that do not say what they are.
 pub(super) fn anonymous(object: &Value, schema: &Schema) -> Vec<FieldError> {

@@ -4,9 +4,9 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
-use super::error::FieldError;
 use super::schema::{ListKind, Schema};
 use super::validate::{MAX_ERRORS, child};
+use crate::field_error::FieldError;
 
 /// Finds the items that come twice, in a whole object.
 pub(super) fn duplicates(object: &Value, schema: &Schema) -> Vec<FieldError> {

@@ -5,7 +5,6 @@
 
 mod check;
 mod embedded;
-mod error;
 mod expression;
 mod format;
 mod list_type;
@@ -27,7 +26,9 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
 };
 use serde_json::{Value, json};
 
-pub use error::{FieldError, FieldErrorKind};
+pub(crate) use number::in_go_syntax;
+
+pub use crate::field_error::{FieldError, FieldErrorKind};
 use rules::Rules;
 use schema::Schema;
 

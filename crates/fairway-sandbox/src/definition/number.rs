@@ -22,7 +22,7 @@ pub(super) fn is_whole(number: &Number) -> bool {
 }
 
 /// A number in the API server's own notation: beyond six digits with an exponent.
-pub(super) fn in_go_syntax(number: f64) -> String {
+pub(crate) fn in_go_syntax(number: f64) -> String {
     let text = format!("{number:e}");
     match text.split_once('e').map(|(digits, exponent)| (digits, exponent.parse::<i32>())) {
         Some((digits, Ok(exponent))) if !(-4..6).contains(&exponent) => {

@@ -6,11 +6,11 @@ use std::fmt;
 use kube_cel::{CompiledSchema, compile_schema, validate_compiled};
 use serde_json::Value;
 
-use super::error::{FieldError, FieldErrorKind};
 use super::expression;
 use super::lists;
 use super::schema::{ListKind, Schema};
 use super::validate::{MAX_ERRORS, child};
+use crate::field_error::{FieldError, FieldErrorKind};
 
 /// How often rules are evaluated for one object: more than any real object needs.
 const MAX_EVALUATIONS: usize = 10_000;

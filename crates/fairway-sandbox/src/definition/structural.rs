@@ -7,9 +7,9 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
 };
 use serde_json::Value;
 
-use super::error::FieldError;
 use super::schema::{children, items};
 use super::{list_type, pattern};
+use crate::field_error::FieldError;
 
 /// As deep as rules can be evaluated; no real schema comes near.
 const MAX_DEPTH: usize = 60;

@@ -2,9 +2,9 @@
 
 use serde_json::{Map, Value};
 
-use super::error::{FieldError, FieldErrorKind};
 use super::number;
 use super::schema::{Others, Schema};
+use crate::field_error::{FieldError, FieldErrorKind};
 
 /// Nobody reads more; an object that is wrong a million times gets an answer of bounded size.
 pub(super) const MAX_ERRORS: usize = 100;

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde_json::Value;
 
-use super::number::in_go_syntax;
+use crate::definition::in_go_syntax;
 
 /// What is wrong with a field.
 #[derive(Clone, Debug, PartialEq)]
@@ -73,15 +73,15 @@ impl FieldErrorKind {
 }
 
 impl FieldError {
-    pub(super) fn required(path: impl Into<String>, detail: impl Into<String>) -> Self {
+    pub(crate) fn required(path: impl Into<String>, detail: impl Into<String>) -> Self {
         Self::of(FieldErrorKind::Required, path, Value::Null, detail)
     }
 
-    pub(super) fn forbidden(path: impl Into<String>, detail: impl Into<String>) -> Self {
+    pub(crate) fn forbidden(path: impl Into<String>, detail: impl Into<String>) -> Self {
         Self::of(FieldErrorKind::Forbidden, path, Value::Null, detail)
     }
 
-    pub(super) fn invalid(
+    pub(crate) fn invalid(
         path: impl Into<String>,
         value: impl Into<Value>,
         detail: impl Into<String>,
@@ -89,22 +89,22 @@ impl FieldError {
         Self::of(FieldErrorKind::Invalid, path, value, detail)
     }
 
-    pub(super) fn duplicate(path: impl Into<String>, value: impl Into<Value>) -> Self {
+    pub(crate) fn duplicate(path: impl Into<String>, value: impl Into<Value>) -> Self {
         Self::of(FieldErrorKind::Duplicate, path, value, "")
     }
 
-    pub(super) fn too_many(path: impl Into<String>, count: usize, limit: i64) -> Self {
+    pub(crate) fn too_many(path: impl Into<String>, count: usize, limit: i64) -> Self {
         let detail = format!("must have at most {limit} items");
         Self::of(FieldErrorKind::TooMany, path, count, detail)
     }
 
     /// The limit counts characters; the words are the server's.
-    pub(super) fn too_long(path: impl Into<String>, value: &str, limit: i64) -> Self {
+    pub(crate) fn too_long(path: impl Into<String>, value: &str, limit: i64) -> Self {
         let detail = format!("may not be more than {limit} bytes");
         Self::of(FieldErrorKind::TooLong, path, value, detail)
     }
 
-    pub(super) fn not_supported(
+    pub(crate) fn not_supported(
         path: impl Into<String>,
         value: impl Into<Value>,
         supported: &[Value],
@@ -117,7 +117,7 @@ impl FieldError {
         Self::of(FieldErrorKind::NotSupported, path, value, detail)
     }
 
-    pub(super) fn of(
+    pub(crate) fn of(
         kind: FieldErrorKind,
         path: impl Into<String>,
         value: impl Into<Value>,

@@ -1,0 +1,182 @@
+//! The built-in kinds: how their objects are read, what they have by default, what is valid, and
+//! what an update may change.
+//!
+//! One file has what makes one kind, or a few related ones, differ from the others.
+
+mod api_service;
+mod cron_job;
+mod custom_resource_definition;
+mod daemon_set;
+mod deployment;
+mod disruption_budget;
+mod endpoints;
+mod ingress;
+mod job;
+mod kinds;
+mod limit_range;
+mod namespace;
+mod network_policy;
+mod node;
+mod pod;
+mod priority_class;
+mod quantity;
+mod rbac;
+mod read;
+mod replica_set;
+mod rules;
+mod secret;
+mod service;
+mod stateful_set;
+mod storage_class;
+mod token_request;
+mod value;
+mod volume;
+mod volume_claim;
+mod webhook;
+
+use std::sync::OnceLock;
+
+use schemars::SchemaGenerator;
+use serde_json::{Value, json};
+
+use crate::catalog::Subresource;
+use crate::field_error::FieldError;
+use crate::metadata::NameRule;
+use rules::{Generation, Rules};
+use value::{copy, set};
+
+pub use read::{Read, ReadError};
+
+/// A built-in kind.
+#[derive(Debug)]
+pub struct Kind {
+    group: &'static str,
+    kind: &'static str,
+    api_version: &'static str,
+    describe: fn(&mut SchemaGenerator),
+    schema_name: fn() -> String,
+    name_rule: NameRule,
+    rules: Rules,
+    blank: OnceLock<Value>,
+}
+
+/// The kind of that name in that group.
+pub fn kind(group: &str, kind: &str) -> Option<&'static Kind> {
+    kinds::KINDS.iter().find(|known| known.group == group && known.kind == kind)
+}
+
+impl Kind {
+    /// Reads an object into the types of its kind and back, as the API server does.
+    pub fn read(&self, mut object: Value) -> Result<Read, ReadError> {
+        if let Some(fields) = object.as_object_mut() {
+            fields.insert("apiVersion".to_owned(), self.api_version.into());
+            fields.insert("kind".to_owned(), self.kind.into());
+        }
+        read::read(&(self.schema_name)(), object)
+    }
+
+    /// What an object is before anything is set: the structures that are always there.
+    pub fn blank(&self) -> &Value {
+        self.blank.get_or_init(|| self.read(json!({})).map_or(Value::Null, |blank| blank.object))
+    }
+
+    /// Which names its objects can have.
+    pub fn name_rule(&self) -> NameRule {
+        self.name_rule
+    }
+
+    /// Sets what is not set. The object was read.
+    pub fn default(&self, object: &mut Value) {
+        (self.rules.default)(object);
+    }
+
+    /// Sets what an object begins with, and takes away what its author cannot set: its status. Its
+    /// name and UID are there already.
+    pub fn prepare_create(&self, object: &mut Value) {
+        self.restore(object, "status", self.blank());
+        if self.rules.generation == Generation::None {
+            remove(&mut object["metadata"], "generation");
+        } else {
+            set(&mut object["metadata"], "generation", 1);
+        }
+        (self.rules.create)(object);
+    }
+
+    /// Takes back what an update at this address cannot change, and counts the generation.
+    pub fn prepare_update(
+        &self,
+        object: &mut Value,
+        old: &Value,
+        subresource: Option<Subresource>,
+    ) {
+        match subresource {
+            Some(Subresource::Status) => self.restore_all_but_status(object, old),
+            _ => self.restore(object, "status", old),
+        }
+        (self.rules.update)(object, old, subresource);
+        self.count_generation(object, old);
+    }
+
+    /// What is wrong with an object, its metadata excepted. It has its defaults.
+    pub fn validate(&self, object: &Value) -> Vec<FieldError> {
+        (self.rules.validate)(object)
+    }
+
+    /// What is wrong with a change, the metadata excepted. Both objects have their defaults.
+    pub fn validate_update(
+        &self,
+        object: &Value,
+        old: &Value,
+        subresource: Option<Subresource>,
+    ) -> Vec<FieldError> {
+        match subresource {
+            Some(_) => Vec::new(),
+            None => {
+                let mut errors = (self.rules.validate)(object);
+                errors.extend((self.rules.validate_update)(object, old));
+                errors
+            }
+        }
+    }
+
+    /// Makes a field that the kind has what it is in another object.
+    fn restore(&self, object: &mut Value, field: &str, from: &Value) {
+        if self.blank().get(field).is_some() {
+            copy(object, field, from);
+        }
+    }
+
+    fn restore_all_but_status(&self, object: &mut Value, old: &Value) {
+        let mut restored = old.clone();
+        copy(&mut restored, "status", object);
+        copy(&mut restored["metadata"], "managedFields", &object["metadata"]);
+        copy(&mut restored["metadata"], "resourceVersion", &object["metadata"]);
+        *object = restored;
+    }
+
+    fn count_generation(&self, object: &mut Value, old: &Value) {
+        copy(&mut object["metadata"], "generation", &old["metadata"]);
+        let grows = match self.rules.generation {
+            Generation::None | Generation::Fixed => false,
+            Generation::Of(fields) => fields.iter().any(|&field| object[field] != old[field]),
+            Generation::SpecAndAnnotations => {
+                let annotations = |object: &Value| object["metadata"]["annotations"].clone();
+                object["spec"] != old["spec"] || annotations(object) != annotations(old)
+            }
+        };
+        if grows {
+            let generation = old["metadata"]["generation"].as_i64().unwrap_or_default();
+            set(&mut object["metadata"], "generation", generation.saturating_add(1));
+        }
+    }
+
+    fn describe(&self, generator: &mut SchemaGenerator) {
+        (self.describe)(generator);
+    }
+}
+
+fn remove(object: &mut Value, field: &str) {
+    if let Some(fields) = object.as_object_mut() {
+        fields.remove(field);
+    }
+}

@@ -1,0 +1,193 @@
+//! Amounts: numbers with a unit such as `500m` or `1Gi`.
+
+use std::cmp::Ordering;
+use std::fmt;
+
+/// An amount. It remembers which sort of unit it was written with.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Quantity {
+    /// In billionths, below which nothing is told apart.
+    nanos: i128,
+    units: Units,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Units {
+    /// `m`, `k`, `M`: powers of a thousand.
+    Decimal,
+    /// `Ki`, `Mi`: powers of 1024.
+    Binary,
+    /// `e3`: powers of ten.
+    Exponent,
+}
+
+/// Why a text is no amount, in the API server's words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum QuantityError {
+    #[error(
+        "quantities must match the regular expression \
+         '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
+    )]
+    Form,
+    #[error("unable to parse numeric part of quantity")]
+    Number,
+    #[error("unable to parse quantity's suffix")]
+    Suffix,
+}
+
+const NANOS: i128 = 1_000_000_000;
+/// Larger amounts count as this one.
+const LARGEST: i128 = i64::MAX as i128 * NANOS;
+const DECIMAL_SUFFIXES: [(&str, i32); 10] = [
+    ("n", -9),
+    ("u", -6),
+    ("m", -3),
+    ("", 0),
+    ("k", 3),
+    ("M", 6),
+    ("G", 9),
+    ("T", 12),
+    ("P", 15),
+    ("E", 18),
+];
+const BINARY_SUFFIXES: [(&str, u32); 6] =
+    [("Ki", 1), ("Mi", 2), ("Gi", 3), ("Ti", 4), ("Pi", 5), ("Ei", 6)];
+
+impl Quantity {
+    /// Reads one.
+    pub(crate) fn parse(text: &str) -> Result<Self, QuantityError> {
+        let (negative, rest) = match text.as_bytes().first() {
+            Some(b'-') => (true, &text[1..]),
+            Some(b'+') => (false, &text[1..]),
+            _ => (false, text),
+        };
+        let end = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
+        let (number, suffix) = rest.split_at(end);
+        if number.is_empty() {
+            return Err(QuantityError::Form);
+        }
+        if suffix.chars().any(|c| !"eEinumkKMGTP+-0123456789".contains(c)) {
+            return Err(QuantityError::Form);
+        }
+        let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+        if fraction.contains('.') || whole.is_empty() && fraction.is_empty() {
+            return Err(QuantityError::Number);
+        }
+        let (units, scale) = unit(suffix).ok_or(QuantityError::Suffix)?;
+        let nanos = nanos(whole, fraction, scale);
+        Ok(Self { nanos: if negative { -nanos } else { nanos }, units })
+    }
+
+    /// Whether it is below nothing.
+    pub(crate) fn is_negative(self) -> bool {
+        self.nanos < 0
+    }
+
+    /// Whether it is nothing.
+    pub(crate) fn is_zero(self) -> bool {
+        self.nanos == 0
+    }
+
+    /// Whether it is a multiple of one.
+    pub(crate) fn is_whole(self) -> bool {
+        self.nanos % NANOS == 0
+    }
+}
+
+/// By how much the number before a suffix is multiplied.
+#[derive(Clone, Copy)]
+enum Scale {
+    Ten(i32),
+    Kibi(u32),
+}
+
+fn unit(suffix: &str) -> Option<(Units, Scale)> {
+    if let Some((_, power)) = DECIMAL_SUFFIXES.iter().find(|(known, _)| *known == suffix) {
+        return Some((Units::Decimal, Scale::Ten(*power)));
+    }
+    if let Some((_, power)) = BINARY_SUFFIXES.iter().find(|(known, _)| *known == suffix) {
+        return Some((Units::Binary, Scale::Kibi(*power)));
+    }
+    let exponent = suffix.strip_prefix(['e', 'E'])?.parse().ok()?;
+    Some((Units::Exponent, Scale::Ten(exponent)))
+}
+
+/// The amount in billionths; what is smaller still counts as one more.
+fn nanos(whole: &str, fraction: &str, scale: Scale) -> i128 {
+    let digits = format!("{whole}{fraction}");
+    let digits = digits.trim_start_matches('0');
+    if digits.is_empty() {
+        return 0;
+    }
+    let fraction_digits = i32::try_from(fraction.len()).unwrap_or(i32::MAX);
+    let (factor, power) = match scale {
+        Scale::Ten(power) => (1, power),
+        Scale::Kibi(power) => (1_i128 << (10 * power), 0),
+    };
+    let power = power.saturating_sub(fraction_digits).saturating_add(9);
+    let amount = digits.parse::<i128>().ok().and_then(|digits| digits.checked_mul(factor));
+    let ten = |power: u32| 10_i128.checked_pow(power);
+    let scaled = match (amount, ten(power.unsigned_abs())) {
+        (Some(amount), Some(ten)) if power >= 0 => amount.checked_mul(ten),
+        (Some(amount), Some(ten)) => Some(amount.div_euclid(ten) + i128::from(amount % ten != 0)),
+        (Some(_), None) if power < 0 => Some(1),
+        _ => None,
+    };
+    scaled.map_or(LARGEST, |nanos| nanos.min(LARGEST))
+}
+
+impl fmt::Display for Quantity {
+    /// In the canonical form: whole digits, with the largest unit that allows it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let whole = self.nanos / NANOS;
+        if self.nanos == 0 {
+            f.write_str("0")
+        } else if self.units == Units::Binary && whole.abs() >= 1024 {
+            let up = i128::from(self.nanos % NANOS != 0) * self.nanos.signum();
+            binary(whole + up, f)
+        } else {
+            decimal(self.nanos, self.units == Units::Exponent, f)
+        }
+    }
+}
+
+fn binary(mut amount: i128, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let mut suffix = "";
+    for (larger, _) in BINARY_SUFFIXES {
+        if amount % 1024 != 0 {
+            break;
+        }
+        amount /= 1024;
+        suffix = larger;
+    }
+    write!(f, "{amount}{suffix}")
+}
+
+fn decimal(mut amount: i128, as_exponent: bool, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let mut units = DECIMAL_SUFFIXES.iter().peekable();
+    let mut unit = ("n", -9);
+    while let Some(&known) = units.next() {
+        unit = known;
+        if amount % 1000 != 0 || units.peek().is_none() {
+            break;
+        }
+        amount /= 1000;
+    }
+    match unit {
+        (_, 0) => write!(f, "{amount}"),
+        (_, power) if as_exponent => write!(f, "{amount}e{power}"),
+        (suffix, _) => write!(f, "{amount}{suffix}"),
+    }
+}
+
+impl PartialEq for Quantity {
+    fn eq(&self, other: &Self) -> bool {
+        self.nanos == other.nanos
+    }
+}
+
+impl PartialOrd for Quantity {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.nanos.cmp(&other.nanos))
+    }
+}

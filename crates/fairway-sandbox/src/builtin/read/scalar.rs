@@ -1,0 +1,120 @@
+//! Values without parts, in the form in which the API server writes them.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use jiff::Timestamp;
+use serde_json::{Number, Value};
+
+use super::types::{Type, short};
+use super::{Place, ReadError};
+use crate::builtin::quantity::Quantity;
+
+/// Reads a value of this type; a value of another type is refused.
+pub(super) fn read(value: &Value, content: &Type, at: &Place) -> Result<Value, ReadError> {
+    let read = match (content, value) {
+        (Type::Text, Value::String(_)) | (Type::Bool, Value::Bool(_)) => Some(value.clone()),
+        (Type::Float, Value::Number(_)) => Some(value.clone()),
+        (Type::Int64, Value::Number(number)) => whole(number).map(Value::from),
+        (Type::Int32, Value::Number(number)) => int32(number).map(Value::from),
+        (Type::IntOrString, Value::String(_)) => Some(value.clone()),
+        (Type::IntOrString, Value::Number(number)) => int32(number).map(Value::from),
+        (Type::Bytes, Value::String(text)) => return bytes(text),
+        (Type::Quantity, Value::String(text)) => return quantity(text),
+        (Type::Quantity, Value::Number(number)) => return quantity(&number.to_string()),
+        (Type::Time, Value::String(text)) => return time(text, "%Y-%m-%dT%H:%M:%SZ"),
+        (Type::MicroTime, Value::String(text)) => return time(text, "%Y-%m-%dT%H:%M:%S.%6fZ"),
+        _ => None,
+    };
+    read.ok_or_else(|| wrong_type(value, content, at))
+}
+
+/// Whether a value could be of this type, going by its form.
+pub(super) fn has_form_of(value: &Value, content: &Type) -> bool {
+    match value {
+        Value::Object(_) => matches!(content, Type::Struct(_) | Type::Map(_) | Type::Any),
+        Value::Array(_) => matches!(content, Type::List(_) | Type::Any),
+        Value::Bool(_) => matches!(content, Type::Bool | Type::Any),
+        _ => !matches!(content, Type::Struct(_) | Type::Map(_) | Type::List(_) | Type::Bool),
+    }
+}
+
+fn int32(number: &Number) -> Option<i32> {
+    whole(number).and_then(|number| number.try_into().ok())
+}
+
+/// Whole numbers, however they are written.
+fn whole(number: &Number) -> Option<i64> {
+    /// Beyond it not every whole number can be told from its neighbours.
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    let exact = |float: &f64| float.fract() == 0.0 && float.abs() <= EXACT;
+    #[expect(clippy::cast_possible_truncation, reason = "whole numbers of this size fit")]
+    let from_float = || number.as_f64().filter(exact).map(|float| float as i64);
+    number.as_i64().or_else(from_float)
+}
+
+fn bytes(text: &str) -> Result<Value, ReadError> {
+    let text: String = text.chars().filter(|c| !matches!(c, '\r' | '\n')).collect();
+    match STANDARD.decode(&text) {
+        Ok(bytes) => Ok(STANDARD.encode(bytes).into()),
+        Err(error) => {
+            let at = match error {
+                base64::DecodeError::InvalidByte(at, _)
+                | base64::DecodeError::InvalidLastSymbol(at, _) => at,
+                base64::DecodeError::InvalidLength(_) | base64::DecodeError::InvalidPadding => {
+                    text.len() / 4 * 4
+                }
+            };
+            Err(ReadError(format!("illegal base64 data at input byte {at}")))
+        }
+    }
+}
+
+fn quantity(text: &str) -> Result<Value, ReadError> {
+    match Quantity::parse(text.trim()) {
+        Ok(quantity) => Ok(quantity.to_string().into()),
+        Err(error) => Err(ReadError(error.to_string())),
+    }
+}
+
+fn time(text: &str, format: &str) -> Result<Value, ReadError> {
+    match text.parse::<Timestamp>() {
+        Ok(time) => Ok(time.strftime(format).to_string().into()),
+        Err(_) => Err(ReadError(format!(
+            "parsing time {text:?} as \"2006-01-02T15:04:05Z07:00\": cannot parse {text:?} as \"2006\""
+        ))),
+    }
+}
+
+fn wrong_type(value: &Value, content: &Type, at: &Place) -> ReadError {
+    let form = match value {
+        Value::Null => "null".to_owned(),
+        Value::Bool(_) => "bool".to_owned(),
+        Value::Number(number) if matches!(content, Type::Int32 | Type::Int64) => {
+            format!("number {number}")
+        }
+        Value::Number(_) => "number".to_owned(),
+        Value::String(_) => "string".to_owned(),
+        Value::Array(_) => "array".to_owned(),
+        Value::Object(_) => "object".to_owned(),
+    };
+    let declaration = at.declaration();
+    ReadError(format!("json: cannot unmarshal {form} into {declaration} of type {}", name(content)))
+}
+
+/// How the API server names its types.
+fn name(content: &Type) -> String {
+    match content {
+        Type::Text | Type::Quantity => "string".to_owned(),
+        Type::Int32 | Type::IntOrString => "int32".to_owned(),
+        Type::Int64 => "int64".to_owned(),
+        Type::Float => "float64".to_owned(),
+        Type::Bool => "bool".to_owned(),
+        Type::Bytes => "[]uint8".to_owned(),
+        Type::Time | Type::MicroTime => "string".to_owned(),
+        Type::Any => "interface {}".to_owned(),
+        Type::List(inner) => format!("[]{}", name(inner)),
+        Type::Map(inner) => format!("map[string]{}", name(inner)),
+        Type::Struct(full) => format!("v1.{}", short(full)),
+        Type::OneOf(choices) => choices.first().map_or_else(String::new, name),
+    }
+}

@@ -1,0 +1,131 @@
+//! What the built-in kinds are made of: their structures and fields, from the published schemas.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, LazyLock};
+
+use schemars::SchemaGenerator;
+use serde_json::{Map, Value};
+
+use super::presence::{self, Presence};
+use crate::builtin::kinds::KINDS;
+
+/// What a value is.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Type {
+    Text,
+    Int32,
+    Int64,
+    Float,
+    Bool,
+    Bytes,
+    Time,
+    MicroTime,
+    Quantity,
+    IntOrString,
+    /// Whatever was sent.
+    Any,
+    List(Box<Type>),
+    Map(Box<Type>),
+    /// A structure, by its full name.
+    Struct(Arc<str>),
+    /// The first of these that the value's form allows.
+    OneOf(Vec<Type>),
+}
+
+/// A structure and what it has.
+#[derive(Debug, Default)]
+pub(super) struct Struct {
+    pub(super) fields: BTreeMap<String, Field>,
+}
+
+/// A field of a structure.
+#[derive(Debug)]
+pub(super) struct Field {
+    pub(super) content: Type,
+    pub(super) presence: Presence,
+}
+
+static STRUCTS: LazyLock<BTreeMap<Arc<str>, Struct>> = LazyLock::new(structs);
+
+/// The structure of that full name.
+pub(super) fn find(name: &str) -> Option<&'static Struct> {
+    STRUCTS.get(name)
+}
+
+/// The last part of a full name, which is how the API server's messages name a structure.
+pub(super) fn short(name: &str) -> &str {
+    name.rsplit('.').next().unwrap_or(name)
+}
+
+fn structs() -> BTreeMap<Arc<str>, Struct> {
+    let mut generator = SchemaGenerator::default();
+    for kind in &KINDS {
+        kind.describe(&mut generator);
+    }
+    let definitions = generator.take_definitions(true);
+    let known = definitions.iter().filter_map(|(name, schema)| {
+        let properties = schema.get("properties")?.as_object()?;
+        Some((name.as_str().into(), structure(name, schema, properties)))
+    });
+    known.collect()
+}
+
+fn structure(name: &str, schema: &Value, properties: &Map<String, Value>) -> Struct {
+    let required: Vec<_> =
+        schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    let fields = properties.iter().map(|(field, schema)| {
+        let content = content(schema);
+        let required = required.contains(&field.as_str());
+        let presence = presence::of(short(name), field, &content, required);
+        (field.clone(), Field { content, presence })
+    });
+    Struct { fields: fields.collect() }
+}
+
+fn content(schema: &Value) -> Type {
+    if let Some(reference) = schema["$ref"].as_str() {
+        return referenced(reference.rsplit('/').next().unwrap_or_default());
+    }
+    if let Some(choices) = schema["oneOf"].as_array() {
+        return Type::OneOf(choices.iter().map(content).collect());
+    }
+    let format = schema["format"].as_str();
+    match schema["type"].as_str() {
+        Some("string") if format == Some("byte") => Type::Bytes,
+        Some("string") => Type::Text,
+        Some("integer") if format == Some("int32") => Type::Int32,
+        Some("integer") => Type::Int64,
+        Some("number") => Type::Float,
+        Some("boolean") => Type::Bool,
+        Some("array") => Type::List(Box::new(content(&schema["items"]))),
+        Some("object") if schema["additionalProperties"].is_object() => {
+            Type::Map(Box::new(content(&schema["additionalProperties"])))
+        }
+        _ => Type::Any,
+    }
+}
+
+/// Some types are written otherwise than their schemas tell.
+fn referenced(name: &str) -> Type {
+    match short(name) {
+        "Quantity" => Type::Quantity,
+        "IntOrString" => Type::IntOrString,
+        "Time" => Type::Time,
+        "MicroTime" => Type::MicroTime,
+        "JSON" | "FieldsV1" | "RawExtension" => Type::Any,
+        "JSONSchemaPropsOrBool" => Type::OneOf(vec![schema_props(name), Type::Bool]),
+        "JSONSchemaPropsOrArray" => {
+            Type::OneOf(vec![schema_props(name), Type::List(Box::new(schema_props(name)))])
+        }
+        "JSONSchemaPropsOrStringArray" => {
+            Type::OneOf(vec![schema_props(name), Type::List(Box::new(Type::Text))])
+        }
+        _ => Type::Struct(name.into()),
+    }
+}
+
+/// The schema of a custom resource, which lives beside the unions that can hold it.
+fn schema_props(union: &str) -> Type {
+    let package = union.rsplit_once('.').map_or("", |(package, _)| package);
+    Type::Struct(format!("{package}.JSONSchemaProps").into())
+}
