@@ -18,7 +18,7 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
 use crate::selector::Field;
 
 pub use discovery::{ServerVersion, version_document};
-pub use path::{PathError, Target};
+pub use path::{PathError, Target, decode_path};
 pub use verb::{Subresource, Verb};
 pub use version::preference;
 

@@ -69,7 +69,7 @@ impl Target {
         path: &str,
         query: &str,
     ) -> Result<Self, PathError> {
-        let path = decode(path)?;
+        let path = decode_path(path)?;
         let segments: Vec<&str> = path.trim_end_matches('/').split('/').collect();
         // Objects check their methods themselves; documents can only be read.
         let document =
@@ -95,8 +95,8 @@ impl Target {
     }
 }
 
-/// Slashes that were encoded separate as others do, as on the real server.
-fn decode(path: &str) -> Result<Cow<'_, str>, PathError> {
+/// What a path says; slashes that were encoded separate as others do, as on the real server.
+pub fn decode_path(path: &str) -> Result<Cow<'_, str>, PathError> {
     let invalid = |message: &str| PathError::Invalid { message: message.to_owned() };
     if path.len() > MAX_LENGTH {
         return Err(invalid(&format!("a path has at most {MAX_LENGTH} bytes")));
