@@ -14,6 +14,18 @@ impl Digest {
         Self(format!("sha256:{}", hex::encode(Sha256::digest(bytes))))
     }
 
+    /// Reads a digest; `None` if it is none of SHA-256 in lower-case digits.
+    pub fn parse(text: &str) -> Option<Self> {
+        let digits = text.strip_prefix("sha256:")?;
+        let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
+        (digits.len() == 64 && digits.bytes().all(is_digit)).then(|| Self(text.to_owned()))
+    }
+
+    /// What was hashed so far.
+    pub(crate) fn finish(hasher: Sha256) -> Self {
+        Self(format!("sha256:{}", hex::encode(hasher.finalize())))
+    }
+
     /// The digest with its algorithm.
     pub fn as_str(&self) -> &str {
         &self.0
@@ -28,6 +40,14 @@ impl Digest {
 impl fmt::Display for Digest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
+    }
+}
+
+impl<'de> serde::Deserialize<'de> for Digest {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        Self::parse(&text)
+            .ok_or_else(|| serde::de::Error::custom(format!("{text:?} is not a SHA-256 digest")))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::{Digest, Layer};
@@ -42,24 +42,36 @@ impl Blob {
 }
 
 /// What a container of the image runs, and in which surroundings.
-#[derive(Clone, Debug, Default, Serialize)]
-#[serde(rename_all = "PascalCase")]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "PascalCase", default)]
 pub struct ImageConfig {
     /// The program and its first arguments.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "null_is_empty")]
     pub entrypoint: Vec<String>,
     /// The arguments that a container may replace.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "null_is_empty")]
     pub cmd: Vec<String>,
     /// The environment, as `NAME=value`.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "null_is_empty")]
     pub env: Vec<String>,
     /// Who it runs as.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub user: String,
+    /// Where it runs.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub working_dir: String,
     /// What programs want to know about the image.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(skip_serializing_if = "BTreeMap::is_empty", deserialize_with = "null_is_empty")]
     pub labels: BTreeMap<String, String>,
+}
+
+/// Other builders write `null` where there is nothing.
+fn null_is_empty<'de, D, T>(deserializer: D) -> Result<T, D::Error>
+where
+    D: serde::Deserializer<'de>,
+    T: Deserialize<'de> + Default,
+{
+    Option::deserialize(deserializer).map(Option::unwrap_or_default)
 }
 
 /// An image for the architecture of this machine.
@@ -117,7 +129,7 @@ fn json_blob(media_type: &'static str, document: &serde_json::Value) -> Blob {
 }
 
 /// The architecture of this machine, in the words of images.
-fn architecture() -> &'static str {
+pub(crate) fn architecture() -> &'static str {
     match std::env::consts::ARCH {
         "x86_64" => "amd64",
         "aarch64" => "arm64",

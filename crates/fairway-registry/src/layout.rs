@@ -1,4 +1,7 @@
-//! An image in a directory, as the OCI image layout has it: `skopeo copy oci:DIR …` takes it.
+//! Images in a directory, as the OCI image layout has them: `skopeo copy oci:DIR …` takes it.
+
+mod read;
+mod reference;
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -6,6 +9,8 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 
 use crate::{Blob, Image};
+
+pub use read::{FoundImage, Layout, ReadError};
 
 /// Why a layout could not be written.
 #[derive(Debug, thiserror::Error)]

@@ -3,7 +3,8 @@
 //! * A [`Layer`] is made from files; the same files give the same bytes, wherever and whenever.
 //! * An [`Image`] is layers and a configuration, and knows its digest.
 //! * [`program`] tells what a program of this machine needs to run in an image.
-//! * [`layout`] keeps an image in a directory, [`push`] sends it to a registry.
+//! * [`layout`] keeps images in a directory and finds them there, [`push`] sends one to a registry.
+//! * [`unpack`](mod@unpack) makes a directory of files from an image's layers, and trusts none of them.
 
 mod digest;
 mod image;
@@ -11,6 +12,7 @@ mod layer;
 pub mod layout;
 pub mod program;
 pub mod push;
+pub mod unpack;
 
 pub use digest::Digest;
 pub use image::{Blob, Image, ImageConfig};

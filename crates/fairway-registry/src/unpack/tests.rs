@@ -1,0 +1,304 @@
+use std::io::Write;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use tar::Header;
+
+use super::*;
+
+const GZIP: &str = "application/vnd.oci.image.layer.v1.tar+gzip";
+const PLAIN: &str = "application/vnd.oci.image.layer.v1.tar";
+
+/// An archive that no well-meaning builder would write.
+struct Evil(tar::Builder<Vec<u8>>);
+
+impl Evil {
+    fn new() -> Self {
+        Self(tar::Builder::new(Vec::new()))
+    }
+
+    fn entry(self, kind: EntryType, path: &str, link: &str, content: &[u8]) -> Self {
+        self.entry_with_mode(kind, path, link, content, 0o755)
+    }
+
+    fn entry_with_mode(
+        mut self,
+        kind: EntryType,
+        path: &str,
+        link: &str,
+        content: &[u8],
+        mode: u32,
+    ) -> Self {
+        let mut header = Header::new_gnu();
+        header.set_entry_type(kind);
+        header.set_mode(mode);
+        header.set_uid(0);
+        header.set_gid(0);
+        header.set_size(content.len() as u64);
+        let fields = header.as_gnu_mut().unwrap();
+        fields.name[..path.len()].copy_from_slice(path.as_bytes());
+        fields.linkname[..link.len()].copy_from_slice(link.as_bytes());
+        header.set_cksum();
+        self.0.append(&header, content).unwrap();
+        self
+    }
+
+    fn file(self, path: &str, content: &str) -> Self {
+        self.entry(EntryType::Regular, path, "", content.as_bytes())
+    }
+
+    fn directory(self, path: &str) -> Self {
+        self.entry(EntryType::Directory, path, "", b"")
+    }
+
+    fn symlink(self, path: &str, target: &str) -> Self {
+        self.entry(EntryType::Symlink, path, target, b"")
+    }
+
+    fn hard_link(self, path: &str, target: &str) -> Self {
+        self.entry(EntryType::Link, path, target, b"")
+    }
+
+    fn build(self) -> Vec<u8> {
+        self.0.into_inner().unwrap()
+    }
+}
+
+struct Case {
+    directory: tempfile::TempDir,
+    layers: Vec<PackedLayer>,
+}
+
+impl Case {
+    fn new() -> Self {
+        Self { directory: tempfile::tempdir().unwrap(), layers: Vec::new() }
+    }
+
+    fn layer(mut self, archive: Evil) -> Self {
+        let archive = archive.build();
+        let diff_id = Digest::of(&archive);
+        let mut gzip = GzEncoder::new(Vec::new(), Compression::default());
+        gzip.write_all(&archive).unwrap();
+        self.push(GZIP, &gzip.finish().unwrap(), diff_id);
+        self
+    }
+
+    fn push(&mut self, media_type: &str, blob: &[u8], diff_id: Digest) {
+        let path = self.directory.path().join(format!("layer-{}", self.layers.len()));
+        fs::write(&path, blob).unwrap();
+        self.layers.push(PackedLayer {
+            path,
+            media_type: media_type.to_owned(),
+            digest: Digest::of(blob),
+            size: blob.len() as u64,
+            diff_id,
+        });
+    }
+
+    fn root(&self) -> PathBuf {
+        self.directory.path().join("root")
+    }
+
+    fn unpack(&self) -> Result<(), UnpackError> {
+        self.unpack_with(&Limits::default())
+    }
+
+    fn unpack_with(&self, limits: &Limits) -> Result<(), UnpackError> {
+        let unpacked = unpack(&self.layers, &self.root(), limits);
+        assert_eq!(self.root().exists(), unpacked.is_ok(), "whole or not at all");
+        assert!(!unfinished_name(&self.root()).exists(), "nothing half is left");
+        unpacked
+    }
+
+    fn read(&self, path: &str) -> String {
+        fs::read_to_string(self.root().join(path)).unwrap()
+    }
+}
+
+#[test]
+fn later_layers_replace_hide_and_link() {
+    let case = Case::new()
+        .layer(
+            Evil::new()
+                .file("a", "old")
+                .file("gone", "x")
+                .directory("tree")
+                .file("tree/x", "x")
+                .directory("opaque")
+                .file("opaque/old", "x")
+                .directory("was-a-directory")
+                .file("was-a-directory/x", "x")
+                .symlink("lib", "usr/lib")
+                .directory("usr/lib"),
+        )
+        .layer(
+            Evil::new()
+                .file("a", "new")
+                .file(".wh.gone", "")
+                .file(".wh.tree", "")
+                .directory("opaque")
+                .file("opaque/new", "n")
+                .file("opaque/.wh..wh..opq", "")
+                .file("was-a-directory", "f")
+                .file("lib/libx.so", "elf")
+                .file("b", "linked")
+                .hard_link("c", "b"),
+        );
+    case.unpack().unwrap();
+    assert_eq!(case.read("a"), "new");
+    assert_eq!(case.read("opaque/new"), "n");
+    assert_eq!(case.read("was-a-directory"), "f");
+    assert_eq!(case.read("usr/lib/libx.so"), "elf", "through the link of the layer below");
+    let inode = |path: &str| fs::metadata(case.root().join(path)).unwrap().ino();
+    assert_eq!(inode("b"), inode("c"));
+    for gone in ["gone", "tree", "opaque/old", ".wh.gone", "opaque/.wh..wh..opq"] {
+        assert!(!case.root().join(gone).exists(), "{gone}");
+    }
+}
+
+#[test]
+fn paths_that_lead_upwards_are_refused() {
+    for path in ["../x", "a/../../x", "/../x", ".."] {
+        let case = Case::new().layer(Evil::new().file(path, "x"));
+        assert!(matches!(case.unpack().unwrap_err(), UnpackError::Path(_)), "{path}");
+    }
+    let case = Case::new().layer(Evil::new().hard_link("x", "../outside"));
+    assert!(matches!(case.unpack().unwrap_err(), UnpackError::Path(_)));
+}
+
+#[test]
+fn absolute_paths_begin_at_the_directory() {
+    let case = Case::new().layer(Evil::new().file("/etc/x", "inside"));
+    case.unpack().unwrap();
+    assert_eq!(case.read("etc/x"), "inside");
+}
+
+/// Each of these tries to write, read or remove `outside` through a link made before.
+#[test]
+fn links_lead_nowhere_else() {
+    let outside = tempfile::tempdir().unwrap();
+    let victim = outside.path().join("victim");
+    fs::write(&victim, "untouched").unwrap();
+    let there = outside.path().to_str().unwrap();
+    let file = victim.to_str().unwrap();
+    let tricks = [
+        ("a directory link", Evil::new().symlink("l", there).file("l/victim", "x")),
+        ("a file link", Evil::new().symlink("l", file).file("l", "x")),
+        ("a relative link", Evil::new().symlink("l", "../../../../../../tmp").file("l/v", "x")),
+        ("a chain", Evil::new().symlink("a", "b").symlink("b", there).file("a/victim", "x")),
+        (
+            "a hard link to a link",
+            Evil::new().symlink("l", file).hard_link("h", "l").file("h", "x"),
+        ),
+        ("a hard link through a link", Evil::new().symlink("l", there).hard_link("h", "l/victim")),
+        ("a whiteout through a link", Evil::new().symlink("l", there).file("l/.wh.victim", "")),
+        ("emptying through a link", Evil::new().symlink("l", there).file("l/.wh..wh..opq", "")),
+        ("a mode through a link", Evil::new().symlink("l", there).directory("l")),
+        ("the process directory", Evil::new().symlink("l", "/proc/self/root").file("l/v", "x")),
+    ];
+    let before = fs::metadata(outside.path()).unwrap();
+    for (name, archive) in tricks {
+        let case = Case::new().layer(archive);
+        // Whether it is refused or lands inside makes no difference here.
+        let _ = case.unpack();
+        assert_eq!(fs::read_to_string(&victim).unwrap(), "untouched", "{name}");
+        assert_eq!(fs::metadata(&victim).unwrap().nlink(), 1, "{name}");
+        assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 1, "{name}");
+        assert_eq!(fs::metadata(outside.path()).unwrap().mode(), before.mode(), "{name}");
+    }
+}
+
+#[test]
+fn privileges_and_devices_are_left_out() {
+    let case = Case::new().layer(
+        Evil::new()
+            .entry_with_mode(EntryType::Regular, "su", "", b"x", 0o6755)
+            .entry_with_mode(EntryType::Directory, "tmp", "", b"", 0o1777)
+            .entry(EntryType::Char, "null", "", b"")
+            .entry(EntryType::Block, "disk", "", b"")
+            .entry(EntryType::Fifo, "pipe", "", b""),
+    );
+    case.unpack().unwrap();
+    let mode = |path: &str| fs::metadata(case.root().join(path)).unwrap().permissions().mode();
+    assert_eq!(mode("su") & 0o7777, 0o755);
+    assert_eq!(mode("tmp") & 0o7777, 0o1777);
+    for left_out in ["null", "disk", "pipe"] {
+        assert!(!case.root().join(left_out).exists(), "{left_out}");
+    }
+}
+
+#[test]
+fn too_much_is_refused() {
+    let limits = Limits { bytes: 10, entries: 2, path: 8, ratio: 100 };
+    let cases = [
+        (Evil::new().file("a", "01234567890"), "10 bytes"),
+        (Evil::new().file("a", "012345").file("b", "012345"), "10 bytes"),
+        (Evil::new().file("a", "").file("b", "").file("c", ""), "2 entries"),
+        (Evil::new().file("long/path", ""), "8 characters in a path"),
+    ];
+    for (archive, expected) in cases {
+        let error = Case::new().layer(archive).unpack_with(&limits).unwrap_err();
+        assert_eq!(error.to_string(), format!("the image has more than {expected}"));
+    }
+}
+
+#[test]
+fn a_bomb_is_refused_before_it_fills_the_disk() {
+    let zeros = vec![0; 64 << 20];
+    let case = Case::new().layer(Evil::new().entry(EntryType::Regular, "zeros", "", &zeros));
+    let error = case.unpack().unwrap_err();
+    let source = std::error::Error::source(&error).unwrap().to_string();
+    assert_eq!(source, "it unpacks to far more than its size lets expect");
+}
+
+#[test]
+fn an_endless_name_does_not_fill_the_memory() {
+    let name = vec![b'a'; 8 << 20];
+    let archive = Evil::new().entry(EntryType::GNULongName, "././@LongLink", "", &name);
+    let error = Case::new().layer(archive.file("x", "")).unpack().unwrap_err();
+    let source = std::error::Error::source(&error).unwrap().to_string();
+    assert_eq!(source, "the headers of an entry are too long");
+}
+
+#[test]
+fn content_that_is_not_what_its_name_says_is_refused() {
+    let mut case = Case::new().layer(Evil::new().file("a", "x"));
+    let good = case.layers[0].clone();
+    let blob = fs::read(&good.path).unwrap();
+
+    case.layers[0].digest = Digest::of(b"other");
+    assert!(matches!(case.unpack().unwrap_err(), UnpackError::WrongDigest(_)));
+    case.layers[0] = PackedLayer { diff_id: Digest::of(b"other"), ..good.clone() };
+    assert!(matches!(case.unpack().unwrap_err(), UnpackError::WrongDigest(_)));
+    case.layers[0] = PackedLayer { size: good.size + 1, ..good.clone() };
+    assert!(matches!(case.unpack().unwrap_err(), UnpackError::WrongDigest(_)));
+
+    case.layers[0] = good.clone();
+    fs::write(&good.path, &blob[..blob.len() - 4]).unwrap();
+    assert!(matches!(case.unpack().unwrap_err(), UnpackError::Layer { .. }), "truncated");
+    fs::write(&good.path, "no archive").unwrap();
+    assert!(matches!(case.unpack().unwrap_err(), UnpackError::Layer { .. }), "garbage");
+    fs::write(&good.path, [blob.as_slice(), b"more"].concat()).unwrap();
+    assert!(case.unpack().is_err(), "something behind it");
+}
+
+#[test]
+fn plain_archives_are_unpacked_and_unknown_ones_named() {
+    let archive = Evil::new().file("a", "x").build();
+    let mut case = Case::new();
+    case.push(PLAIN, &archive, Digest::of(&archive));
+    case.unpack().unwrap();
+    assert_eq!(case.read("a"), "x");
+
+    let mut case = Case::new();
+    case.push("application/vnd.oci.image.layer.v1.tar+zstd", b"x", Digest::of(b"x"));
+    let error = case.unpack().unwrap_err().to_string();
+    assert!(
+        error.ends_with(
+            "is of the type \"application/vnd.oci.image.layer.v1.tar+zstd\"; \
+             only tar and tar+gzip can be unpacked"
+        ),
+        "{error}"
+    );
+}
