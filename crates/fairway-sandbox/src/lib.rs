@@ -7,6 +7,7 @@ pub mod api;
 pub mod apply;
 pub mod builtin;
 pub mod catalog;
+pub mod controllers;
 pub mod definition;
 pub mod faults;
 pub mod field_error;

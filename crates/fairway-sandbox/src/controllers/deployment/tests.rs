@@ -1,0 +1,422 @@
+use jiff::Timestamp;
+use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::limits::{max_surge, max_unavailable, replicas};
+use super::plan::{Action, Plan, plan};
+use super::revision::REVISION;
+use super::sets::{available, size, sum};
+
+const NOW: &str = "2026-01-01T00:10:00Z";
+
+fn now() -> Timestamp {
+    NOW.parse().unwrap()
+}
+
+fn deployment(replicas: i32, image: &str, extra: Value) -> Deployment {
+    let mut deployment = json!({
+        "metadata": { "name": "web", "namespace": "n", "uid": "d", "generation": 1 },
+        "spec": {
+            "replicas": replicas,
+            "progressDeadlineSeconds": 600,
+            "revisionHistoryLimit": 10,
+            "selector": { "matchLabels": { "app": "web" } },
+            "template": {
+                "metadata": { "labels": { "app": "web" } },
+                "spec": { "containers": [{ "name": "c", "image": image }] },
+            },
+        },
+    });
+    json_patch::merge(&mut deployment, &extra);
+    serde_json::from_value(deployment).unwrap()
+}
+
+fn strategy(surge: Value, unavailable: Value) -> Value {
+    let rolling = json!({ "maxSurge": surge, "maxUnavailable": unavailable });
+    json!({ "spec": { "strategy": { "type": "RollingUpdate", "rollingUpdate": rolling } } })
+}
+
+/// A Deployment, its ReplicaSets, and what happens to them.
+struct World {
+    deployment: Deployment,
+    sets: Vec<ReplicaSet>,
+    made: i64,
+    log: Vec<String>,
+}
+
+impl World {
+    fn new(deployment: Deployment) -> Self {
+        Self { deployment, sets: Vec::new(), made: 0, log: Vec::new() }
+    }
+
+    /// Carries out one plan.
+    fn step(&mut self) -> Plan {
+        self.step_at(now(), false)
+    }
+
+    fn step_at(&mut self, now: Timestamp, old_pods_run: bool) -> Plan {
+        let plan = plan(&self.deployment, self.sets.clone(), old_pods_run, now);
+        for action in plan.actions.clone() {
+            self.carry_out(action);
+        }
+        self.deployment.status = Some(plan.status.clone());
+        plan
+    }
+
+    fn carry_out(&mut self, action: Action) {
+        match action {
+            Action::Create(set) => {
+                self.made += 1;
+                let mut set = *set;
+                self.log.push(format!("create {}", size(&set)));
+                set.metadata.uid = Some(self.made.to_string());
+                let created = Timestamp::from_second(self.made).unwrap();
+                set.metadata.creation_timestamp = Some(created.into());
+                self.sets.push(set);
+            }
+            Action::Update(set, before) => {
+                let uid = set.metadata.uid.clone();
+                if before != size(&set) {
+                    self.log.push(format!("{} {before}->{}", uid.as_deref().unwrap(), size(&set)));
+                }
+                let place = self.sets.iter_mut().find(|known| known.metadata.uid == uid);
+                *place.unwrap() = *set;
+            }
+            Action::Delete(set) => {
+                self.log.push(format!("delete {}", set.metadata.uid.as_deref().unwrap()));
+                self.sets.retain(|known| known.metadata.uid != set.metadata.uid);
+            }
+            Action::Mark(revision) => {
+                let annotations = self.deployment.metadata.annotations.get_or_insert_default();
+                annotations.insert(REVISION.to_owned(), revision);
+            }
+        }
+    }
+
+    /// The ReplicaSets have the pods that they want, and so many of them are available.
+    fn observe(&mut self, index: usize, available: i32) {
+        let set = &mut self.sets[index];
+        let (observed, generation) = (size(set), set.metadata.generation);
+        let status = set.status.get_or_insert_default();
+        status.replicas = observed;
+        status.ready_replicas = Some(available);
+        status.available_replicas = Some(available);
+        status.observed_generation = generation;
+    }
+
+    fn observe_all(&mut self) {
+        for index in 0..self.sets.len() {
+            self.observe(index, size(&self.sets[index]));
+        }
+    }
+
+    fn settle(&mut self) {
+        for _ in 0..1000 {
+            self.observe_all();
+            let before = (self.sets.clone(), self.deployment.clone());
+            self.step();
+            if before == (self.sets.clone(), self.deployment.clone()) {
+                return;
+            }
+        }
+        panic!("does not settle");
+    }
+
+    fn change(&mut self, patch: &Value) {
+        let mut deployment = json!(self.deployment);
+        json_patch::merge(&mut deployment, patch);
+        let generation = deployment["metadata"]["generation"].as_i64().unwrap();
+        deployment["metadata"]["generation"] = json!(generation + 1);
+        self.deployment = serde_json::from_value(deployment).unwrap();
+    }
+
+    fn image(&mut self, image: &str) {
+        let containers = json!([{ "name": "c", "image": image }]);
+        self.change(&json!({ "spec": { "template": { "spec": { "containers": containers } } } }));
+    }
+
+    fn log(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.log)
+    }
+
+    fn condition(&self, type_: &str) -> String {
+        let status = self.deployment.status.as_ref().unwrap();
+        let found = status.conditions.iter().flatten().find(|found| found.type_ == type_);
+        found.map_or_else(String::new, |found| {
+            format!("{} {}", found.status, found.reason.as_deref().unwrap())
+        })
+    }
+
+    fn revisions(&self) -> Vec<i64> {
+        self.sets.iter().map(super::revision::revision).collect()
+    }
+}
+
+#[test]
+fn a_first_rollout_makes_one_set_and_says_how_it_goes() {
+    let mut world = World::new(deployment(2, "a", json!({})));
+    world.step();
+    assert_eq!(world.log(), ["create 2"]);
+    assert_eq!(world.condition("Progressing"), "True NewReplicaSetCreated");
+    assert_eq!(world.condition("Available"), "False MinimumReplicasUnavailable");
+    assert_eq!(world.deployment.metadata.annotations.as_ref().unwrap()[REVISION], "1");
+    let set = json!(world.sets[0]);
+    let hash = set["metadata"]["labels"]["pod-template-hash"].as_str().unwrap();
+    assert_eq!(set["metadata"]["name"], format!("web-{hash}"));
+    assert_eq!(set["spec"]["selector"]["matchLabels"]["pod-template-hash"], hash);
+    assert_eq!(set["spec"]["template"]["metadata"]["labels"]["pod-template-hash"], hash);
+    assert_eq!(set["metadata"]["annotations"]["deployment.kubernetes.io/desired-replicas"], "2");
+    assert_eq!(set["metadata"]["annotations"]["deployment.kubernetes.io/max-replicas"], "3");
+
+    world.observe(0, 1);
+    world.step();
+    assert_eq!(world.condition("Progressing"), "True ReplicaSetUpdated");
+    world.observe(0, 2);
+    world.step();
+    assert_eq!(world.condition("Progressing"), "True NewReplicaSetAvailable");
+    assert_eq!(world.condition("Available"), "True MinimumReplicasAvailable");
+    assert_eq!(
+        json!(world.deployment.status)["updatedReplicas"],
+        2,
+        "{}",
+        json!(world.deployment.status)
+    );
+    assert_eq!(world.step().actions, []);
+}
+
+#[test]
+fn pods_are_replaced_a_few_at_a_time() {
+    for (replicas, surge, unavailable, expected) in [
+        (
+            4,
+            json!(1),
+            json!(0),
+            &["create 1", "1 4->3", "2 1->2", "1 3->2", "2 2->3", "1 2->1", "2 3->4", "1 1->0"][..],
+        ),
+        (
+            4,
+            json!(0),
+            json!(1),
+            &[
+                "create 0", "1 4->3", "2 0->1", "1 3->2", "2 1->2", "1 2->1", "2 2->3", "1 1->0",
+                "2 3->4",
+            ],
+        ),
+        (4, json!("100%"), json!(0), &["create 4", "1 4->0"]),
+        (
+            4,
+            json!("25%"),
+            json!("25%"),
+            &["create 1", "1 4->3", "2 1->2", "1 3->1", "2 2->4", "1 1->0"],
+        ),
+        (1, json!("25%"), json!("25%"), &["create 1", "1 1->0"]),
+        (1, json!(0), json!(0), &["create 0", "1 1->0", "2 0->1"]),
+    ] {
+        let mut world =
+            World::new(deployment(replicas, "a", strategy(surge.clone(), unavailable.clone())));
+        world.settle();
+        world.log();
+        world.image("b");
+        world.settle();
+        assert_eq!(world.log(), expected, "{replicas} {surge} {unavailable}");
+        assert_eq!(world.condition("Progressing"), "True NewReplicaSetAvailable");
+    }
+}
+
+#[test]
+fn unavailable_pods_of_old_go_first() {
+    let mut world = World::new(deployment(4, "a", strategy(json!(0), json!(2))));
+    world.settle();
+    world.observe(0, 2);
+    world.log();
+    world.image("b");
+    world.step();
+    assert_eq!(world.log(), ["create 0", "1 4->2"]);
+}
+
+#[test]
+fn a_rollout_that_does_not_get_available_goes_no_further() {
+    let mut world = World::new(deployment(4, "a", strategy(json!(1), json!(1))));
+    world.settle();
+    world.image("broken");
+    world.log();
+    for _ in 0..20 {
+        world.step();
+        world.observe(0, size(&world.sets[0]));
+        world.observe(1, 0);
+    }
+    assert_eq!(world.log(), ["create 1", "1 4->3", "2 1->2"]);
+    assert_eq!(world.condition("Available"), "True MinimumReplicasAvailable");
+}
+
+#[test]
+fn all_old_pods_go_before_new_ones_come() {
+    let recreate = json!({ "spec": { "strategy": { "type": "Recreate" } } });
+    let mut world = World::new(deployment(3, "a", recreate));
+    world.settle();
+    world.log();
+    world.image("b");
+    world.step();
+    assert_eq!(world.log(), ["1 3->0"]);
+    world.step();
+    assert_eq!(world.log(), [] as [&str; 0], "the pods are still counted");
+    world.observe(0, 0);
+    world.step_at(now(), true);
+    assert_eq!(world.log(), [] as [&str; 0], "a pod still runs");
+    world.step();
+    assert_eq!(world.log(), ["create 3"]);
+}
+
+#[test]
+fn scaling_is_no_rollout() {
+    let mut world = World::new(deployment(3, "a", json!({})));
+    world.settle();
+    world.log();
+    world.change(&json!({ "spec": { "replicas": 5 } }));
+    world.step();
+    assert_eq!(world.log(), ["1 3->5"]);
+    world.change(&json!({ "spec": { "replicas": 0 } }));
+    world.step();
+    assert_eq!(world.log(), ["1 5->0"]);
+    world.settle();
+    assert_eq!(world.condition("Progressing"), "True NewReplicaSetAvailable");
+    world.change(&json!({ "spec": { "replicas": 2 } }));
+    world.log();
+    world.settle();
+    assert_eq!(world.log(), ["1 0->2"]);
+}
+
+#[test]
+fn a_rollout_is_scaled_in_proportion() {
+    let mut world = World::new(deployment(10, "a", strategy(json!(3), json!(2))));
+    world.settle();
+    world.image("b");
+    world.step();
+    world.observe(0, 8);
+    world.observe(1, 0);
+    world.step();
+    let sizes: Vec<_> = world.sets.iter().map(size).collect();
+    assert_eq!(sizes, [8, 5]);
+    world.log();
+    world.change(&json!({ "spec": { "replicas": 15 } }));
+    world.step();
+    assert_eq!(world.log(), ["2 5->7", "1 8->11"]);
+}
+
+#[test]
+fn a_pause_stops_the_rollout_but_not_the_scaling() {
+    let mut world = World::new(deployment(2, "a", json!({})));
+    world.settle();
+    world.log();
+    world.change(&json!({ "spec": { "paused": true } }));
+    world.image("b");
+    world.settle();
+    assert_eq!(world.log(), [] as [&str; 0]);
+    assert_eq!(world.condition("Progressing"), "Unknown DeploymentPaused");
+    world.change(&json!({ "spec": { "replicas": 3 } }));
+    world.settle();
+    assert_eq!(world.log(), ["1 2->3"]);
+    world.change(&json!({ "spec": { "paused": false } }));
+    world.settle();
+    assert_eq!(world.log(), ["create 1", "1 3->2", "2 1->2", "1 2->1", "2 2->3", "1 1->0"]);
+    assert_eq!(world.condition("Progressing"), "True NewReplicaSetAvailable");
+}
+
+#[test]
+fn a_template_that_comes_back_takes_its_set_and_the_newest_revision() {
+    let mut world = World::new(deployment(1, "a", json!({})));
+    world.settle();
+    world.image("b");
+    world.settle();
+    assert_eq!(world.revisions(), [1, 2]);
+    world.image("a");
+    world.settle();
+    assert_eq!(world.revisions(), [3, 2]);
+    let annotations = json!(world.sets[0].metadata.annotations);
+    assert_eq!(annotations["deployment.kubernetes.io/revision-history"], "1");
+    assert_eq!(world.deployment.metadata.annotations.as_ref().unwrap()[REVISION], "3");
+}
+
+#[test]
+fn only_so_much_history_is_kept() {
+    let mut world =
+        World::new(deployment(1, "0", json!({ "spec": { "revisionHistoryLimit": 2 } })));
+    for image in 0..6 {
+        world.image(&image.to_string());
+        world.settle();
+    }
+    assert_eq!(world.revisions(), [4, 5, 6]);
+}
+
+#[test]
+fn a_rollout_that_stands_still_runs_out_of_time() {
+    let mut world =
+        World::new(deployment(1, "a", json!({ "spec": { "progressDeadlineSeconds": 60 } })));
+    let plan = world.step();
+    let again = plan.again.unwrap();
+    assert_eq!(again.duration_since(now()).as_secs(), 61);
+    world.observe(0, 0);
+    world.step();
+    let due = world.step().again.unwrap();
+    world.step_at(due - jiff::SignedDuration::from_secs(5), false);
+    assert_eq!(world.condition("Progressing"), "True ReplicaSetUpdated");
+    let last = world.step_at(due, false);
+    assert_eq!(world.condition("Progressing"), "False ProgressDeadlineExceeded");
+    assert_eq!(last.again, None);
+    world.observe(0, 1);
+    world.step_at(due, false);
+    assert_eq!(world.condition("Progressing"), "True NewReplicaSetAvailable");
+}
+
+#[test]
+fn messages_are_those_of_the_real_controller() {
+    let mut world = World::new(deployment(1, "a", json!({})));
+    world.step();
+    let first = world.deployment.status.clone();
+    world.settle();
+    let messages = |status: Option<_>| {
+        let conditions = json!(status)["conditions"].as_array().unwrap().clone();
+        conditions
+            .iter()
+            .map(|it| it["message"].as_str().unwrap().to_owned())
+            .collect::<Vec<_>>()
+            .join("\n")
+    };
+    insta::assert_snapshot!(messages(first), @r#"
+    Deployment does not have minimum availability.
+    Created new replica set "web-58d6b74dbb"
+    "#);
+    insta::assert_snapshot!(messages(world.deployment.status), @r#"
+    Deployment has minimum availability.
+    ReplicaSet "web-58d6b74dbb" has successfully progressed.
+    "#);
+}
+
+proptest! {
+    #[test]
+    fn a_rollout_keeps_its_bounds_and_ends(
+        replicas_wanted in 0..12_i32,
+        surge in prop_oneof![(0..5_i32).prop_map(|n| json!(n)), (0..=100_i32).prop_map(|n| json!(format!("{n}%")))],
+        unavailable in prop_oneof![(0..5_i32).prop_map(|n| json!(n)), (0..=100_i32).prop_map(|n| json!(format!("{n}%")))],
+        late in proptest::collection::vec(0..4_i32, 0..30),
+    ) {
+        let mut world = World::new(deployment(replicas_wanted, "a", strategy(surge, unavailable)));
+        world.settle();
+        world.image("b");
+        let most = replicas(&world.deployment) + max_surge(&world.deployment);
+        let least = replicas(&world.deployment) - max_unavailable(&world.deployment);
+        for missing in late {
+            world.step();
+            prop_assert!(sum(&world.sets, size) <= most);
+            let promised: i32 = world.sets.iter().map(|set| available(set).min(size(set))).sum();
+            prop_assert!(promised >= least, "{promised} < {least}");
+            let newest = world.sets.len() - 1;
+            world.observe(0, size(&world.sets[0]));
+            let before = available(&world.sets[newest]);
+            world.observe(newest, (size(&world.sets[newest]) - missing).max(before));
+        }
+        world.settle();
+        prop_assert_eq!(world.sets.iter().map(size).collect::<Vec<_>>(), vec![0, replicas_wanted]);
+    }
+}

@@ -1,0 +1,117 @@
+//! Keys that wait for their turn.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+/// The first pause after a failure: long enough for others to finish what they are writing.
+const FIRST_PAUSE: Duration = Duration::from_millis(5);
+
+/// The longest pause after failures: what was mended is noticed while somebody still looks.
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+
+/// Keys that wait, each of them once, until their time has come.
+#[derive(Debug)]
+pub(in crate::controllers) struct Queue<K> {
+    by_time: BTreeSet<(Instant, K)>,
+    times: BTreeMap<K, Instant>,
+    failures: BTreeMap<K, u32>,
+}
+
+impl<K: Ord + Clone> Default for Queue<K> {
+    fn default() -> Self {
+        Self { by_time: BTreeSet::new(), times: BTreeMap::new(), failures: BTreeMap::new() }
+    }
+}
+
+impl<K: Ord + Clone> Queue<K> {
+    /// The key's turn comes at that time, or earlier if that was said before.
+    pub(in crate::controllers) fn add(&mut self, key: K, at: Instant) {
+        if let Some(&earlier) = self.times.get(&key) {
+            if earlier <= at {
+                return;
+            }
+            self.by_time.remove(&(earlier, key.clone()));
+        }
+        self.times.insert(key.clone(), at);
+        self.by_time.insert((at, key));
+    }
+
+    /// When the next turn comes.
+    pub(in crate::controllers) fn next_turn(&self) -> Option<Instant> {
+        self.by_time.first().map(|(at, _)| *at)
+    }
+
+    /// A key whose time has come.
+    pub(in crate::controllers) fn take(&mut self, now: Instant) -> Option<K> {
+        if self.next_turn()? > now {
+            return None;
+        }
+        let (_, key) = self.by_time.pop_first()?;
+        self.times.remove(&key);
+        Some(key)
+    }
+
+    /// The key's turn comes again, after a pause that grows with each failure in a row.
+    pub(in crate::controllers) fn failed(&mut self, key: K, now: Instant) {
+        let failures = self.failures.entry(key.clone()).or_default();
+        let pause = pause_after(*failures);
+        *failures = failures.saturating_add(1);
+        self.add(key, now + pause);
+    }
+
+    /// Forgets the failures of a key.
+    pub(in crate::controllers) fn succeeded(&mut self, key: &K) {
+        self.failures.remove(key);
+    }
+}
+
+pub(super) fn pause_after(failures: u32) -> Duration {
+    FIRST_PAUSE.saturating_mul(2_u32.saturating_pow(failures)).min(LONGEST_PAUSE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn drain(queue: &mut Queue<&'static str>, now: Instant) -> Vec<&'static str> {
+        std::iter::from_fn(|| queue.take(now)).collect()
+    }
+
+    #[tokio::test]
+    async fn a_key_waits_once_and_for_its_earliest_time() {
+        let start = Instant::now();
+        let at = |seconds| start + Duration::from_secs(seconds);
+        let mut queue = Queue::default();
+        for (key, seconds) in [("a", 5), ("b", 3), ("a", 2), ("b", 9), ("c", 1)] {
+            queue.add(key, at(seconds));
+        }
+        assert_eq!(queue.next_turn(), Some(at(1)));
+        assert_eq!(drain(&mut queue, at(0)), [] as [&str; 0]);
+        assert_eq!(drain(&mut queue, at(2)), ["c", "a"]);
+        assert_eq!(drain(&mut queue, at(9)), ["b"]);
+        assert_eq!(queue.next_turn(), None);
+    }
+
+    #[tokio::test]
+    async fn pauses_grow_up_to_a_bound_and_end_with_a_success() {
+        let now = Instant::now();
+        let mut queue = Queue::default();
+        let mut pause = || {
+            queue.failed("a", now);
+            let turn = queue.next_turn().unwrap() - now;
+            queue.take(now + turn);
+            turn
+        };
+        let first: Vec<_> = (0..4).map(|_| pause().as_millis()).collect();
+        assert_eq!(first, [5, 10, 20, 40]);
+        for _ in 0..100 {
+            pause();
+        }
+        assert_eq!(pause(), LONGEST_PAUSE);
+        queue.succeeded(&"a");
+        queue.failed("a", now);
+        assert_eq!(queue.next_turn(), Some(now + FIRST_PAUSE));
+    }
+}

@@ -1,0 +1,90 @@
+//! ReplicaSets: as many pods as they want.
+
+mod plan;
+mod status;
+#[cfg(test)]
+mod tests;
+
+use jiff::Timestamp;
+use k8s_openapi::api::apps::v1::ReplicaSet;
+use k8s_openapi::api::core::v1::Pod;
+
+use self::plan::{Action, plan};
+use self::status::{min_ready_seconds, status};
+use super::machinery::{Change, Component, Controller, ObjectKey, Outcome, Scope, about};
+use super::pod_control::{Failure, PodControl};
+use super::{candidates, owner, pod};
+use crate::api::{Api, Refusal};
+use crate::selector::LabelSelector;
+
+pub(super) struct ReplicaSets {
+    component: Component,
+    pods: PodControl,
+}
+
+impl ReplicaSets {
+    pub(super) fn new(api: &Api) -> Self {
+        let component = Component::controller(api, "replicaset-controller");
+        let pods = PodControl::new(&component, "replicaset-controller");
+        Self { component, pods }
+    }
+
+    fn carry_out(&mut self, set: &ReplicaSet, actions: Vec<Action>) -> Result<(), Failure> {
+        let uid = set.metadata.uid.as_deref().unwrap_or_default();
+        let claimed = |refusal| Failure { reason: "FailedClaim", refusal };
+        for action in actions {
+            match action {
+                Action::Adopt(pod) => {
+                    self.pods.adopt(&pod, owner::reference(set)).map_err(claimed)?;
+                }
+                Action::Release(pod) => self.pods.release(&pod, uid).map_err(claimed)?,
+                Action::Create => self.pods.create(&about(set), &new_pod(set))?,
+                Action::Delete(pod) => self.pods.delete(&about(set), &pod)?,
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Controller for ReplicaSets {
+    type Key = ObjectKey;
+
+    const SCOPE: Scope = Scope::Kinds(&[("apps", "ReplicaSet"), ("", "Pod")]);
+
+    fn component(&self) -> &Component {
+        &self.component
+    }
+
+    fn affected(&mut self, change: &Change) -> Result<Vec<ObjectKey>, Refusal> {
+        candidates::affected::<ReplicaSet>(&self.component, change)
+    }
+
+    fn reconcile(&mut self, key: &ObjectKey, now: Timestamp) -> Result<Outcome, Refusal> {
+        let Some(set) = self.component.client().get::<ReplicaSet>(&key.namespace, &key.name)?
+        else {
+            return Ok(Outcome::Done);
+        };
+        let selector = set.spec.as_ref().map(|spec| &spec.selector);
+        let Some(Ok(selector)) = selector.map(LabelSelector::from_structured) else {
+            return Ok(Outcome::Done);
+        };
+        let pods = candidates::list::<Pod>(&self.component, &set.metadata, &selector)?;
+        let plan = plan(&set, &selector, pods);
+        let result = self.carry_out(&set, plan.actions);
+        let told = result.as_ref().err().filter(|failure| failure.reason != "FailedClaim");
+        let told = told.map(|failure| (failure.reason, failure.refusal.to_string()));
+        let status = status(&set, &plan.pods, told, now);
+        if set.status.as_ref() != Some(&status) {
+            self.component
+                .client()
+                .update_status(&ReplicaSet { status: Some(status), ..set.clone() })?;
+        }
+        result.map_err(|failure| failure.refusal)?;
+        Ok(Outcome::at(pod::next_available(&plan.pods, min_ready_seconds(&set), now), now))
+    }
+}
+
+fn new_pod(set: &ReplicaSet) -> Pod {
+    let template = set.spec.as_ref().and_then(|spec| spec.template.clone()).unwrap_or_default();
+    pod::from_template(&template, set.metadata.namespace.as_deref(), owner::reference(set))
+}
