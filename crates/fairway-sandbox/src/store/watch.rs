@@ -1,6 +1,7 @@
 //! Watches.
 
 use std::collections::VecDeque;
+use std::fmt;
 use std::sync::{Arc, Weak};
 
 use serde_json::Value;
@@ -90,6 +91,16 @@ pub struct Watcher {
     cursor: u64,
     newest: watch::Receiver<u64>,
     end: Option<WatchEnd>,
+    view: Option<View>,
+}
+
+/// What becomes of an object before it is shown.
+struct View(Box<dyn Fn(&Arc<Value>) -> Arc<Value> + Send + Sync>);
+
+impl fmt::Debug for View {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("View")
+    }
 }
 
 impl Store {
@@ -126,11 +137,21 @@ impl Store {
             cursor,
             newest,
             end: None,
+            view: None,
         })
     }
 }
 
 impl Watcher {
+    /// The same watch, which shows its objects in another form.
+    #[must_use]
+    pub fn shown_by(
+        self,
+        view: impl Fn(&Arc<Value>) -> Arc<Value> + Send + Sync + 'static,
+    ) -> Self {
+        Self { view: Some(View(Box::new(view))), ..self }
+    }
+
     /// The next event; waits for it. `None` when the watch has ended, and ever after.
     ///
     /// Nothing is lost when the future is dropped before it is ready.
@@ -152,11 +173,17 @@ impl Watcher {
 
     /// The next event, if it has happened already.
     pub fn try_next(&mut self) -> Option<WatchEvent> {
-        if let Some(object) = self.initial.pop_front() {
-            return Some(WatchEvent { kind: EventKind::Added, object });
+        let mut event = match self.initial.pop_front() {
+            Some(object) => WatchEvent { kind: EventKind::Added, object },
+            None => {
+                let (event, revision) = self.peek()?;
+                self.cursor = revision;
+                event
+            }
+        };
+        if let Some(View(view)) = &self.view {
+            event.object = view(&event.object);
         }
-        let (event, revision) = self.peek()?;
-        self.cursor = revision;
         Some(event)
     }
 

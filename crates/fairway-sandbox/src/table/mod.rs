@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 
 use crate::catalog::Resource;
 use subject::Subject;
+pub(crate) use subject::selector_text;
 
 pub use age::{age, human_duration};
 pub use json_path::{JsonPath, JsonPathError};

@@ -98,14 +98,20 @@ impl<'a> Subject<'a> {
 
     /// A label selector as it would be typed.
     pub(super) fn selector(&self, path: &str) -> String {
-        let labels = self.fields(&format!("{path}/matchLabels")).into_iter().flatten();
-        let labels = labels.map(|(key, value)| (key.as_str(), equation(key, value)));
-        let expressions = self.items(&format!("{path}/matchExpressions"));
-        let mut all: Vec<_> = labels.chain(expressions.iter().map(expression)).collect();
-        all.sort_by_key(|(key, _)| *key);
-        let all: Vec<_> = all.into_iter().map(|(_, text)| text).collect();
-        or_none(all.join(","))
+        or_none(selector_text(self.value(path)))
     }
+}
+
+/// A structured label selector as it would be typed.
+pub(crate) fn selector_text(selector: &Value) -> String {
+    let labels = selector.get("matchLabels").and_then(Value::as_object).into_iter().flatten();
+    let labels = labels.map(|(key, value)| (key.as_str(), equation(key, value)));
+    let expressions = selector.get("matchExpressions").and_then(Value::as_array);
+    let expressions = expressions.into_iter().flatten().map(expression);
+    let mut all: Vec<_> = labels.chain(expressions).collect();
+    all.sort_by_key(|(key, _)| *key);
+    let all: Vec<_> = all.into_iter().map(|(_, text)| text).collect();
+    all.join(",")
 }
 
 pub(super) fn or_none(text: String) -> String {
