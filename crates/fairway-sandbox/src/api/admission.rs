@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::request::Request;
-use super::{Refusal, meta};
+use super::{Refusal, definition_rules, meta, pods, services};
 use crate::catalog::Resource;
 use crate::store::{self, Key};
 
@@ -12,29 +12,45 @@ const IMMORTAL: [&str; 3] = ["default", "kube-public", "kube-system"];
 
 /// What the cluster demands of new objects, and adds to them.
 pub(super) fn create(request: &Request<'_>, object: &mut Value) -> Result<(), Refusal> {
-    check_namespace(request, meta::text(object, "name"), true)
+    check_namespace(request, meta::given_name(object))?;
+    check_definition(request, object)?;
+    match core_kind(request.resource()) {
+        "Pod" => pods::admit(request, object),
+        "Service" => services::allocate(object, None, request.api.store()),
+        _ => Ok(()),
+    }
 }
 
 /// What the cluster demands of changed objects, and adds to them.
 pub(super) fn update(
     request: &Request<'_>,
     object: &mut Value,
-    _old: &Value,
+    old: &Value,
 ) -> Result<(), Refusal> {
-    check_namespace(request, meta::text(object, "name"), false)
+    check_definition(request, object)?;
+    match core_kind(request.resource()) {
+        "Service" if request.call.subresource.is_none() => {
+            services::allocate(object, Some(old), request.api.store())
+        }
+        _ => Ok(()),
+    }
 }
 
 /// What the cluster does not let go.
 pub(super) fn delete(resource: &Resource, name: &str) -> Result<(), Refusal> {
-    let is_namespace = resource.group.is_empty() && resource.kind == "Namespace";
-    if is_namespace && IMMORTAL.contains(&name) {
+    if core_kind(resource) == "Namespace" && IMMORTAL.contains(&name) {
         return Err(Refusal::forbidden(resource, name, "this namespace may not be deleted"));
     }
     Ok(())
 }
 
-/// Objects live in namespaces that are there, and begin in those that will stay.
-fn check_namespace(request: &Request<'_>, name: &str, is_new: bool) -> Result<(), Refusal> {
+/// The kind, if it belongs to the core group.
+pub(super) fn core_kind(resource: &Resource) -> &str {
+    if resource.group.is_empty() { &resource.kind } else { "" }
+}
+
+/// Objects begin in namespaces that are there, and that will stay.
+fn check_namespace(request: &Request<'_>, name: &str) -> Result<(), Refusal> {
     let resource = request.resource();
     let Some(namespace) = request.call.namespace.as_deref().filter(|_| resource.namespaced) else {
         return Ok(());
@@ -48,7 +64,7 @@ fn check_namespace(request: &Request<'_>, name: &str, is_new: bool) -> Result<()
             None => Refusal::unknown_resource(),
         });
     };
-    if is_new && meta::is_terminating(&found) {
+    if meta::is_terminating(&found) {
         let why = format!(
             "unable to create new content in namespace {namespace} because it is being terminated"
         );
@@ -58,6 +74,14 @@ fn check_namespace(request: &Request<'_>, name: &str, is_new: bool) -> Result<()
             &cause,
             "metadata.namespace",
         ));
+    }
+    Ok(())
+}
+
+/// A definition may not promise what cannot be kept.
+fn check_definition(request: &Request<'_>, object: &Value) -> Result<(), Refusal> {
+    if request.strategy.defines() && definition_rules::needs_a_webhook(object) {
+        return Err(Refusal::not_implemented("conversion webhooks"));
     }
     Ok(())
 }

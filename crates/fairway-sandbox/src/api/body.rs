@@ -6,6 +6,10 @@ use super::options::{UnknownFields, WriteOptions};
 use super::request::Request;
 use super::{Refusal, meta};
 use crate::catalog::Resource;
+use crate::field_error::FieldError;
+
+/// Where the real server has the list of its types, which is in its messages.
+const SCHEME: &str = "k8s.io/kubernetes/pkg/api/legacyscheme/scheme.go:30";
 
 /// An object that a client sent, as its kind sees it.
 pub(super) struct Received {
@@ -19,7 +23,7 @@ pub(super) fn receive(
     mut object: Value,
     options: &WriteOptions,
 ) -> Result<Received, Refusal> {
-    check_type(&mut object, request.resource())?;
+    check_type(&mut object, request)?;
     let read = request.strategy.read(object)?;
     let warnings = warnings(&read.unknown, options.unknown_fields, request.resource())?;
     let mut object = read.object;
@@ -72,40 +76,91 @@ pub(super) fn check_place(request: &Request<'_>, object: &mut Value) -> Result<(
     Ok(())
 }
 
-/// What an object does not say about its type follows from the address it is sent to.
-fn check_type(object: &mut Value, resource: &Resource) -> Result<(), Refusal> {
-    let Some(fields) = object.as_object_mut() else {
-        let kind = &resource.kind;
-        return Err(Refusal::bad_request(format!(
-            "the object provided is unrecognized (must be of type {kind}): couldn't get \
-             version/kind; json parse error: an object is expected"
-        )));
-    };
-    let expected = resource.api_version();
-    let mut word = |field: &str, default: &str| {
-        let value = fields.entry(field).or_insert_with(|| default.into());
-        if value.as_str() == Some("") {
-            *value = default.into();
-        }
-        value.as_str().map(str::to_owned)
-    };
-    let (version, kind) = (word("apiVersion", &expected), word("kind", &resource.kind));
-    match (version, kind) {
-        (Some(version), Some(kind)) if version == expected && kind == resource.kind => Ok(()),
-        (Some(version), Some(kind)) => {
-            let short = version.rsplit('/').next().unwrap_or_default();
-            let wanted = &resource.kind;
-            Err(Refusal::bad_request(format!(
-                "{kind} in version {short:?} cannot be handled as a {wanted}: \
-                 no kind {kind:?} is registered for version {version:?}"
-            )))
-        }
-        _ => Err(Refusal::bad_request(format!(
+/// What a built-in object does not say about its type follows from the address it is sent to;
+/// others have to say it.
+fn check_type(object: &mut Value, request: &Request<'_>) -> Result<(), Refusal> {
+    let resource = request.resource();
+    let unrecognized = |why: &str| {
+        Refusal::bad_request(format!(
             "the object provided is unrecognized (must be of type {}): couldn't get version/kind; \
-             json parse error: apiVersion and kind are texts",
+             json parse error: {why}",
             resource.kind
-        ))),
+        ))
+    };
+    let Some(fields) = object.as_object_mut() else {
+        return Err(unrecognized("an object is expected"));
+    };
+    let is_custom = resource.custom.is_some();
+    for (field, default) in
+        [("apiVersion", resource.api_version()), ("kind", resource.kind.clone())]
+    {
+        match fields.get(field) {
+            Some(Value::String(text)) if !text.is_empty() => {}
+            None | Some(Value::String(_) | Value::Null) if !is_custom => {
+                fields.insert(field.to_owned(), default.into());
+            }
+            None | Some(Value::String(_) | Value::Null) => {}
+            Some(_) => return Err(unrecognized(&format!("{field} is no text"))),
+        }
     }
+    if is_custom {
+        check_custom_type(object, resource)
+    } else {
+        check_built_in_type(object, request)
+    }
+}
+
+fn check_custom_type(object: &Value, resource: &Resource) -> Result<(), Refusal> {
+    let Resource { kind: expected, version, .. } = resource;
+    let kind = word(object, "kind");
+    if kind.is_empty() {
+        return Err(Refusal::bad_request(format!(
+            "{expected} in version {version:?} cannot be handled as a {expected}: \
+             unmarshalerDecoder: Object 'Kind' is missing in '{object}'"
+        )));
+    }
+    let (given, api_version) = (word(object, "apiVersion"), resource.api_version());
+    if given != api_version {
+        return Err(Refusal::bad_request(format!(
+            "the API version in the data ({given}) does not match the expected API version \
+             ({api_version})"
+        )));
+    }
+    if kind != expected {
+        let error = FieldError::invalid("kind", kind, format!("must be {expected}"));
+        let name = meta::text(object, "name");
+        return Err(Refusal::invalid_thing(kind, &resource.group, name, &[error]));
+    }
+    Ok(())
+}
+
+fn check_built_in_type(object: &Value, request: &Request<'_>) -> Result<(), Refusal> {
+    let resource = request.resource();
+    let (given, kind) = (word(object, "apiVersion"), word(object, "kind"));
+    if given == resource.api_version() && kind == resource.kind {
+        return Ok(());
+    }
+    let (group, version) = given.rsplit_once('/').unwrap_or(("", given));
+    let catalog = request.api.catalog();
+    let mut known = catalog.resources().filter(|it| it.group == group && it.version == version);
+    let why = if known.any(|it| it.kind == kind && it.custom.is_none()) {
+        let internal = resource.group.split('.').next().filter(|group| !group.is_empty());
+        let internal = internal.unwrap_or("core");
+        format!(
+            "converting ({version}.{kind}) to ({internal}.{}): unknown conversion",
+            resource.kind
+        )
+    } else {
+        format!("no kind {kind:?} is registered for version {given:?} in scheme {SCHEME:?}")
+    };
+    Err(Refusal::bad_request(format!(
+        "{kind} in version {version:?} cannot be handled as a {}: {why}",
+        resource.kind
+    )))
+}
+
+fn word<'a>(object: &'a Value, field: &str) -> &'a str {
+    object.get(field).and_then(Value::as_str).unwrap_or_default()
 }
 
 fn warnings(

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::custom::Custom;
 use super::options::WriteOptions;
 use super::request::Request;
 use super::{Refusal, Reply, admission, body, lifecycle, meta, random};
@@ -15,6 +16,9 @@ const NAME_ATTEMPTS: usize = 8;
 /// Makes an object.
 pub(super) fn create(request: &Request<'_>) -> Result<Reply, Refusal> {
     let options = WriteOptions::parse("CreateOptions", request.call)?;
+    if request.strategy.custom().is_some_and(Custom::is_terminating) {
+        return Err(Refusal::definition_terminating(request.resource()));
+    }
     let received = body::receive(request, request.body()?.clone(), &options)?;
     let mut object = received.object;
     body::check_new_place(request, &mut object)?;

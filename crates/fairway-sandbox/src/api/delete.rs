@@ -37,7 +37,7 @@ pub(super) fn delete_collection(request: &Request<'_>) -> Result<Reply, Refusal>
     let options = DeleteOptions::read(request.call)?;
     let selection = read::selection(request.call)?;
     let store = request.api.store();
-    let mut list = store.list(&request.storage(), &selection, &ListOptions::default())?;
+    let mut list = store.list(&request.strategy.storage(), &selection, &ListOptions::default())?;
     for object in &mut list.items {
         let key = request.key_of(meta::text(object, "name"))?;
         match delete_one(request, &key, &options) {
@@ -65,7 +65,7 @@ fn delete_one(
         };
         admission::delete(resource, key.name())?;
         options.check_preconditions(resource, &old)?;
-        match deletion::next(resource, &old, options, request.now)? {
+        match deletion::next(resource, &old, options, request.now) {
             Step::Wait => return Ok(Deleted { last: old, gone: false }),
             Step::Remove => {
                 let last = Outcome::Remove((*old).clone());

@@ -4,10 +4,10 @@ use serde_json::Value;
 
 use super::options::dry_run;
 use super::refusal::Cause;
-use super::refusals::{field_error, no_number};
+use super::refusals::no_number;
 use super::{Body, Call, Query, Refusal, meta};
 use crate::catalog::Resource;
-use crate::definition::FieldErrorKind;
+use crate::field_error::{FieldError, FieldErrorKind};
 
 /// How an object is to be deleted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -136,7 +136,7 @@ impl Words {
     fn understood(self) -> Result<DeleteOptions, Refusal> {
         let mut causes = Vec::new();
         let mut refuse = |kind, value: &str, detail: &str| {
-            causes.push(Cause::from(&field_error(kind, "propagationPolicy", value, detail)));
+            causes.push(Cause::from(&FieldError::of(kind, "propagationPolicy", value, detail)));
         };
         let policy = self.propagation_policy.as_deref();
         if let (Some(policy), Some(_)) = (policy, self.orphan_dependents) {

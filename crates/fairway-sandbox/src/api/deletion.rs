@@ -4,13 +4,16 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
 use super::delete_options::{DeleteOptions, Dependents};
-use super::{Refusal, lifecycle, meta};
+use super::{lifecycle, meta};
 use crate::catalog::Resource;
 
 /// Dependents stay: the garbage collector takes their owner references off first.
 const ORPHAN: &str = "orphan";
 /// Dependents go first: the garbage collector deletes them.
 const FOREGROUND: &str = "foregroundDeletion";
+
+/// Whoever removes the objects of a definition takes it off.
+const CLEANUP: &str = "customresourcecleanup.apiextensions.k8s.io";
 
 /// What a pod gets that does not say how long it needs to stop.
 const DEFAULT_GRACE_SECONDS: i64 = 30;
@@ -27,7 +30,14 @@ pub(super) enum Step {
 }
 
 /// The kinds whose deletion is answered with the object itself.
-const SHOWN: [(&str, &str); 1] = [("", "Pod")];
+const SHOWN: [(&str, &str); 6] = [
+    ("", "PersistentVolume"),
+    ("", "PersistentVolumeClaim"),
+    ("", "Pod"),
+    ("", "ResourceQuota"),
+    ("", "ServiceAccount"),
+    ("storage.k8s.io", "StorageClass"),
+];
 
 /// Whether clients get the last state of what is gone, rather than the mere news.
 pub(super) fn shows_the_object(resource: &Resource) -> bool {
@@ -40,18 +50,21 @@ pub(super) fn next(
     object: &Value,
     options: &DeleteOptions,
     now: Timestamp,
-) -> Result<Step, Refusal> {
+) -> Step {
     let mut marked = object.clone();
     let is = |kind: &str| resource.group.is_empty() && resource.kind == kind;
     if is("Namespace") {
-        return namespace(resource, marked, options, now);
+        return namespace(marked, now);
+    }
+    if resource.kind == "CustomResourceDefinition" && !meta::is_terminating(object) {
+        return definition(marked, now);
     }
     let graceful = match is("Pod").then(|| grace(object, options)) {
         None => Grace::None,
         Some(grace) => grace,
     };
     match graceful {
-        Grace::Pending => return Ok(Step::Wait),
+        Grace::Pending => return Step::Wait,
         Grace::None => {}
         Grace::Begins(seconds) => lifecycle::end(&mut marked, now, seconds),
         Grace::Shortened { by, to } => shorten(&mut marked, by, to),
@@ -64,11 +77,11 @@ pub(super) fn next(
     if waits && graceful == Grace::None && !meta::is_terminating(object) {
         lifecycle::end(&mut marked, now, 0);
     }
-    Ok(match (waits, graceful) {
+    match (waits, graceful) {
         (false, Grace::None) => Step::Remove,
         _ if marked == *object => Step::Wait,
         _ => Step::Mark(marked),
-    })
+    }
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -137,23 +150,33 @@ fn orphans_by_default(resource: &Resource) -> bool {
 }
 
 /// A namespace goes when its content is gone.
-fn namespace(
-    resource: &Resource,
-    mut marked: Value,
-    _options: &DeleteOptions,
-    now: Timestamp,
-) -> Result<Step, Refusal> {
-    let pointer = marked.pointer("/spec/finalizers").and_then(Value::as_array);
-    let waits = pointer.is_some_and(|list| !list.is_empty());
-    if !meta::is_terminating(&marked) {
-        meta::set(&mut marked, "deletionTimestamp", meta::time(now));
-        marked["status"]["phase"] = json!("Terminating");
-        return Ok(Step::Mark(marked));
+fn namespace(mut namespace: Value, now: Timestamp) -> Step {
+    if !meta::is_terminating(&namespace) {
+        meta::set(&mut namespace, "deletionTimestamp", meta::time(now));
+        namespace["status"]["phase"] = json!("Terminating");
+        return Step::Mark(namespace);
     }
-    if waits {
-        let why = "The system is ensuring all content is removed from this namespace.  \
-                   Upon completion, this namespace will automatically be purged by the system.";
-        return Err(Refusal::conflict(resource, meta::text(&marked, "name"), why));
+    if lifecycle::is_finished(&namespace) { Step::Remove } else { Step::Wait }
+}
+
+/// A definition goes when all objects are gone that it defines.
+fn definition(mut definition: Value, now: Timestamp) -> Step {
+    meta::set(&mut definition, "deletionTimestamp", meta::time(now));
+    let mut finalizers = meta::finalizers(&definition);
+    if !finalizers.contains(&CLEANUP) {
+        finalizers.push(CLEANUP);
     }
-    Ok(if meta::finalizers(&marked).is_empty() { Step::Remove } else { Step::Wait })
+    let finalizers = json!(finalizers);
+    meta::set(&mut definition, "finalizers", finalizers);
+    let condition = json!({
+        "type": "Terminating", "status": "True", "lastTransitionTime": meta::time(now),
+        "reason": "InstanceDeletionPending",
+        "message": "CustomResourceDefinition marked for deletion; CustomResource deletion will \
+                    begin soon",
+    });
+    match definition["status"]["conditions"].as_array_mut() {
+        Some(conditions) => conditions.push(condition),
+        None => definition["status"]["conditions"] = json!([condition]),
+    }
+    Step::Mark(definition)
 }

@@ -8,6 +8,14 @@ pub(super) fn text<'a>(object: &'a Value, field: &str) -> &'a str {
     object.get("metadata").and_then(|metadata| metadata.get(field)?.as_str()).unwrap_or_default()
 }
 
+/// The name, or what it is to begin with.
+pub(super) fn given_name(object: &Value) -> &str {
+    match text(object, "name") {
+        "" => text(object, "generateName"),
+        name => name,
+    }
+}
+
 /// A field of the metadata, unless it is null.
 pub(super) fn field<'a>(object: &'a Value, name: &str) -> Option<&'a Value> {
     object.get("metadata")?.get(name).filter(|value| !value.is_null())

@@ -8,31 +8,37 @@ mod body;
 mod call;
 mod client;
 mod create;
+mod custom;
+mod definition_rules;
 mod definitions;
 mod delete;
 mod delete_options;
 mod deletion;
+mod events;
 mod lifecycle;
 mod meta;
 mod options;
 mod patch;
-mod plain;
+mod pods;
 mod random;
 mod read;
 mod refusal;
 mod refusals;
 mod request;
+mod scale;
+mod services;
+mod settle;
 mod strategy;
 #[cfg(test)]
 mod tests;
 mod update;
 mod write;
 
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use jiff::Timestamp;
 
-use crate::catalog::{Catalog, Verb};
+use crate::catalog::{Catalog, Subresource, Verb};
 use crate::store::Store;
 use definitions::Served;
 use request::Request;
@@ -52,6 +58,9 @@ struct Shared {
     store: Store,
     served: RwLock<Arc<Served>>,
     clock: Clock,
+    /// Whoever writes what others depend on as a whole takes turns: definitions, and Services,
+    /// whose addresses differ.
+    turn: Mutex<()>,
 }
 
 /// Tells what time it is.
@@ -72,7 +81,7 @@ impl Api {
     /// A cluster with these objects.
     pub fn new(store: Store, clock: Clock) -> Self {
         let served = RwLock::new(Arc::new(Served::default()));
-        Self { shared: Arc::new(Shared { store, served, clock }) }
+        Self { shared: Arc::new(Shared { store, served, clock, turn: Mutex::new(()) }) }
     }
 
     /// The objects.
@@ -103,15 +112,46 @@ impl Api {
     /// Does what is asked for, or says why not.
     pub fn answer(&self, call: &Call) -> Result<Reply, Refusal> {
         let request = Request::new(self, call)?;
-        match call.verb {
-            Verb::Get => read::get(&request),
-            Verb::List => read::list(&request),
-            Verb::Watch => read::watch(&request),
-            Verb::Create => create::create(&request),
-            Verb::Update => update::update(&request),
-            Verb::Patch => patch::patch(&request),
-            Verb::Delete => delete::delete(&request),
-            Verb::DeleteCollection => delete::delete_collection(&request),
+        let defines = request.strategy.defines();
+        let turn = (defines || admission::core_kind(&call.resource) == "Service")
+            .then(|| self.turn(call.verb))
+            .flatten();
+        let reply = dispatch(&request)?;
+        if defines && turn.is_some() {
+            settle::settle(self);
         }
+        Ok(reply)
+    }
+
+    fn serve(&self, served: Served) {
+        *self.shared.served.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(served);
+    }
+
+    /// Waits for the turn of whoever writes.
+    fn turn(&self, verb: Verb) -> Option<MutexGuard<'_, ()>> {
+        let writes = !matches!(verb, Verb::Get | Verb::List | Verb::Watch);
+        writes.then(|| self.shared.turn.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+fn dispatch(request: &Request<'_>) -> Result<Reply, Refusal> {
+    let call = request.call;
+    match (call.verb, call.subresource) {
+        (Verb::Get, Some(Subresource::Scale)) => scale::get(request),
+        (Verb::Update, Some(Subresource::Scale)) => scale::update(request),
+        (Verb::Patch, Some(Subresource::Scale)) => scale::patch(request),
+        (_, Some(other @ (Subresource::Log | Subresource::Token))) => {
+            Err(Refusal::not_implemented(other.as_str()))
+        }
+        (verb, _) => match verb {
+            Verb::Get => read::get(request),
+            Verb::List => read::list(request),
+            Verb::Watch => read::watch(request),
+            Verb::Create => create::create(request),
+            Verb::Update => update::update(request),
+            Verb::Patch => patch::patch(request),
+            Verb::Delete => delete::delete(request),
+            Verb::DeleteCollection => delete::delete_collection(request),
+        },
     }
 }

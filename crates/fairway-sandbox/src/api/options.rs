@@ -1,9 +1,8 @@
 //! The parameters that all writes have.
 
 use super::refusal::Cause;
-use super::refusals::field_error;
 use super::{Call, Query, Refusal};
-use crate::definition::{FieldError, FieldErrorKind};
+use crate::field_error::{FieldError, FieldErrorKind};
 
 /// The API server's limit.
 const MAX_MANAGER_BYTES: usize = 128;
@@ -65,11 +64,11 @@ fn manager_errors(manager: &str) -> Vec<FieldError> {
     let mut errors = Vec::new();
     if manager.len() > MAX_MANAGER_BYTES {
         let detail = format!("must have at most {MAX_MANAGER_BYTES} bytes");
-        errors.push(field_error(FieldErrorKind::TooLong, "fieldManager", manager, detail));
+        errors.push(FieldError::of(FieldErrorKind::TooLong, "fieldManager", manager, detail));
     }
     if manager.chars().any(char::is_control) {
         let detail = "should only contain printable characters";
-        errors.push(field_error(FieldErrorKind::Invalid, "fieldManager", manager, detail));
+        errors.push(FieldError::of(FieldErrorKind::Invalid, "fieldManager", manager, detail));
     }
     errors
 }
@@ -82,7 +81,7 @@ fn unknown_fields(query: &Query, causes: &mut Vec<Cause>) -> UnknownFields {
         other => {
             let supported = "supported values: \"\", \"Ignore\", \"Strict\", \"Warn\"";
             let error =
-                field_error(FieldErrorKind::NotSupported, "fieldValidation", other, supported);
+                FieldError::of(FieldErrorKind::NotSupported, "fieldValidation", other, supported);
             causes.push(Cause::from(&error));
             UnknownFields::Warned
         }

@@ -3,13 +3,13 @@
 use serde_json::Value;
 
 use super::options::WriteOptions;
-use super::refusals::field_error;
 use super::request::Request;
 use super::update::replace;
 use super::{Body, PatchKind, Refusal, Reply, body, meta};
 use crate::apply::{self, ApplyError, Conflict, track_update};
-use crate::definition::FieldErrorKind;
+use crate::field_error::FieldError;
 use crate::patch::{self, PatchError};
+use crate::schema::Schema;
 
 /// Changes parts of an object.
 pub(super) fn patch(request: &Request<'_>) -> Result<Reply, Refusal> {
@@ -31,7 +31,7 @@ fn change(
 ) -> Result<Reply, Refusal> {
     if request.call.query.get("force").is_some() {
         let detail = "may not be specified for non-apply patch";
-        let error = field_error(FieldErrorKind::Forbidden, "force", Value::Null, detail);
+        let error = FieldError::forbidden("force", detail);
         return Err(Refusal::invalid_options("PatchOptions", &[error]));
     }
     let api_version = request.resource().api_version();
@@ -39,7 +39,10 @@ fn change(
     let mut warnings = Vec::new();
     let written = replace(request, options, false, |old| {
         let old = old.unwrap_or(&Value::Null);
-        let patched = patched(request, kind, patch, old)?;
+        if kind == PatchKind::Strategic && request.strategy.custom().is_some() {
+            return Err(PatchError::StrategicOnCustomResource.into());
+        }
+        let patched = patched(kind, patch, old, request.strategy.schema())?;
         let received = body::receive(request, patched, options)?;
         let mut object = received.object;
         body::check_place(request, &mut object)?;
@@ -49,21 +52,17 @@ fn change(
     request.shown(written.object, written.created, warnings)
 }
 
-fn patched(
-    request: &Request<'_>,
+/// What an object is after a patch; applying a manifest is another matter.
+pub(super) fn patched(
     kind: PatchKind,
     patch: &Value,
     old: &Value,
+    schema: &Schema,
 ) -> Result<Value, PatchError> {
     match kind {
         PatchKind::Json => patch::json(patch, old),
         PatchKind::Merge => patch::merge(patch, old),
-        PatchKind::Strategic if request.strategy.defined().is_some() => {
-            Err(PatchError::StrategicOnCustomResource)
-        }
-        PatchKind::Strategic | PatchKind::Apply => {
-            patch::strategic(patch, old, request.strategy.schema())
-        }
+        PatchKind::Strategic | PatchKind::Apply => patch::strategic(patch, old, schema),
     }
 }
 
@@ -75,7 +74,7 @@ fn apply(
     let query = &request.call.query;
     if query.get("fieldManager").unwrap_or_default().is_empty() {
         let detail = "is required for apply patch";
-        let error = field_error(FieldErrorKind::Required, "fieldManager", Value::Null, detail);
+        let error = FieldError::required("fieldManager", detail);
         return Err(Refusal::invalid_options("PatchOptions", &[error]));
     }
     check_manifest(request, manifest)?;

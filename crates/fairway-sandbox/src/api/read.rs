@@ -24,7 +24,7 @@ pub(super) fn list(request: &Request<'_>) -> Result<Reply, Refusal> {
         limit: limit(request.call)?,
     })?;
     let selection = selection(request.call)?;
-    let mut list = request.api.store().list(&request.storage(), &selection, &options)?;
+    let mut list = request.api.store().list(&request.strategy.storage(), &selection, &options)?;
     for object in &mut list.items {
         *object = request.strategy.shown(object);
     }
@@ -38,8 +38,12 @@ pub(super) fn watch(request: &Request<'_>) -> Result<Reply, Refusal> {
     let version = query.get("resourceVersion").unwrap_or_default();
     let from = WatchFrom::parse(version, query.get("resourceVersionMatch").unwrap_or_default())?;
     let selection = selection(request.call)?;
-    let watcher = request.api.store().watch(&request.storage(), selection, from)?;
-    Ok(Reply::Watch(watcher))
+    let watcher = request.api.store().watch(&request.strategy.storage(), selection, from)?;
+    if request.strategy.is_shown_as_stored() {
+        return Ok(Reply::Watch(watcher));
+    }
+    let strategy = request.strategy.clone();
+    Ok(Reply::Watch(watcher.shown_by(move |object| strategy.shown(object))))
 }
 
 /// Which objects a request for several of them means.

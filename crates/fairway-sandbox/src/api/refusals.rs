@@ -2,7 +2,7 @@
 
 use super::refusal::{Cause, Details, Refusal, resource_name};
 use crate::catalog::Resource;
-use crate::definition::{FieldError, FieldErrorKind};
+use crate::field_error::{FieldError, FieldErrorKind};
 use crate::patch::PatchError;
 use crate::store::{InvalidKey, Key, QueryError, ReadError, StoreError};
 
@@ -112,6 +112,12 @@ impl Refusal {
         self
     }
 
+    /// 405: no new objects, because their definition goes.
+    pub(super) fn definition_terminating(resource: &Resource) -> Self {
+        let message = "create not allowed while custom resource definition is terminating";
+        Self::new(405, "MethodNotAllowed", message).about(of_resource(resource, ""))
+    }
+
     /// What a failed write of the store means for the client.
     pub(super) fn of_store(error: &StoreError, resource: &Resource) -> Self {
         match error {
@@ -123,16 +129,6 @@ impl Refusal {
             }
         }
     }
-}
-
-/// A field error of this sort, whose text has its value as the API server prints it.
-pub(super) fn field_error(
-    kind: FieldErrorKind,
-    path: &str,
-    value: impl Into<serde_json::Value>,
-    detail: impl Into<String>,
-) -> FieldError {
-    FieldError { kind, path: path.to_owned(), value: value.into(), detail: detail.into() }
 }
 
 /// 409 of an update whose body names another object of the same name.
@@ -155,7 +151,7 @@ impl From<QueryError> for Refusal {
     fn from(error: QueryError) -> Self {
         const FIELD: &str = "resourceVersionMatch";
         let options = |kind, value: &str, detail: &str| {
-            Self::invalid_options("ListOptions", &[field_error(kind, FIELD, value, detail)])
+            Self::invalid_options("ListOptions", &[FieldError::of(kind, FIELD, value, detail)])
         };
         match &error {
             // The real server makes no `Status` of its own of it, hence the 500 without a reason.

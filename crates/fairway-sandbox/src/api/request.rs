@@ -9,7 +9,7 @@ use super::strategy::Strategy;
 use super::{Api, Body, Call, Refusal, Reply};
 use crate::apply::Writer;
 use crate::catalog::Resource;
-use crate::store::{self, Key};
+use crate::store::Key;
 
 /// A request whose resource is known.
 pub(super) struct Request<'a> {
@@ -30,11 +30,6 @@ impl<'a> Request<'a> {
         &self.call.resource
     }
 
-    /// Where its objects are stored.
-    pub(super) fn storage(&self) -> store::Resource {
-        store::Resource::new(&self.call.resource.group, &self.call.resource.plural)
-    }
-
     /// The object that is named in the request.
     pub(super) fn key(&self) -> Result<Key, Refusal> {
         self.key_of(self.call.name.as_deref().unwrap_or_default())
@@ -43,7 +38,7 @@ impl<'a> Request<'a> {
     /// An object of this name beside it.
     pub(super) fn key_of(&self, name: &str) -> Result<Key, Refusal> {
         let namespace = self.call.namespace.as_deref().filter(|_| self.resource().namespaced);
-        Ok(Key::new(&self.storage(), namespace, name)?)
+        Ok(Key::new(&self.strategy.storage(), namespace, name)?)
     }
 
     /// The object as it is stored.

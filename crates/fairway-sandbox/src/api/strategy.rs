@@ -4,23 +4,28 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::definitions::{Defined, Served};
-use super::refusals::field_error;
-use super::{Refusal, meta, plain};
+use super::custom::Custom;
+use super::definitions::Served;
+use super::{Refusal, definition_rules, events};
 use crate::apply::Reach;
+use crate::builtin::{self, Kind};
 use crate::catalog::{Resource, Subresource};
-use crate::definition::{FieldError, FieldErrorKind, Version};
+use crate::field_error::FieldError;
+use crate::metadata::{self, NameRule};
 use crate::schema::Schema;
+use crate::store;
 
 /// What is particular to a kind.
+#[derive(Clone)]
 pub(super) struct Strategy {
     resource: Arc<Resource>,
     rules: Rules,
 }
 
+#[derive(Clone)]
 enum Rules {
-    BuiltIn { schema: Schema },
-    Custom { defined: Arc<Defined>, version: usize },
+    BuiltIn { kind: &'static Kind, schema: Schema },
+    Custom(Custom),
 }
 
 /// An object as the kind sees it, and the paths of what it does not know.
@@ -33,52 +38,69 @@ pub(super) struct Read {
 const CONDITIONAL: [(&str, &str); 1] = [("coordination.k8s.io", "Lease")];
 
 /// The built-in kinds that an update makes where they are missing.
-const MADE_BY_UPDATES: [(&str, &str); 3] =
-    [("", "Event"), ("", "LimitRange"), ("coordination.k8s.io", "Lease")];
+const MADE_BY_UPDATES: [(&str, &str); 4] = [
+    ("", "Event"),
+    ("", "LimitRange"),
+    ("coordination.k8s.io", "Lease"),
+    ("events.k8s.io", "Event"),
+];
 
 impl Strategy {
     /// The strategy of a resource, if it is still served.
     pub(super) fn of(resource: &Arc<Resource>, served: &Served) -> Result<Self, Refusal> {
         let rules = match &resource.custom {
             None => {
-                let schema = Schema::builtin(&resource.group, &resource.kind);
-                Rules::BuiltIn { schema: schema.unwrap_or(Schema::Deduced) }
+                let (group, kind) = (&resource.group, &resource.kind);
+                let schema = Schema::builtin(group, kind).unwrap_or(Schema::Deduced);
+                let kind = builtin::kind(group, kind);
+                let kind = kind.ok_or_else(|| Refusal::not_implemented(&resource.kind))?;
+                Rules::BuiltIn { kind, schema }
             }
             Some(custom) => {
                 let found = served.find(&custom.definition, &resource.version);
-                let (defined, version) = found.ok_or_else(Refusal::unknown_resource)?;
-                Rules::Custom { defined, version }
+                Rules::Custom(found.ok_or_else(Refusal::unknown_resource)?)
             }
         };
         Ok(Self { resource: Arc::clone(resource), rules })
     }
 
-    /// The definition, if it is a custom resource.
-    pub(super) fn defined(&self) -> Option<&Defined> {
+    /// What only custom resources have.
+    pub(super) fn custom(&self) -> Option<&Custom> {
         match &self.rules {
             Rules::BuiltIn { .. } => None,
-            Rules::Custom { defined, .. } => Some(defined),
+            Rules::Custom(custom) => Some(custom),
+        }
+    }
+
+    /// Where its objects are stored.
+    pub(super) fn storage(&self) -> store::Resource {
+        match self.is_newer_event() {
+            true => store::Resource::new("", &self.resource.plural),
+            false => store::Resource::new(&self.resource.group, &self.resource.plural),
         }
     }
 
     /// How its objects merge.
     pub(super) fn schema(&self) -> &Schema {
         match &self.rules {
-            Rules::BuiltIn { schema } => schema,
-            Rules::Custom { defined, version } => defined.schema(*version),
+            Rules::BuiltIn { schema, .. } => schema,
+            Rules::Custom(custom) => custom.schema(),
         }
     }
 
     /// What an object is before anything is set.
     pub(super) fn blank(&self) -> &Value {
-        &Value::Null
+        match &self.rules {
+            Rules::BuiltIn { kind, .. } => kind.blank(),
+            Rules::Custom(_) => &Value::Null,
+        }
     }
 
     /// Which fields a write can change.
     pub(super) fn reach(&self, subresource: Option<Subresource>) -> Reach<'static> {
         let has_status = self.resource.subresources.contains(&Subresource::Status);
         match (subresource, &self.rules) {
-            (Some(Subresource::Status), Rules::Custom { .. }) => Reach::Only(&["status"]),
+            (Some(Subresource::Status), Rules::Custom(_)) => Reach::Only(&["status"]),
             (Some(Subresource::Status), Rules::BuiltIn { .. }) => Reach::Except(&["spec"]),
             _ if has_status => Reach::Except(&["status"]),
             _ => Reach::Everything,
@@ -87,7 +109,7 @@ impl Strategy {
 
     /// Whether an update has to say which version of the object it replaces.
     pub(super) fn needs_a_resource_version(&self) -> bool {
-        matches!(self.rules, Rules::Custom { .. }) || self.is_one_of(&CONDITIONAL)
+        self.custom().is_some() || self.is_one_of(&CONDITIONAL)
     }
 
     /// Whether an update makes the object where it is missing.
@@ -95,34 +117,36 @@ impl Strategy {
         self.is_one_of(&MADE_BY_UPDATES)
     }
 
-    fn is_one_of(&self, kinds: &[(&str, &str)]) -> bool {
-        self.resource.custom.is_none()
-            && kinds.contains(&(&*self.resource.group, &*self.resource.kind))
-    }
-
     /// Takes an object apart and puts it together again, without what the kind does not know.
-    pub(super) fn read(&self, mut object: Value) -> Result<Read, Refusal> {
-        if let Rules::Custom { .. } = &self.rules {
-            self.version().prune(&mut object);
+    pub(super) fn read(&self, object: Value) -> Result<Read, Refusal> {
+        let unreadable = |error: &dyn std::fmt::Display| {
+            let Resource { kind, version, .. } = &*self.resource;
+            Refusal::bad_request(format!(
+                "{kind} in version {version:?} cannot be handled as a {kind}: {error}"
+            ))
+        };
+        match &self.rules {
+            Rules::BuiltIn { kind, .. } => {
+                let read = kind.read(object).map_err(|error| unreadable(&error))?;
+                Ok(Read { object: read.object, unknown: read.unknown })
+            }
+            Rules::Custom(custom) => custom.read(object).map_err(|error| unreadable(&error)),
         }
-        Ok(Read { object, unknown: Vec::new() })
     }
 
     /// Fills in what the client left out.
     pub(super) fn default(&self, object: &mut Value) {
-        if let Rules::Custom { .. } = &self.rules {
-            self.version().default(object);
+        match &self.rules {
+            Rules::BuiltIn { kind, .. } => kind.default(object),
+            Rules::Custom(custom) => custom.version().default(object),
         }
     }
 
     /// What a client cannot choose when it makes an object.
     pub(super) fn prepare_create(&self, object: &mut Value) {
         match &self.rules {
-            Rules::BuiltIn { .. } => plain::prepare_create(&self.resource, object),
-            Rules::Custom { .. } => {
-                self.version().keep_status(object, None);
-                meta::set(object, "generation", 1);
-            }
+            Rules::BuiltIn { kind, .. } => kind.prepare_create(object),
+            Rules::Custom(custom) => custom.prepare_create(object),
         }
     }
 
@@ -134,44 +158,24 @@ impl Strategy {
         subresource: Option<Subresource>,
     ) {
         match &self.rules {
-            Rules::BuiltIn { .. } => {
-                plain::prepare_update(&self.resource, object, old, subresource);
-            }
-            Rules::Custom { .. } => self.prepare_custom_update(object, old, subresource),
-        }
-    }
-
-    fn prepare_custom_update(
-        &self,
-        object: &mut Value,
-        old: &Value,
-        subresource: Option<Subresource>,
-    ) {
-        let version = self.version();
-        if subresource == Some(Subresource::Status) {
-            *object = version.take_status(object, old);
-            return;
-        }
-        version.keep_status(object, Some(old));
-        let content = |object: &Value| {
-            let mut fields = object.as_object().cloned().unwrap_or_default();
-            fields.remove("metadata");
-            if version.has_status() {
-                fields.remove("status");
-            }
-            fields
-        };
-        if content(object) != content(old) {
-            let generation = meta::field(old, "generation").and_then(Value::as_i64);
-            meta::set(object, "generation", generation.unwrap_or_default() + 1);
+            Rules::BuiltIn { kind, .. } => kind.prepare_update(object, old, subresource),
+            Rules::Custom(custom) => custom.prepare_update(object, old, subresource),
         }
     }
 
     /// Everything that is wrong with a new object.
     pub(super) fn validate(&self, object: &Value) -> Vec<FieldError> {
-        let mut errors = metadata_errors(object);
-        if let Rules::Custom { .. } = &self.rules {
-            errors.extend(self.version().validate(object, None));
+        let name_rule = match &self.rules {
+            Rules::BuiltIn { kind, .. } => kind.name_rule(),
+            Rules::Custom(_) => NameRule::Subdomain,
+        };
+        let mut errors = metadata::validate(object, self.resource.namespaced, name_rule);
+        match &self.rules {
+            Rules::BuiltIn { kind, .. } => errors.extend(kind.validate(object)),
+            Rules::Custom(custom) => errors.extend(custom.validate(object, None)),
+        }
+        if self.defines() {
+            errors.extend(definition_rules::validate(object));
         }
         errors
     }
@@ -181,51 +185,61 @@ impl Strategy {
         &self,
         object: &Value,
         old: &Value,
-        _subresource: Option<Subresource>,
+        subresource: Option<Subresource>,
     ) -> Vec<FieldError> {
+        let mut errors = metadata::validate_update(object, old);
         match &self.rules {
-            Rules::BuiltIn { .. } => Vec::new(),
-            Rules::Custom { .. } => self.version().validate(object, Some(old)),
+            Rules::BuiltIn { kind, .. } => {
+                errors.extend(kind.validate_update(object, old, subresource));
+            }
+            Rules::Custom(custom) => errors.extend(custom.validate(object, Some(old))),
         }
+        if self.defines() && subresource.is_none() {
+            errors.extend(definition_rules::validate_update(object, old));
+        }
+        errors
     }
 
-    /// The object in the version that was asked for.
+    /// The object as those see it who ask for this resource.
     pub(super) fn shown(&self, object: &Arc<Value>) -> Arc<Value> {
-        let version = self.resource.api_version();
-        if object.get("apiVersion").and_then(Value::as_str) == Some(&version) {
-            return Arc::clone(object);
+        match &self.rules {
+            Rules::Custom(custom) => custom.shown(object),
+            Rules::BuiltIn { .. } if self.is_newer_event() => {
+                Arc::new(events::newer((**object).clone()))
+            }
+            Rules::BuiltIn { .. } => Arc::clone(object),
         }
-        Arc::new(in_version((**object).clone(), version))
     }
 
-    /// The object in the version that is stored.
+    /// The object as it is stored.
     pub(super) fn stored(&self, object: Value) -> Value {
         match &self.rules {
+            Rules::Custom(custom) => custom.stored(object),
+            Rules::BuiltIn { .. } if self.is_newer_event() => events::older(object),
             Rules::BuiltIn { .. } => object,
-            Rules::Custom { defined, .. } => in_version(object, defined.storage_version()),
         }
     }
 
-    fn version(&self) -> &Version {
+    /// Whether its objects are stored as others see them.
+    pub(super) fn is_shown_as_stored(&self) -> bool {
         match &self.rules {
-            Rules::BuiltIn { .. } => unreachable!("built-in kinds have no definition"),
-            Rules::Custom { defined, version } => defined.version(*version),
+            Rules::Custom(custom) => custom.is_shown_as_stored(),
+            Rules::BuiltIn { .. } => !self.is_newer_event(),
         }
     }
-}
 
-fn in_version(mut object: Value, version: String) -> Value {
-    if let Some(fields) = object.as_object_mut() {
-        fields.insert("apiVersion".to_owned(), version.into());
+    /// Whether its objects define other resources.
+    pub(super) fn defines(&self) -> bool {
+        self.is_one_of(&[("apiextensions.k8s.io", "CustomResourceDefinition")])
     }
-    object
-}
 
-fn metadata_errors(object: &Value) -> Vec<FieldError> {
-    if meta::text(object, "name").is_empty() {
-        let detail = "name or generateName is required";
-        let kind = FieldErrorKind::Required;
-        return vec![field_error(kind, "metadata.name", Value::Null, detail)];
+    /// Events have two forms, of which the older one is stored.
+    fn is_newer_event(&self) -> bool {
+        self.is_one_of(&[("events.k8s.io", "Event")])
     }
-    Vec::new()
+
+    fn is_one_of(&self, kinds: &[(&str, &str)]) -> bool {
+        let Resource { group, kind, custom, .. } = &*self.resource;
+        custom.is_none() && kinds.contains(&(group, kind))
+    }
 }

@@ -11,6 +11,7 @@ use super::request::Request;
 use super::write::{ATTEMPTS, Outcome};
 use super::{Refusal, Reply, admission, body, create, lifecycle, meta};
 use crate::apply::track_update;
+use crate::catalog::Subresource;
 
 /// An object after a write.
 pub(super) struct Written {
@@ -65,7 +66,8 @@ pub(super) fn replace(
 /// What becomes of an object that is to be replaced by another, whose fields have their owners
 /// already.
 fn revise(request: &Request<'_>, mut object: Value, old: &Value) -> Result<Outcome, Refusal> {
-    let subresource = request.call.subresource;
+    // A scale is a change of the object itself.
+    let subresource = request.call.subresource.filter(|it| *it != Subresource::Scale);
     check_version(request, &mut object, old)?;
     admission::update(request, &mut object, old)?;
     lifecycle::keep(&mut object, old);
@@ -111,7 +113,12 @@ fn version_missing(request: &Request<'_>, name: &str) -> Refusal {
     Refusal::invalid_because(&resource.plural, &resource.group, name, vec![cause])
 }
 
-fn check_uid(request: &Request<'_>, object: &Value, old: Option<&Value>) -> Result<(), Refusal> {
+/// Who says which object they mean means no other of the same name.
+pub(super) fn check_uid(
+    request: &Request<'_>,
+    object: &Value,
+    old: Option<&Value>,
+) -> Result<(), Refusal> {
     let expected = meta::text(object, "uid");
     let actual = old.map_or("", |old| meta::text(old, "uid"));
     if expected.is_empty() || old.is_none() || expected == actual {

@@ -1,4 +1,5 @@
 //! Requests and their answers, in tables.
 
 mod cluster;
+mod custom;
 mod objects;

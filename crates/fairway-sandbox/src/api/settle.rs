@@ -1,0 +1,192 @@
+//! Makes what is served agree with the definitions that are stored, and says so in their status.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
+    CustomResourceDefinition, CustomResourceDefinitionCondition as Condition,
+    CustomResourceDefinitionNames, CustomResourceDefinitionStatus,
+};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::definitions::{Served, Unserved};
+use super::{Api, meta};
+use crate::apply::{Reach, Writer, track_update};
+use crate::catalog;
+use crate::schema::Schema;
+use crate::store::{Key, ListOptions, Resource, Selection};
+
+/// The component that writes the status of definitions.
+const MANAGER: &str = "kube-apiserver";
+
+/// Serves what is defined, and nothing else. Whoever writes a definition calls it while nobody else
+/// can write one.
+pub(super) fn settle(api: &Api) {
+    let resource = Resource::new("apiextensions.k8s.io", "customresourcedefinitions");
+    let all = ListOptions::default();
+    let Ok(list) = api.store().list(&resource, &Selection::default(), &all) else { return };
+    let stored: Vec<(&Arc<Value>, CustomResourceDefinition)> = list
+        .items
+        .iter()
+        .filter_map(|object| Some((object, CustomResourceDefinition::deserialize(&**object).ok()?)))
+        .collect();
+
+    let mut served = (*api.served()).clone();
+    let is_stored = |name: &str| {
+        stored.iter().any(|(_, definition)| definition.metadata.name.as_deref() == Some(name))
+    };
+    let gone: Vec<String> =
+        served.names().filter(|name| !is_stored(name)).map(str::to_owned).collect();
+    gone.iter().for_each(|name| served.remove(name));
+
+    let mut statuses = Vec::new();
+    for (object, definition) in stored {
+        let status = serve(&mut served, &definition, api.now());
+        if definition.status.as_ref() != Some(&status) {
+            statuses.push((object, status));
+        }
+    }
+    // Who reads that a definition is established can use it.
+    api.serve(served);
+    for (object, status) in statuses {
+        write_status(api, &resource, object, &status);
+    }
+}
+
+/// Serves a definition if that is possible, and says how it went.
+fn serve(
+    served: &mut Served,
+    definition: &CustomResourceDefinition,
+    now: Timestamp,
+) -> CustomResourceDefinitionStatus {
+    let name = definition.metadata.name.as_deref().unwrap_or_default();
+    let before = definition.status.as_ref();
+    let is_current = served.definition(name).is_some_and(|it| it.is_current(definition));
+    let added = if is_current { Ok(()) } else { served.add(definition) };
+    match (added, served.definition(name)) {
+        (Ok(()), Some(defined)) => defined.definition.status(before, now),
+        (Err(Unserved::Conflict), _) => refused(served, definition, now),
+        _ => before.cloned().unwrap_or_default(),
+    }
+}
+
+/// The status of a definition whose names others have. What is accepted already stays.
+fn refused(
+    served: &Served,
+    definition: &CustomResourceDefinition,
+    now: Timestamp,
+) -> CustomResourceDefinitionStatus {
+    let before = definition.status.clone().unwrap_or_default();
+    let names = &definition.spec.names;
+    let mut conditions = before.conditions.unwrap_or_default();
+    if let Some((reason, taken)) = conflict(served, definition) {
+        let message = format!("{taken:?} is already in use");
+        set(&mut conditions, "NamesAccepted", "False", reason, &message, now);
+    }
+    if !conditions.iter().any(|it| it.type_ == "Established" && it.status == "True") {
+        let message = "not all names are accepted";
+        set(&mut conditions, "Established", "False", "NotAccepted", message, now);
+    }
+    let accepted = CustomResourceDefinitionNames {
+        plural: names.plural.clone(),
+        ..CustomResourceDefinitionNames::default()
+    };
+    CustomResourceDefinitionStatus {
+        conditions: Some(conditions),
+        accepted_names: before
+            .accepted_names
+            .filter(|names| !names.kind.is_empty())
+            .or(Some(accepted)),
+        stored_versions: before.stored_versions,
+    }
+}
+
+/// The last name that another resource of the group has, in the order of the real server.
+fn conflict<'a>(
+    served: &Served,
+    definition: &'a CustomResourceDefinition,
+) -> Option<(&'static str, &'a str)> {
+    let (group, names) = (&definition.spec.group, &definition.spec.names);
+    let is_other = |resource: &&Arc<catalog::Resource>| {
+        let of = resource.custom.as_ref().map(|custom| &custom.definition);
+        resource.group == *group && of != definition.metadata.name.as_ref()
+    };
+    let has_name = |name: &str| {
+        served.catalog.resources().filter(is_other).any(|other| {
+            let short = other.short_names.iter().any(|short| short == name);
+            short || other.plural == name || other.singular == name
+        })
+    };
+    let has_kind = |kind: &str| {
+        let mut others = served.catalog.resources().filter(is_other);
+        others.any(|other| other.kind == kind || other.list_kind == kind)
+    };
+    let list_kind = names.list_kind.as_deref().filter(|name| has_kind(name));
+    let kind = Some(names.kind.as_str()).filter(|name| has_kind(name));
+    let mut short = names.short_names.iter().flatten().map(String::as_str);
+    let short = short.find(|name| has_name(name));
+    let singular = names.singular.as_deref().filter(|name| has_name(name));
+    let plural = Some(names.plural.as_str()).filter(|name| has_name(name));
+    [
+        ("ListKindConflict", list_kind),
+        ("KindConflict", kind),
+        ("ShortNamesConflict", short),
+        ("SingularConflict", singular),
+        ("PluralConflict", plural),
+    ]
+    .into_iter()
+    .find_map(|(reason, name)| Some((reason, name?)))
+}
+
+fn set(
+    conditions: &mut Vec<Condition>,
+    type_: &str,
+    status: &str,
+    reason: &str,
+    message: &str,
+    now: Timestamp,
+) {
+    let old = conditions.iter_mut().find(|condition| condition.type_ == type_);
+    if let Some(old) = old {
+        if old.status != status {
+            old.last_transition_time = Some(Time(now));
+        }
+        old.status = status.to_owned();
+        old.reason = Some(reason.to_owned());
+        old.message = Some(message.to_owned());
+        return;
+    }
+    conditions.push(Condition {
+        type_: type_.to_owned(),
+        status: status.to_owned(),
+        reason: Some(reason.to_owned()),
+        message: Some(message.to_owned()),
+        last_transition_time: Some(Time(now)),
+    });
+}
+
+fn write_status(
+    api: &Api,
+    resource: &Resource,
+    object: &Value,
+    status: &CustomResourceDefinitionStatus,
+) {
+    let Ok(key) = Key::new(resource, None, meta::text(object, "name")) else { return };
+    let schema = Schema::builtin("apiextensions.k8s.io", "CustomResourceDefinition");
+    let writer = Writer {
+        manager: MANAGER,
+        api_version: "apiextensions.k8s.io/v1",
+        subresource: Some("status"),
+        reach: Reach::Only(&["status"]),
+        now: api.now(),
+        schema: &schema.unwrap_or(Schema::Deduced),
+        blank: &Value::Null,
+    };
+    let mut changed = object.clone();
+    changed["status"] = json!(status);
+    let tracked = track_update(Some(object), &changed, &writer);
+    // Nobody else writes definitions meanwhile; if somebody did, they settle it themselves.
+    let _ = api.store().update(&key, tracked, Some(meta::text(object, "resourceVersion")));
+}
