@@ -19,16 +19,17 @@ const EVENT_FIELDS: &[Field] = &[
     Field::at("type"),
 ];
 
+/// Events are stored in their older form, whatever the request calls the fields.
 const NEW_EVENT_FIELDS: &[Field] = &[
-    Field::at("regarding.kind"),
-    Field::at("regarding.namespace"),
-    Field::at("regarding.name"),
-    Field::at("regarding.uid"),
-    Field::at("regarding.apiVersion"),
-    Field::at("regarding.resourceVersion"),
-    Field::at("regarding.fieldPath"),
+    Field::named("regarding.kind", "involvedObject.kind", ""),
+    Field::named("regarding.namespace", "involvedObject.namespace", ""),
+    Field::named("regarding.name", "involvedObject.name", ""),
+    Field::named("regarding.uid", "involvedObject.uid", ""),
+    Field::named("regarding.apiVersion", "involvedObject.apiVersion", ""),
+    Field::named("regarding.resourceVersion", "involvedObject.resourceVersion", ""),
+    Field::named("regarding.fieldPath", "involvedObject.fieldPath", ""),
     Field::at("reason"),
-    Field::at("reportingController"),
+    Field::named("reportingController", "reportingComponent", ""),
     Field::at("type"),
 ];
 
