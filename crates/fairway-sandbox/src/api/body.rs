@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::options::{UnknownFields, WriteOptions};
 use super::request::Request;
 use super::{Refusal, meta};
-use crate::catalog::Resource;
+use crate::catalog::Verb;
 use crate::field_error::FieldError;
 
 /// Where the real server has the list of its types, which is in its messages.
@@ -17,15 +17,73 @@ pub(super) struct Received {
     pub(super) warnings: Vec<String>,
 }
 
+/// Why an object cannot be taken for what it should be.
+pub(super) enum Unfit {
+    /// It cannot be read. How the client is told depends on how it came.
+    Unreadable { kind: String, version: String, why: String },
+    /// The client is told this.
+    Refused(Refusal),
+}
+
+impl From<Refusal> for Unfit {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(refusal)
+    }
+}
+
 /// Reads an object of the kind that the request is about, and fills in what the client left out.
 pub(super) fn receive(
     request: &Request<'_>,
-    mut object: Value,
+    object: Value,
     options: &WriteOptions,
 ) -> Result<Received, Refusal> {
+    understand(request, object, options).map_err(|unfit| match unfit {
+        Unfit::Refused(refusal) => refusal,
+        Unfit::Unreadable { kind, version, why } => {
+            let expected = &request.resource().kind;
+            Refusal::bad_request(format!(
+                "{kind} in version {version:?} cannot be handled as a {expected}: {why}"
+            ))
+        }
+    })
+}
+
+/// The same for what a patch came to.
+pub(super) fn receive_patched(
+    request: &Request<'_>,
+    patched: Value,
+    options: &WriteOptions,
+) -> Result<Received, Refusal> {
+    let text = patched.to_string();
+    understand(request, patched, options).map_err(|unfit| match unfit {
+        Unfit::Refused(refusal) => refusal,
+        Unfit::Unreadable { why, .. } => {
+            Refusal::invalid_thing("", "", "", &[FieldError::invalid("patch", text, why)])
+        }
+    })
+}
+
+fn understand(
+    request: &Request<'_>,
+    mut object: Value,
+    options: &WriteOptions,
+) -> Result<Received, Unfit> {
     check_type(&mut object, request)?;
-    let read = request.strategy.read(object)?;
-    let warnings = warnings(&read.unknown, options.unknown_fields, request.resource())?;
+    let resource = request.resource();
+    let unreadable = |why: String| Unfit::Unreadable {
+        kind: resource.kind.clone(),
+        version: resource.version.clone(),
+        why,
+    };
+    let read = request.strategy.read(object).map_err(|error| unreadable(error.to_string()))?;
+    let warnings = match options.unknown_fields {
+        UnknownFields::Ignored => Vec::new(),
+        UnknownFields::Refused if !read.unknown.is_empty() => {
+            let problems = unknown_fields(&read.unknown).join(", ");
+            return Err(unreadable(format!("strict decoding error: {problems}")));
+        }
+        UnknownFields::Warned | UnknownFields::Refused => unknown_fields(&read.unknown),
+    };
     let mut object = read.object;
     request.strategy.default(&mut object);
     Ok(Received { object, warnings })
@@ -78,7 +136,7 @@ pub(super) fn check_place(request: &Request<'_>, object: &mut Value) -> Result<(
 
 /// What a built-in object does not say about its type follows from the address it is sent to;
 /// others have to say it.
-fn check_type(object: &mut Value, request: &Request<'_>) -> Result<(), Refusal> {
+fn check_type(object: &mut Value, request: &Request<'_>) -> Result<(), Unfit> {
     let resource = request.resource();
     let unrecognized = |why: &str| {
         Refusal::bad_request(format!(
@@ -88,7 +146,7 @@ fn check_type(object: &mut Value, request: &Request<'_>) -> Result<(), Refusal> 
         ))
     };
     let Some(fields) = object.as_object_mut() else {
-        return Err(unrecognized("an object is expected"));
+        return Err(unrecognized("an object is expected").into());
     };
     let is_custom = resource.custom.is_some();
     for (field, default) in
@@ -100,41 +158,48 @@ fn check_type(object: &mut Value, request: &Request<'_>) -> Result<(), Refusal> 
                 fields.insert(field.to_owned(), default.into());
             }
             None | Some(Value::String(_) | Value::Null) => {}
-            Some(_) => return Err(unrecognized(&format!("{field} is no text"))),
+            Some(_) => return Err(unrecognized(&format!("{field} is no text")).into()),
         }
     }
     if is_custom {
-        check_custom_type(object, resource)
+        check_custom_type(object, request)
     } else {
         check_built_in_type(object, request)
     }
 }
 
-fn check_custom_type(object: &Value, resource: &Resource) -> Result<(), Refusal> {
-    let Resource { kind: expected, version, .. } = resource;
+fn check_custom_type(object: &Value, request: &Request<'_>) -> Result<(), Unfit> {
+    let resource = request.resource();
+    let (expected, version) = (&resource.kind, &resource.version);
     let kind = word(object, "kind");
     if kind.is_empty() {
-        return Err(Refusal::bad_request(format!(
-            "{expected} in version {version:?} cannot be handled as a {expected}: \
-             unmarshalerDecoder: Object 'Kind' is missing in '{object}'"
-        )));
+        return Err(Unfit::Unreadable {
+            kind: expected.clone(),
+            version: version.clone(),
+            why: format!("unmarshalerDecoder: Object 'Kind' is missing in '{object}'"),
+        });
     }
     let (given, api_version) = (word(object, "apiVersion"), resource.api_version());
+    let must_be = |field: &str, value: &str, expected: &str| {
+        let error = FieldError::invalid(field, value, format!("must be {expected}"));
+        Refusal::invalid_thing(kind, &resource.group, meta::text(object, "name"), &[error])
+    };
     if given != api_version {
-        return Err(Refusal::bad_request(format!(
+        if request.call.verb == Verb::Patch {
+            return Err(must_be("apiVersion", given, &api_version).into());
+        }
+        return Err(Unfit::Refused(Refusal::bad_request(format!(
             "the API version in the data ({given}) does not match the expected API version \
              ({api_version})"
-        )));
+        ))));
     }
     if kind != expected {
-        let error = FieldError::invalid("kind", kind, format!("must be {expected}"));
-        let name = meta::text(object, "name");
-        return Err(Refusal::invalid_thing(kind, &resource.group, name, &[error]));
+        return Err(must_be("kind", kind, expected).into());
     }
     Ok(())
 }
 
-fn check_built_in_type(object: &Value, request: &Request<'_>) -> Result<(), Refusal> {
+fn check_built_in_type(object: &Value, request: &Request<'_>) -> Result<(), Unfit> {
     let resource = request.resource();
     let (given, kind) = (word(object, "apiVersion"), word(object, "kind"));
     if given == resource.api_version() && kind == resource.kind {
@@ -153,33 +218,13 @@ fn check_built_in_type(object: &Value, request: &Request<'_>) -> Result<(), Refu
     } else {
         format!("no kind {kind:?} is registered for version {given:?} in scheme {SCHEME:?}")
     };
-    Err(Refusal::bad_request(format!(
-        "{kind} in version {version:?} cannot be handled as a {}: {why}",
-        resource.kind
-    )))
+    Err(Unfit::Unreadable { kind: kind.to_owned(), version: version.to_owned(), why })
 }
 
 fn word<'a>(object: &'a Value, field: &str) -> &'a str {
     object.get(field).and_then(Value::as_str).unwrap_or_default()
 }
 
-fn warnings(
-    unknown: &[String],
-    treatment: UnknownFields,
-    resource: &Resource,
-) -> Result<Vec<String>, Refusal> {
-    let texts = unknown.iter().map(|path| format!("unknown field {path:?}"));
-    match treatment {
-        UnknownFields::Ignored => Ok(Vec::new()),
-        UnknownFields::Warned => Ok(texts.collect()),
-        UnknownFields::Refused if unknown.is_empty() => Ok(Vec::new()),
-        UnknownFields::Refused => {
-            let (kind, version) = (&resource.kind, &resource.version);
-            let problems = texts.collect::<Vec<_>>().join(", ");
-            Err(Refusal::bad_request(format!(
-                "{kind} in version {version:?} cannot be handled as a {kind}: \
-                 strict decoding error: {problems}"
-            )))
-        }
-    }
+fn unknown_fields(paths: &[String]) -> Vec<String> {
+    paths.iter().map(|path| format!("unknown field {path:?}")).collect()
 }

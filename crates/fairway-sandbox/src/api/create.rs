@@ -25,7 +25,7 @@ pub(super) fn create(request: &Request<'_>) -> Result<Reply, Refusal> {
     let api_version = request.resource().api_version();
     let object = track_update(None, &object, &request.writer(&options.manager, &api_version));
     let made = make(request, object, &options)?;
-    request.shown(made, true, received.warnings)
+    Ok(request.shown(&made, true, received.warnings))
 }
 
 /// Makes an object whose fields have their owners already.

@@ -6,8 +6,7 @@ use serde_json::{Value, json};
 
 use super::definitions::{Defined, ScalePaths};
 use super::meta;
-use super::strategy::Read;
-use crate::builtin;
+use crate::builtin::{self, Read, ReadError};
 use crate::catalog::Subresource;
 use crate::definition::Version;
 use crate::field_error::FieldError;
@@ -46,7 +45,7 @@ impl Custom {
     }
 
     /// Takes away what the schema does not know, and reads the metadata, which all objects share.
-    pub(super) fn read(&self, mut object: Value) -> Result<Read, builtin::ReadError> {
+    pub(super) fn read(&self, mut object: Value) -> Result<Read, ReadError> {
         let mut unknown = Vec::new();
         if let Some(metadata) = object.get_mut("metadata").map(Value::take)
             && let Some(kind) = builtin::kind("", "ConfigMap")

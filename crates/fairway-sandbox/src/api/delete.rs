@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::delete_options::DeleteOptions;
 use super::request::Request;
 use super::write::{ATTEMPTS, Outcome};
-use super::{Refusal, Reply, admission, deletion, meta, read};
+use super::{Refusal, Reply, admission, deletion, lifecycle, meta, read};
 use crate::catalog::Resource;
 use crate::store::{Key, ListOptions};
 use deletion::Step;
@@ -29,7 +29,7 @@ pub(super) fn delete(request: &Request<'_>) -> Result<Reply, Refusal> {
     if !deleted.gone && options.orphan_dependents == Some(false) {
         return Ok(Reply::Accepted((*request.strategy.shown(&deleted.last)).clone()));
     }
-    request.shown(deleted.last, false, Vec::new())
+    Ok(request.shown(&deleted.last, false, Vec::new()))
 }
 
 /// Deletes all objects that are selected, and shows them.
@@ -51,37 +51,39 @@ pub(super) fn delete_collection(request: &Request<'_>) -> Result<Reply, Refusal>
     Ok(Reply::List(list))
 }
 
+/// Takes one step after the other until the object is gone, or waits for others.
 fn delete_one(
     request: &Request<'_>,
     key: &Key,
     options: &DeleteOptions,
 ) -> Result<Deleted, Refusal> {
     let resource = request.resource();
-    let mut rehearsed = None;
+    admission::delete(resource, key.name())?;
+    let mut marked: Option<Arc<Value>> = None;
     for _ in 0..ATTEMPTS {
-        let old = match rehearsed.take() {
-            Some(old) => old,
-            None => request.existing(key)?,
+        let old = match (request.existing(key), &marked) {
+            // A rehearsal goes on with what would be there.
+            (_, Some(marked)) if options.dry_run => Arc::clone(marked),
+            (Ok(old), _) => old,
+            // Whoever touches what is marked for the last time removes it.
+            (Err(_), Some(last)) => return Ok(Deleted { last: Arc::clone(last), gone: true }),
+            (Err(refusal), None) => return Err(refusal),
         };
-        admission::delete(resource, key.name())?;
-        options.check_preconditions(resource, &old)?;
-        match deletion::next(resource, &old, options, request.now) {
+        if marked.is_none() {
+            options.check_preconditions(resource, &old)?;
+        }
+        let (outcome, gone, is_last) = match deletion::next(resource, &old, options, request.now) {
             Step::Wait => return Ok(Deleted { last: old, gone: false }),
-            Step::Remove => {
-                let last = Outcome::Remove((*old).clone());
-                if let Some(last) = request.commit(key, &old, last, options.dry_run)? {
-                    return Ok(Deleted { last, gone: true });
-                }
+            Step::Remove => (Outcome::Remove((*old).clone()), true, true),
+            Step::Mark(object) => {
+                let is_last = !lifecycle::is_finished(&object);
+                (Outcome::Write(object), false, is_last)
             }
-            Step::Mark(marked) => {
-                let is_last = super::lifecycle::is_finished(&marked);
-                let marked = Outcome::Write(marked);
-                match request.commit(key, &old, marked, options.dry_run)? {
-                    Some(last) if !is_last => return Ok(Deleted { last, gone: false }),
-                    Some(last) if options.dry_run => rehearsed = Some(last),
-                    _ => {}
-                }
-            }
+        };
+        match request.commit(key, &old, outcome, options.dry_run)? {
+            Some(last) if is_last => return Ok(Deleted { last, gone }),
+            Some(object) => marked = Some(object),
+            None => {}
         }
     }
     Err(Refusal::stale(resource, key.name()))

@@ -9,6 +9,9 @@ use super::{Body, Call, Query, Refusal, meta};
 use crate::catalog::Resource;
 use crate::field_error::{FieldError, FieldErrorKind};
 
+/// Where the real server has the list of the types of options, which is in its messages.
+const SCHEME: &str = "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27";
+
 /// How an object is to be deleted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct DeleteOptions {
@@ -88,7 +91,7 @@ fn of_body(options: &Value) -> Result<Words, Refusal> {
         return Err(Refusal::new(
             500,
             "",
-            format!("no kind {kind:?} is registered for version {version:?}"),
+            format!("no kind {kind:?} is registered for version {version:?} in scheme {SCHEME:?}"),
         ));
     }
     let wrong = |field: &str| Refusal::bad_request(format!("{field} has another type"));

@@ -43,13 +43,13 @@ fn change(
             return Err(PatchError::StrategicOnCustomResource.into());
         }
         let patched = patched(kind, patch, old, request.strategy.schema())?;
-        let received = body::receive(request, patched, options)?;
+        let received = body::receive_patched(request, patched, options)?;
         let mut object = received.object;
         body::check_place(request, &mut object)?;
         warnings = received.warnings;
         Ok(track_update(Some(old), &object, &writer))
     })?;
-    request.shown(written.object, written.created, warnings)
+    Ok(request.shown(&written.object, written.created, warnings))
 }
 
 /// What an object is after a patch; applying a manifest is another matter.
@@ -85,7 +85,11 @@ fn apply(
     let creates = request.call.subresource.is_none();
     let mut warnings = Vec::new();
     let written = replace(request, options, creates, |old| {
-        let applied = apply::apply(old, manifest, force, &writer)?;
+        let applied = apply::apply(old, manifest, force, &writer);
+        if !matches!(applied, Err(ApplyError::Manifest(_))) {
+            check_fields(request, manifest)?;
+        }
+        let applied = applied?;
         let received = body::receive(request, applied.object, options)?;
         let mut object = received.object;
         body::check_place(request, &mut object)?;
@@ -100,11 +104,14 @@ fn apply(
         warnings = received.warnings;
         Ok(object)
     })?;
-    request.shown(written.object, written.created, warnings)
+    Ok(request.shown(&written.object, written.created, warnings))
 }
 
 fn check_manifest(request: &Request<'_>, manifest: &Value) -> Result<(), Refusal> {
     let word = |field: &str| manifest.get(field).and_then(Value::as_str).unwrap_or_default();
+    if !manifest.is_object() {
+        return Err(Refusal::bad_request("error decoding YAML: a manifest is an object"));
+    }
     let (given, expected) = (word("apiVersion"), request.resource().api_version());
     if given != expected {
         return Err(Refusal::bad_request(format!(
@@ -112,7 +119,31 @@ fn check_manifest(request: &Request<'_>, manifest: &Value) -> Result<(), Refusal
              Specified patch version: {given}, expected: {expected}"
         )));
     }
-    Ok(())
+    match word("kind") {
+        kind if kind == request.resource().kind => Ok(()),
+        "" => Err(Refusal::new(
+            500,
+            "",
+            format!(
+                "failed to create typed patch object: no corresponding type for {given}, Kind="
+            ),
+        )),
+        _ => {
+            Err(Refusal::new(500, "", "failed to merge config: expected objects of the same type"))
+        }
+    }
+}
+
+/// Whoever applies has to know what they say: unlike other writes, nothing is dropped.
+fn check_fields(request: &Request<'_>, manifest: &Value) -> Result<(), Refusal> {
+    let untyped =
+        |why: &str| Refusal::new(500, "", format!("failed to create typed patch object: {why}"));
+    let read = request.strategy.read(manifest.clone());
+    let read = read.map_err(|error| untyped(&error.to_string()))?;
+    match read.unknown.iter().min() {
+        Some(path) => Err(untyped(&format!(".{path}: field not declared in schema"))),
+        None => Ok(()),
+    }
 }
 
 impl From<ApplyError> for Refusal {

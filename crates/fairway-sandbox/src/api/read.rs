@@ -11,7 +11,7 @@ pub(super) fn get(request: &Request<'_>) -> Result<Reply, Refusal> {
     let query = &request.call.query;
     check_not_in_the_future(request, query.get("resourceVersion").unwrap_or_default())?;
     let object = request.existing(&request.key()?)?;
-    request.shown(object, false, Vec::new())
+    Ok(request.shown(&object, false, Vec::new()))
 }
 
 /// As many objects as are selected.

@@ -133,10 +133,7 @@ impl Refusal {
 
 /// 409 of an update whose body names another object of the same name.
 pub(super) fn other_uid(resource: &Resource, key: &Key, expected: &str, actual: &str) -> Refusal {
-    let folder = match resource.group.as_str() {
-        "" => resource.plural.clone(),
-        group => format!("{group}/{}", resource.plural),
-    };
+    let folder = folder(resource);
     let namespace = key.namespace().map(|namespace| format!("{namespace}/")).unwrap_or_default();
     let why = format!(
         "StorageError: invalid object, Code: 4, Key: /registry/{folder}/{namespace}{}, \
@@ -145,6 +142,20 @@ pub(super) fn other_uid(resource: &Resource, key: &Key, expected: &str, actual: 
         key.name()
     );
     Refusal::conflict(resource, key.name(), why)
+}
+
+/// Where the real server's database has the objects of a resource.
+fn folder(resource: &Resource) -> String {
+    let Resource { group, plural, custom, .. } = resource;
+    let own_server = ["apiextensions.k8s.io", "apiregistration.k8s.io"].contains(&group.as_str());
+    match plural.as_str() {
+        _ if custom.is_some() || own_server => format!("{group}/{plural}"),
+        "endpoints" => "services/endpoints".to_owned(),
+        "ingresses" => "ingress".to_owned(),
+        "nodes" => "minions".to_owned(),
+        "services" => "services/specs".to_owned(),
+        other => other.to_owned(),
+    }
 }
 
 impl From<QueryError> for Refusal {
@@ -213,7 +224,11 @@ impl From<PatchError> for Refusal {
         match error.code() {
             413 => Self::new(413, "RequestEntityTooLarge", message),
             415 => Self::new(415, "UnsupportedMediaType", message),
-            422 => Self::new(422, "Invalid", message).about(Details::default()),
+            // The real server says no more of an operation that fails.
+            422 => {
+                let message = "the server rejected our request due to an error in our request";
+                Self::new(422, "Invalid", message).about(Details::default())
+            }
             500 => Self::new(500, "", message),
             _ => Self::bad_request(message),
         }

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::strategy::Strategy;
 use super::{Api, Body, Call, Refusal, Reply};
 use crate::apply::Writer;
-use crate::catalog::Resource;
+use crate::catalog::{Resource, Subresource};
 use crate::store::Key;
 
 /// A request whose resource is known.
@@ -61,7 +61,7 @@ impl<'a> Request<'a> {
         Writer {
             manager,
             api_version,
-            subresource: subresource.map(|subresource| subresource.as_str()),
+            subresource: subresource.map(Subresource::as_str),
             reach: self.strategy.reach(subresource),
             now: self.now,
             schema: self.strategy.schema(),
@@ -70,13 +70,7 @@ impl<'a> Request<'a> {
     }
 
     /// An object in the version that was asked for.
-    pub(super) fn shown(
-        &self,
-        object: Arc<Value>,
-        created: bool,
-        warnings: Vec<String>,
-    ) -> Result<Reply, Refusal> {
-        let object = self.strategy.shown(&object);
-        Ok(Reply::Object { object, created, warnings })
+    pub(super) fn shown(&self, object: &Arc<Value>, created: bool, warnings: Vec<String>) -> Reply {
+        Reply::Object { object: self.strategy.shown(object), created, warnings }
     }
 }

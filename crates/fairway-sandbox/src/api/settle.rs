@@ -39,7 +39,9 @@ pub(super) fn settle(api: &Api) {
     };
     let gone: Vec<String> =
         served.names().filter(|name| !is_stored(name)).map(str::to_owned).collect();
-    gone.iter().for_each(|name| served.remove(name));
+    for name in &gone {
+        served.remove(name);
+    }
 
     let mut statuses = Vec::new();
     for (object, definition) in stored {
@@ -148,23 +150,20 @@ fn set(
     message: &str,
     now: Timestamp,
 ) {
-    let old = conditions.iter_mut().find(|condition| condition.type_ == type_);
-    if let Some(old) = old {
-        if old.status != status {
-            old.last_transition_time = Some(Time(now));
-        }
-        old.status = status.to_owned();
-        old.reason = Some(reason.to_owned());
-        old.message = Some(message.to_owned());
-        return;
-    }
-    conditions.push(Condition {
+    let old = conditions.iter().position(|condition| condition.type_ == type_);
+    let since = old.filter(|&old| conditions[old].status == status);
+    let since = since.and_then(|old| conditions[old].last_transition_time.clone());
+    let condition = Condition {
         type_: type_.to_owned(),
         status: status.to_owned(),
         reason: Some(reason.to_owned()),
         message: Some(message.to_owned()),
-        last_transition_time: Some(Time(now)),
-    });
+        last_transition_time: since.or(Some(Time(now))),
+    };
+    match old {
+        Some(old) => conditions[old] = condition,
+        None => conditions.push(condition),
+    }
 }
 
 fn write_status(

@@ -8,7 +8,7 @@ use super::custom::Custom;
 use super::definitions::Served;
 use super::{Refusal, definition_rules, events};
 use crate::apply::Reach;
-use crate::builtin::{self, Kind};
+use crate::builtin::{self, Kind, Read, ReadError};
 use crate::catalog::{Resource, Subresource};
 use crate::field_error::FieldError;
 use crate::metadata::{self, NameRule};
@@ -28,21 +28,27 @@ enum Rules {
     Custom(Custom),
 }
 
-/// An object as the kind sees it, and the paths of what it does not know.
-pub(super) struct Read {
-    pub(super) object: Value,
-    pub(super) unknown: Vec<String>,
-}
-
 /// The built-in kinds that an update without a resource version cannot change.
-const CONDITIONAL: [(&str, &str); 1] = [("coordination.k8s.io", "Lease")];
+const CONDITIONAL: [(&str, &str); 6] = [
+    ("admissionregistration.k8s.io", "MutatingWebhookConfiguration"),
+    ("admissionregistration.k8s.io", "ValidatingWebhookConfiguration"),
+    ("apiextensions.k8s.io", "CustomResourceDefinition"),
+    ("apiregistration.k8s.io", "APIService"),
+    ("coordination.k8s.io", "Lease"),
+    ("policy", "PodDisruptionBudget"),
+];
 
 /// The built-in kinds that an update makes where they are missing.
-const MADE_BY_UPDATES: [(&str, &str); 4] = [
+const MADE_BY_UPDATES: [(&str, &str); 9] = [
+    ("", "Endpoints"),
     ("", "Event"),
     ("", "LimitRange"),
     ("coordination.k8s.io", "Lease"),
     ("events.k8s.io", "Event"),
+    ("rbac.authorization.k8s.io", "ClusterRole"),
+    ("rbac.authorization.k8s.io", "ClusterRoleBinding"),
+    ("rbac.authorization.k8s.io", "Role"),
+    ("rbac.authorization.k8s.io", "RoleBinding"),
 ];
 
 impl Strategy {
@@ -74,10 +80,8 @@ impl Strategy {
 
     /// Where its objects are stored.
     pub(super) fn storage(&self) -> store::Resource {
-        match self.is_newer_event() {
-            true => store::Resource::new("", &self.resource.plural),
-            false => store::Resource::new(&self.resource.group, &self.resource.plural),
-        }
+        let group = if self.is_newer_event() { "" } else { &self.resource.group };
+        store::Resource::new(group, &self.resource.plural)
     }
 
     /// How its objects merge.
@@ -118,19 +122,10 @@ impl Strategy {
     }
 
     /// Takes an object apart and puts it together again, without what the kind does not know.
-    pub(super) fn read(&self, object: Value) -> Result<Read, Refusal> {
-        let unreadable = |error: &dyn std::fmt::Display| {
-            let Resource { kind, version, .. } = &*self.resource;
-            Refusal::bad_request(format!(
-                "{kind} in version {version:?} cannot be handled as a {kind}: {error}"
-            ))
-        };
+    pub(super) fn read(&self, object: Value) -> Result<Read, ReadError> {
         match &self.rules {
-            Rules::BuiltIn { kind, .. } => {
-                let read = kind.read(object).map_err(|error| unreadable(&error))?;
-                Ok(Read { object: read.object, unknown: read.unknown })
-            }
-            Rules::Custom(custom) => custom.read(object).map_err(|error| unreadable(&error)),
+            Rules::BuiltIn { kind, .. } => kind.read(object),
+            Rules::Custom(custom) => custom.read(object),
         }
     }
 

@@ -32,7 +32,7 @@ pub(super) fn update(request: &Request<'_>) -> Result<Reply, Refusal> {
         check_uid(request, &object, old)?;
         Ok(track_update(old, &object, &writer))
     })?;
-    request.shown(written.object, written.created, received.warnings)
+    Ok(request.shown(&written.object, written.created, received.warnings))
 }
 
 /// Replaces an object by what `next` makes of it, as often as others are faster; where `creates`,

@@ -13,12 +13,14 @@ pub(super) struct Cluster {
 }
 
 impl Cluster {
-    /// With the namespaces `default` and `other`.
+    /// With the namespaces `default` and `other`, and their accounts.
     pub(super) fn new() -> Self {
         let now: Timestamp = "2026-01-02T03:04:05Z".parse().unwrap();
         let cluster = Self { api: Api::new(Store::default(), Box::new(move || now)) };
         for name in ["default", "other"] {
-            cluster.made("/api/v1/namespaces", &json!({ "metadata": { "name": name } }));
+            let named = |name: &str| json!({ "metadata": { "name": name } });
+            cluster.made("/api/v1/namespaces", &named(name));
+            cluster.made(&format!("/api/v1/namespaces/{name}/serviceaccounts"), &named("default"));
         }
         cluster
     }
