@@ -79,7 +79,7 @@ fn refusals_of_a_patch() {
     422 Invalid: PatchOptions.meta.k8s.io "" is invalid: force: Forbidden: may not be specified for non-apply patch
     422 Invalid: PatchOptions.meta.k8s.io "" is invalid: fieldManager: Required value: is required for apply patch
     409 Conflict: Apply failed with 1 conflict: conflict with "test" using v1: .data.x
-    409 Conflict: Apply failed with 1 conflict: conflict with "test" using v1: .data
+    500 : failed to create typed patch object: json: cannot unmarshal number into Go struct field ConfigMap.data of type map[string]string
     400 BadRequest: Incorrect version specified in apply patch. Specified patch version: , expected: v1
     500 : failed to create typed patch object: .foo: field not declared in schema
     400 BadRequest: error decoding YAML: a manifest is an object

@@ -81,7 +81,7 @@ fn refusals_of_a_deletion() {
     422 Invalid: DeleteOptions.meta.k8s.io "" is invalid: propagationPolicy: Unsupported value: "X": supported values: "Foreground", "Background", "Orphan", "nil"
     422 Invalid: DeleteOptions.meta.k8s.io "" is invalid: propagationPolicy: Invalid value: "Orphan": orphanDependents and deletionPropagation cannot be both set
     422 Invalid: DeleteOptions.meta.k8s.io "" is invalid: dryRun: Unsupported value: []string{"Some"}: supported values: "All"
-    500 : no kind "Foo" is registered for version "v1"
+    500 : no kind "Foo" is registered for version "v1" in scheme "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27"
     404 NotFound: configmaps "zz" not found
     403 Forbidden: namespaces "default" is forbidden: this namespace may not be deleted
     "#

@@ -29,7 +29,9 @@ fn refusals_of_reading() {
         "/api/v1/configmaps?watch=1&resourceVersionMatch=Exact&resourceVersion=1",
         "/api/v1/configmaps?watch=1&fieldSelector=a",
     ];
-    @r#"
+    assert_snapshot!(
+        urls.map(|url| line(&cluster.get(url))).join("\n"),
+        @r#"
     404 NotFound: configmaps "zz" not found
     400 BadRequest: unable to parse requirement: found 'b', expected: in, notin, =, ==, !=, gt, lt
     400 BadRequest: "spec.x" is not a known field selector: only "metadata.name", "metadata.namespace"
@@ -47,7 +49,15 @@ fn refusals_of_reading() {
     500 : resourceVersion: Invalid value: "x": strconv.ParseUint: parsing "x": invalid syntax
     422 Invalid: ListOptions.meta.k8s.io "" is invalid: resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden for watch
     400 BadRequest: invalid selector: 'a'; can't understand 'a'
-    "# }],
+    "#
+    );
+    let (_, too_large) = cluster.get("/api/v1/configmaps?resourceVersion=999");
+    let cause =
+        json!({ "reason": "ResourceVersionTooLarge", "message": "Too large resource version" });
+    assert_eq!(
+        too_large["details"],
+        json!({
+            "causes": [cause],
             "retryAfterSeconds": 1,
         })
     );
