@@ -6,6 +6,50 @@ use serde_json::Value;
 
 use crate::definition::in_go_syntax;
 
+/// The place of a field, such as `spec.containers[0].ports`.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Path(String);
+
+impl Path {
+    /// A field of an object.
+    pub(crate) fn new(field: &str) -> Self {
+        Self(field.to_owned())
+    }
+
+    /// A field of what is here.
+    pub(crate) fn field(&self, name: &str) -> Self {
+        if self.0.is_empty() { Self::new(name) } else { Self(format!("{self}.{name}")) }
+    }
+
+    /// An item of the list that is here.
+    pub(crate) fn index(&self, index: usize) -> Self {
+        Self(format!("{self}[{index}]"))
+    }
+
+    /// An entry of the map that is here.
+    pub(crate) fn key(&self, key: &str) -> Self {
+        Self(format!("{self}[{key}]"))
+    }
+}
+
+impl fmt::Display for Path {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl From<Path> for String {
+    fn from(path: Path) -> Self {
+        path.0
+    }
+}
+
+impl From<&Path> for String {
+    fn from(path: &Path) -> Self {
+        path.0.clone()
+    }
+}
+
 /// What is wrong with a field.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FieldError {
@@ -17,6 +61,8 @@ pub struct FieldError {
     pub value: Value,
     /// What is wrong with it, or nothing where the kind says it all.
     pub detail: String,
+    /// How the API server writes the value, where it is not as one can tell from the value alone.
+    shown: Option<String>,
 }
 
 /// The sorts of faults of a field.
@@ -28,6 +74,8 @@ pub enum FieldErrorKind {
     Invalid,
     /// The value is none of a list of allowed ones.
     NotSupported,
+    /// The value names something that is not there.
+    NotFound,
     /// The value was there before.
     Duplicate,
     /// The text is too long.
@@ -47,6 +95,7 @@ impl FieldErrorKind {
             Self::Required => "FieldValueRequired",
             Self::Invalid => "FieldValueInvalid",
             Self::NotSupported => "FieldValueNotSupported",
+            Self::NotFound => "FieldValueNotFound",
             Self::Duplicate => "FieldValueDuplicate",
             Self::TooLong => "FieldValueTooLong",
             Self::TooMany => "FieldValueTooMany",
@@ -60,6 +109,7 @@ impl FieldErrorKind {
             Self::Required => "Required value",
             Self::Invalid | Self::TypeInvalid => "Invalid value",
             Self::NotSupported => "Unsupported value",
+            Self::NotFound => "Not found",
             Self::Duplicate => "Duplicate value",
             Self::TooLong => "Too long",
             Self::TooMany => "Too many",
@@ -73,6 +123,13 @@ impl FieldErrorKind {
 }
 
 impl FieldError {
+    /// The message without the field, which is how the `causes` of an answer have it.
+    pub fn message(&self) -> String {
+        let text = self.to_string();
+        let path = if self.path.is_empty() { "<nil>" } else { &self.path };
+        text.strip_prefix(path).and_then(|rest| rest.strip_prefix(": ")).map_or(text.clone(), str::to_owned)
+    }
+
     pub(crate) fn required(path: impl Into<String>, detail: impl Into<String>) -> Self {
         Self::of(FieldErrorKind::Required, path, Value::Null, detail)
     }
@@ -87,6 +144,25 @@ impl FieldError {
         detail: impl Into<String>,
     ) -> Self {
         Self::of(FieldErrorKind::Invalid, path, value, detail)
+    }
+
+    /// An invalid value that the API server writes as `shown`.
+    pub(crate) fn invalid_as(
+        path: impl Into<String>,
+        shown: String,
+        detail: impl Into<String>,
+    ) -> Self {
+        Self::invalid(path, Value::Null, detail).shown_as(shown)
+    }
+
+    /// The same with another way to write the value.
+    #[must_use]
+    pub(crate) fn shown_as(self, shown: String) -> Self {
+        Self { shown: Some(shown), ..self }
+    }
+
+    pub(crate) fn not_found(path: impl Into<String>, value: impl Into<Value>) -> Self {
+        Self::of(FieldErrorKind::NotFound, path, value, "")
     }
 
     pub(crate) fn duplicate(path: impl Into<String>, value: impl Into<Value>) -> Self {
@@ -123,7 +199,7 @@ impl FieldError {
         value: impl Into<Value>,
         detail: impl Into<String>,
     ) -> Self {
-        Self { kind, path: path.into(), value: value.into(), detail: detail.into() }
+        Self { kind, path: path.into(), value: value.into(), detail: detail.into(), shown: None }
     }
 }
 
@@ -133,6 +209,9 @@ impl fmt::Display for FieldError {
         write!(f, "{path}: {}", self.kind.title())?;
         if self.kind.shows_the_value() {
             match &self.value {
+                _ if self.shown.is_some() => {
+                    write!(f, ": {}", self.shown.as_deref().unwrap_or_default())?;
+                }
                 Value::Null => f.write_str(": \"null\"")?,
                 value => {
                     f.write_str(": ")?;

@@ -2,14 +2,19 @@
 
 use serde_json::{Value, json};
 
-use super::pod;
+use super::check::{
+    Errors, IMMUTABLE, immutable, labels_in_go, not_negative, selector as check_selector,
+    selector_in_go, unsupported,
+};
 use super::rules::{Generation, NOTHING_SPECIAL, Rules};
-use super::value::{default, get, get_mut, items_mut, object_at, set};
+use super::value::{default, get, get_mut, items_mut, object_at, set, text};
+use super::{pod, workload};
+use crate::field_error::{FieldError, Path};
 
 pub(super) const RULES: Rules = Rules {
     default: set_defaults,
     create,
-    generation: Generation::Of(&["spec"]),
+    validate, validate_update, generation: Generation::Of(&["spec"]),
     ..NOTHING_SPECIAL
 };
 
@@ -66,4 +71,82 @@ fn create(job: &mut Value) {
         }
     }
     set(job, "status", json!({}));
+}
+
+fn validate(job: &Value) -> Errors {
+    let mut errors = Errors::new();
+    let path = Path::new("spec");
+    let spec = &job["spec"];
+    if spec["manualSelector"] != true {
+        generated_selector(job, &path, &mut errors);
+    }
+    validate_spec(spec, &path, &mut errors);
+    if get(spec, "selector").is_none() {
+        errors.push(FieldError::required(path.field("selector"), ""));
+    } else {
+        check_selector(&spec["selector"], &path.field("selector"), &mut errors);
+    }
+    let labels = &spec["template"]["metadata"]["labels"];
+    if workload::matches(&spec["selector"], labels) == Some(false) {
+        errors.push(FieldError::invalid_as(
+            path.field("template").field("metadata").field("labels"),
+            labels_in_go(labels),
+            "`selector` does not match template `labels`",
+        ));
+    }
+    errors
+}
+
+/// The spec of a Job, or of the Jobs that a CronJob makes.
+pub(super) fn validate_spec(spec: &Value, path: &Path, errors: &mut Errors) {
+    const NUMBERS: [&str; 5] = [
+        "parallelism",
+        "completions",
+        "activeDeadlineSeconds",
+        "backoffLimit",
+        "ttlSecondsAfterFinished",
+    ];
+    not_negative(spec, &NUMBERS, path, errors);
+    let mode = text(spec, "completionMode");
+    if !matches!(mode, "" | "NonIndexed" | "Indexed") {
+        let words = ["Indexed", "NonIndexed"];
+        errors.push(unsupported(path.field("completionMode"), mode, &words));
+    }
+    if mode == "Indexed" && get(spec, "completions").is_none() {
+        let why = "when completion mode is Indexed";
+        errors.push(FieldError::required(path.field("completions"), why));
+    }
+    pod::validate_template(&spec["template"], &path.field("template"), errors);
+    if text(&spec["template"]["spec"], "restartPolicy") == "Always" {
+        errors.push(FieldError::required(
+            path.field("template").field("spec").field("restartPolicy"),
+            "valid values: \"OnFailure\", \"Never\"",
+        ));
+    }
+}
+
+/// What the API server generates cannot be chosen.
+fn generated_selector(job: &Value, path: &Path, errors: &mut Errors) {
+    let selector = &job["spec"]["selector"];
+    let generated = json!({ "matchLabels": { CONTROLLER_UID: job["metadata"]["uid"] } });
+    let older = json!({ "matchLabels": { "controller-uid": job["metadata"]["uid"] } });
+    if *selector != generated && *selector != older {
+        let why = "`selector` not auto-generated";
+        let shown = selector_in_go(selector);
+        errors.push(FieldError::invalid_as(path.field("selector"), shown, why));
+    }
+}
+
+fn validate_update(new: &Value, old: &Value) -> Errors {
+    let mut errors = Errors::new();
+    let path = Path::new("spec");
+    let (new, old) = (&new["spec"], &old["spec"]);
+    for field in ["completions", "completionMode", "podFailurePolicy", "template"] {
+        immutable(new, old, field, &path, &mut errors);
+    }
+    if new["selector"] != old["selector"] {
+        let shown = selector_in_go(&new["selector"]);
+        errors.push(FieldError::invalid_as(path.field("selector"), shown, IMMUTABLE));
+    }
+    errors
 }

@@ -4,6 +4,7 @@
 //! One file has what makes one kind, or a few related ones, differ from the others.
 
 mod api_service;
+mod check;
 mod cron_job;
 mod custom_resource_definition;
 mod daemon_set;
@@ -33,6 +34,7 @@ mod value;
 mod volume;
 mod volume_claim;
 mod webhook;
+mod workload;
 
 use std::sync::OnceLock;
 

@@ -14,7 +14,7 @@ pub(super) fn read(value: &Value, content: &Type, at: &Place) -> Result<Value, R
     let read = match (content, value) {
         (Type::Text, Value::String(_)) | (Type::Bool, Value::Bool(_)) => Some(value.clone()),
         (Type::Float, Value::Number(_)) => Some(value.clone()),
-        (Type::Int64, Value::Number(number)) => whole(number).map(Value::from),
+        (Type::Int64, Value::Number(number)) => number.as_i64().map(Value::from),
         (Type::Int32, Value::Number(number)) => int32(number).map(Value::from),
         (Type::IntOrString, Value::String(_)) => Some(value.clone()),
         (Type::IntOrString, Value::Number(number)) => int32(number).map(Value::from),
@@ -39,17 +39,7 @@ pub(super) fn has_form_of(value: &Value, content: &Type) -> bool {
 }
 
 fn int32(number: &Number) -> Option<i32> {
-    whole(number).and_then(|number| number.try_into().ok())
-}
-
-/// Whole numbers, however they are written.
-fn whole(number: &Number) -> Option<i64> {
-    /// Beyond it not every whole number can be told from its neighbours.
-    const EXACT: f64 = 9_007_199_254_740_992.0;
-    let exact = |float: &f64| float.fract() == 0.0 && float.abs() <= EXACT;
-    #[expect(clippy::cast_possible_truncation, reason = "whole numbers of this size fit")]
-    let from_float = || number.as_f64().filter(exact).map(|float| float as i64);
-    number.as_i64().or_else(from_float)
+    number.as_i64().and_then(|number| number.try_into().ok())
 }
 
 fn bytes(text: &str) -> Result<Value, ReadError> {
