@@ -127,7 +127,9 @@ impl FieldError {
     pub fn message(&self) -> String {
         let text = self.to_string();
         let path = if self.path.is_empty() { "<nil>" } else { &self.path };
-        text.strip_prefix(path).and_then(|rest| rest.strip_prefix(": ")).map_or(text.clone(), str::to_owned)
+        text.strip_prefix(path)
+            .and_then(|rest| rest.strip_prefix(": "))
+            .map_or(text.clone(), str::to_owned)
     }
 
     pub(crate) fn required(path: impl Into<String>, detail: impl Into<String>) -> Self {

@@ -1,6 +1,7 @@
 //! Checks that many kinds share.
 
 use std::collections::BTreeSet;
+use std::net::IpAddr;
 
 use serde_json::{Map, Value};
 
@@ -33,13 +34,7 @@ pub(super) fn required(object: &Value, field: &str, at: &Path, errors: &mut Erro
 }
 
 /// A text that is one of a few words.
-pub(super) fn one_of(
-    object: &Value,
-    field: &str,
-    words: &[&str],
-    at: &Path,
-    errors: &mut Errors,
-) {
+pub(super) fn one_of(object: &Value, field: &str, words: &[&str], at: &Path, errors: &mut Errors) {
     let word = text(object, field);
     if !words.contains(&word) {
         errors.push(unsupported(at.field(field), word, words));
@@ -74,7 +69,11 @@ pub(super) fn amount(object: &Value, field: &str, at: &Path, errors: &mut Errors
 pub(super) fn at_most_all(object: &Value, field: &str, at: &Path, errors: &mut Errors) {
     if percent(&object[field]).is_some_and(|percent| percent > 100) {
         let shown = int_or_string(&object[field]);
-        errors.push(FieldError::invalid_as(at.field(field), shown, "must not be greater than 100%"));
+        errors.push(FieldError::invalid_as(
+            at.field(field),
+            shown,
+            "must not be greater than 100%",
+        ));
     }
 }
 
@@ -130,10 +129,7 @@ pub(super) fn port_name(name: &str) -> Vec<String> {
         "must contain at least one letter or number (a-z, 0-9)",
     );
     problem(name.contains("--"), "must not contain consecutive hyphens");
-    problem(
-        name.starts_with('-') || name.ends_with('-'),
-        "must not begin or end with a hyphen",
-    );
+    problem(name.starts_with('-') || name.ends_with('-'), "must not begin or end with a hyphen");
     problems
 }
 
@@ -200,12 +196,12 @@ pub(super) fn expression(expression: &Value, known: &[&str], at: &Path, errors: 
             at.field("values"),
             "may not be specified when `operator` is 'Exists' or 'DoesNotExist'",
         )),
-        "Gt" | "Lt" if known.contains(&"Gt") && values.len() != 1 => errors.push(
-            FieldError::required(
+        "Gt" | "Lt" if known.contains(&"Gt") && values.len() != 1 => {
+            errors.push(FieldError::required(
                 at.field("values"),
                 "must be specified single value when `operator` is 'Lt' or 'Gt'",
-            ),
-        ),
+            ))
+        }
         operator if !known.contains(&operator) => errors.push(FieldError::invalid(
             at.field("operator"),
             operator,
@@ -257,23 +253,14 @@ pub(super) fn strings_in_go(texts: &Value) -> String {
 }
 
 /// A field that cannot change.
-pub(super) fn immutable(
-    new: &Value,
-    old: &Value,
-    field: &str,
-    at: &Path,
-    errors: &mut Errors,
-) {
+pub(super) fn immutable(new: &Value, old: &Value, field: &str, at: &Path, errors: &mut Errors) {
     if new[field] != old[field] {
         errors.push(FieldError::invalid(at.field(field), new[field].clone(), IMMUTABLE));
     }
 }
 
 /// Says of each value that was there before that it was.
-pub(super) fn duplicates<'a>(
-    values: impl Iterator<Item = (&'a str, Path)>,
-    errors: &mut Errors,
-) {
+pub(super) fn duplicates<'a>(values: impl Iterator<Item = (&'a str, Path)>, errors: &mut Errors) {
     let mut seen = BTreeSet::new();
     for (value, path) in values.filter(|(value, _)| !value.is_empty()) {
         if !seen.insert(value) {
@@ -288,4 +275,29 @@ pub(super) fn without(object: &Value, fields: &[&str]) -> Map<String, Value> {
     kept.filter(|(name, _)| !fields.contains(&name.as_str()))
         .map(|(name, value)| (name.clone(), value.clone()))
         .collect()
+}
+
+/// An address of the network.
+pub(super) fn ip_address(address: &str, path: &Path, errors: &mut Errors) {
+    if address.parse::<IpAddr>().is_err() {
+        let why = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)";
+        errors.push(FieldError::invalid(path, address, why));
+    }
+}
+
+/// An address at which nobody outside of the machine or the link is reached.
+pub(super) fn unusual_address(address: &str, path: &Path, errors: &mut Errors) {
+    let problem = match address.parse::<IpAddr>() {
+        Err(_) => "must be a valid IP address",
+        Ok(ip) if ip.is_unspecified() => "may not be unspecified (0.0.0.0)",
+        Ok(ip) if ip.is_loopback() => "may not be in the loopback range (127.0.0.0/8)",
+        Ok(IpAddr::V4(ip)) if ip.is_link_local() => {
+            "may not be in the link-local range (169.254.0.0/16)"
+        }
+        Ok(IpAddr::V4(ip)) if ip.octets()[..3] == [224, 0, 0] => {
+            "may not be in the link-local multicast range (224.0.0.0/24)"
+        }
+        Ok(_) => return,
+    };
+    errors.push(FieldError::invalid(path, address, problem));
 }

@@ -1,17 +1,24 @@
 //! CustomResourceDefinitions, as far as they are objects. What they mean is decided elsewhere.
 
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::check::immutable;
 use super::rules::{Generation, NOTHING_SPECIAL, Rules};
 use super::value::{default, get_mut, items, text};
 use super::webhook::SERVICE_PORT;
 use crate::catalog::Subresource;
+use crate::definition::Definition;
+use crate::field_error::{FieldError, Path};
 
 pub(super) const RULES: Rules = Rules {
     default: set_defaults,
     create: remember_stored_versions,
     update,
     generation: Generation::Of(&["spec"]),
+    validate,
+    validate_update,
     ..NOTHING_SPECIAL
 };
 
@@ -46,4 +53,33 @@ fn remember_stored_versions(definition: &mut Value) {
         Some(versions) => versions.push(name),
         None => *versions = json!([name]),
     }
+}
+
+fn validate(definition: &Value) -> Vec<FieldError> {
+    match CustomResourceDefinition::deserialize(definition) {
+        Ok(definition) => Definition::new(&definition).err().unwrap_or_default(),
+        Err(error) => vec![FieldError::invalid("spec", Value::Null, error.to_string())],
+    }
+}
+
+/// What is already stored keeps its place.
+fn validate_update(new: &Value, old: &Value) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    let path = Path::new("spec");
+    for field in ["scope", "group"] {
+        immutable(&new["spec"], &old["spec"], field, &path, &mut errors);
+    }
+    let names = path.field("names");
+    for field in ["kind", "plural"] {
+        immutable(&new["spec"]["names"], &old["spec"]["names"], field, &names, &mut errors);
+    }
+    let versions = items(&new["spec"], "versions");
+    for (index, stored) in items(&old["status"], "storedVersions").iter().enumerate() {
+        if !versions.iter().any(|version| version["name"] == *stored) {
+            let path = Path::new("status").field("storedVersions").index(index);
+            let why = "must appear in spec.versions";
+            errors.push(FieldError::invalid(path, stored.clone(), why));
+        }
+    }
+    errors
 }

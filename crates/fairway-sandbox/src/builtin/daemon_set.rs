@@ -13,7 +13,9 @@ pub(super) const RULES: Rules = Rules {
     default: set_defaults,
     create,
     update,
-    validate, validate_update, generation: Generation::Of(&["spec"]),
+    validate,
+    validate_update,
+    generation: Generation::Of(&["spec"]),
     ..NOTHING_SPECIAL
 };
 

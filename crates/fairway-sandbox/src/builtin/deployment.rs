@@ -8,8 +8,13 @@ use super::value::{default, get, get_mut, text};
 use super::{pod, workload};
 use crate::field_error::{FieldError, Path};
 
-pub(super) const RULES: Rules =
-    Rules { default: set_defaults, validate, validate_update, generation: Generation::SpecAndAnnotations, ..NOTHING_SPECIAL };
+pub(super) const RULES: Rules = Rules {
+    default: set_defaults,
+    validate,
+    validate_update,
+    generation: Generation::SpecAndAnnotations,
+    ..NOTHING_SPECIAL
+};
 
 fn set_defaults(deployment: &mut Value) {
     let Some(spec) = get_mut(deployment, "spec") else { return };

@@ -14,7 +14,9 @@ use crate::field_error::{FieldError, Path};
 pub(super) const RULES: Rules = Rules {
     default: set_defaults,
     create,
-    validate, validate_update, generation: Generation::Of(&["spec"]),
+    validate,
+    validate_update,
+    generation: Generation::Of(&["spec"]),
     ..NOTHING_SPECIAL
 };
 

@@ -29,25 +29,25 @@ use schemars::{JsonSchema, SchemaGenerator};
 
 use super::rules::{NOTHING_SPECIAL, Rules};
 use super::{
-    Kind, api_service, cron_job, custom_resource_definition, daemon_set, deployment,
-    disruption_budget, endpoints, ingress, job, limit_range, namespace, network_policy, node, pod,
-    priority_class, rbac, replica_set, secret, service, stateful_set, storage_class, token_request,
-    volume, volume_claim, webhook,
+    Kind, api_service, config_map, cron_job, custom_resource_definition, daemon_set, deployment,
+    disruption_budget, endpoints, event, ingress, job, lease, limit_range, namespace,
+    network_policy, node, pod, priority_class, rbac, replica_set, resource_quota, review, secret,
+    service, stateful_set, storage_class, token_request, volume, volume_claim, webhook,
 };
 use crate::metadata::NameRule;
 
 /// All of them, by group and kind.
 pub(super) static KINDS: [Kind; 42] = [
-    kind::<ConfigMap>(NOTHING_SPECIAL),
+    kind::<ConfigMap>(config_map::RULES),
     kind::<Endpoints>(endpoints::RULES),
-    kind::<Event>(NOTHING_SPECIAL),
+    kind::<Event>(event::CORE),
     kind::<LimitRange>(limit_range::RULES),
     kind::<Namespace>(namespace::RULES).named(NameRule::Label),
     kind::<Node>(node::RULES),
     kind::<PersistentVolumeClaim>(volume_claim::RULES),
     kind::<PersistentVolume>(volume::RULES),
     kind::<Pod>(pod::RULES),
-    kind::<ResourceQuota>(NOTHING_SPECIAL),
+    kind::<ResourceQuota>(resource_quota::RULES),
     kind::<Secret>(secret::RULES),
     kind::<ServiceAccount>(NOTHING_SPECIAL),
     kind::<Service>(service::RULES).named(NameRule::LetterFirstLabel),
@@ -61,15 +61,15 @@ pub(super) static KINDS: [Kind; 42] = [
     kind::<StatefulSet>(stateful_set::RULES),
     kind::<TokenRequest>(token_request::RULES),
     kind::<TokenReview>(NOTHING_SPECIAL),
-    kind::<LocalSubjectAccessReview>(NOTHING_SPECIAL),
-    kind::<SelfSubjectAccessReview>(NOTHING_SPECIAL),
+    kind::<LocalSubjectAccessReview>(review::LOCAL),
+    kind::<SelfSubjectAccessReview>(review::SELF),
     kind::<SelfSubjectRulesReview>(NOTHING_SPECIAL),
-    kind::<SubjectAccessReview>(NOTHING_SPECIAL),
+    kind::<SubjectAccessReview>(review::SUBJECT),
     kind::<Scale>(NOTHING_SPECIAL),
     kind::<CronJob>(cron_job::RULES),
     kind::<Job>(job::RULES),
-    kind::<Lease>(NOTHING_SPECIAL),
-    kind::<events::v1::Event>(NOTHING_SPECIAL),
+    kind::<Lease>(lease::RULES),
+    kind::<events::v1::Event>(event::NEW),
     kind::<IngressClass>(ingress::CLASS),
     kind::<Ingress>(ingress::INGRESS),
     kind::<NetworkPolicy>(network_policy::RULES),

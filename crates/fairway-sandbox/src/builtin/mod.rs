@@ -5,15 +5,18 @@
 
 mod api_service;
 mod check;
+mod config_map;
 mod cron_job;
 mod custom_resource_definition;
 mod daemon_set;
 mod deployment;
 mod disruption_budget;
 mod endpoints;
+mod event;
 mod ingress;
 mod job;
 mod kinds;
+mod lease;
 mod limit_range;
 mod namespace;
 mod network_policy;
@@ -24,6 +27,8 @@ mod quantity;
 mod rbac;
 mod read;
 mod replica_set;
+mod resource_quota;
+mod review;
 mod rules;
 mod secret;
 mod service;
@@ -121,7 +126,9 @@ impl Kind {
 
     /// What is wrong with an object, its metadata excepted. It has its defaults.
     pub fn validate(&self, object: &Value) -> Vec<FieldError> {
-        (self.rules.validate)(object)
+        let mut errors = (self.rules.validate)(object);
+        check::finalizers(object, &mut errors);
+        errors
     }
 
     /// What is wrong with a change, the metadata excepted. Both objects have their defaults.
@@ -134,7 +141,7 @@ impl Kind {
         match subresource {
             Some(_) => Vec::new(),
             None => {
-                let mut errors = (self.rules.validate)(object);
+                let mut errors = self.validate(object);
                 errors.extend((self.rules.validate_update)(object, old));
                 errors
             }

@@ -2,11 +2,14 @@
 
 use serde_json::{Value, json};
 
+use super::check::{Errors, finalizer, qualified};
 use super::rules::{NOTHING_SPECIAL, Rules};
-use super::value::{copy, object_at, set};
+use super::value::{copy, items, object_at, set};
 use crate::catalog::Subresource;
+use crate::field_error::Path;
 
-pub(super) const RULES: Rules = Rules { default: set_defaults, create, update, ..NOTHING_SPECIAL };
+pub(super) const RULES: Rules =
+    Rules { default: set_defaults, create, update, validate, ..NOTHING_SPECIAL };
 
 /// By it, selectors find a namespace of a known name.
 const NAME_LABEL: &str = "kubernetes.io/metadata.name";
@@ -35,4 +38,14 @@ fn update(namespace: &mut Value, old: &Value, subresource: Option<Subresource>) 
     if subresource != Some(Subresource::Finalize) {
         copy(namespace, "spec", old);
     }
+}
+
+fn validate(namespace: &Value) -> Errors {
+    let mut errors = Errors::new();
+    let path = Path::new("spec").field("finalizers");
+    for name in items(&namespace["spec"], "finalizers").iter().filter_map(Value::as_str) {
+        qualified(name, &path, &mut errors);
+        finalizer(name, &path, &mut errors);
+    }
+    errors
 }

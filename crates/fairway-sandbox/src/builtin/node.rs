@@ -2,10 +2,13 @@
 
 use serde_json::Value;
 
+use super::check::{Errors, qualified, unsupported};
 use super::rules::{NOTHING_SPECIAL, Rules};
-use super::value::{default, get, get_mut};
+use super::value::{default, get, get_mut, items, text};
+use crate::field_error::{FieldError, Path};
+use crate::selector::validate::label_value;
 
-pub(super) const RULES: Rules = Rules { default: set_defaults, ..NOTHING_SPECIAL };
+pub(super) const RULES: Rules = Rules { default: set_defaults, validate, ..NOTHING_SPECIAL };
 
 /// All that a node has can be used.
 fn set_defaults(node: &mut Value) {
@@ -13,4 +16,38 @@ fn set_defaults(node: &mut Value) {
     if let Some(capacity) = get(status, "capacity").cloned() {
         default(status, "allocatable", capacity);
     }
+}
+
+/// The path is the API server's.
+fn validate(node: &Value) -> Errors {
+    const EFFECTS: [&str; 3] = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
+    let mut errors = Errors::new();
+    let path = Path::new("metadata").field("taints");
+    let taints = items(&node["spec"], "taints");
+    for (index, taint) in taints.iter().enumerate() {
+        let at = path.index(index);
+        let (key, value, effect) =
+            (text(taint, "key"), text(taint, "value"), text(taint, "effect"));
+        qualified(key, &at.field("key"), &mut errors);
+        if let Err(problem) = label_value(value) {
+            errors.push(FieldError::invalid(at.field("value"), value, problem));
+        }
+        match effect {
+            "" => errors.push(FieldError::required(at.field("effect"), "")),
+            effect if !EFFECTS.contains(&effect) => {
+                errors.push(unsupported(at.field("effect"), effect, &EFFECTS));
+            }
+            _ => {}
+        }
+        let same = |other: &Value| text(other, "key") == key && text(other, "effect") == effect;
+        if taints[..index].iter().any(same) {
+            let shown = format!(
+                "core.Taint{{Key:{key:?}, Value:{value:?}, Effect:{effect:?}, TimeAdded:<nil>}}"
+            );
+            let mut error = FieldError::duplicate(at, Value::Null).shown_as(shown);
+            error.detail = "taints must be unique by key and effect pair".to_owned();
+            errors.push(error);
+        }
+    }
+    errors
 }

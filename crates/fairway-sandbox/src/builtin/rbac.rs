@@ -2,13 +2,22 @@
 
 use serde_json::Value;
 
+use super::check::{Errors, invalid, one_of, selector, strings_in_go, unsupported};
 use super::rules::{NOTHING_SPECIAL, Rules};
-use super::value::{default, get_mut, items_mut, text};
+use super::value::{default, get, get_mut, items, items_mut, text};
+use crate::field_error::{FieldError, Path};
+use crate::metadata::{NameRule, subdomain};
 
-pub(super) const ROLE: Rules = NOTHING_SPECIAL;
-pub(super) const CLUSTER_ROLE: Rules = NOTHING_SPECIAL;
-pub(super) const ROLE_BINDING: Rules = Rules { default: default_binding, ..NOTHING_SPECIAL };
-pub(super) const CLUSTER_ROLE_BINDING: Rules = ROLE_BINDING;
+pub(super) const ROLE: Rules = Rules { validate: validate_role, ..NOTHING_SPECIAL };
+pub(super) const CLUSTER_ROLE: Rules = Rules { validate: validate_cluster_role, ..NOTHING_SPECIAL };
+pub(super) const ROLE_BINDING: Rules = Rules {
+    default: default_binding,
+    validate: validate_role_binding,
+    validate_update: validate_binding_update,
+    ..NOTHING_SPECIAL
+};
+pub(super) const CLUSTER_ROLE_BINDING: Rules =
+    Rules { validate: validate_cluster_role_binding, ..ROLE_BINDING };
 
 const GROUP: &str = "rbac.authorization.k8s.io";
 
@@ -23,4 +32,113 @@ fn default_binding(binding: &mut Value) {
             default(subject, "apiGroup", GROUP);
         }
     }
+}
+
+fn validate_role(role: &Value) -> Errors {
+    let mut errors = Errors::new();
+    rules(role, true, &mut errors);
+    errors
+}
+
+fn validate_cluster_role(role: &Value) -> Errors {
+    let mut errors = Errors::new();
+    rules(role, false, &mut errors);
+    if let Some(aggregation) = get(role, "aggregationRule") {
+        let path = Path::new("aggregationRule").field("clusterRoleSelectors");
+        let selectors = items(aggregation, "clusterRoleSelectors");
+        if selectors.is_empty() {
+            let why = "at least one clusterRoleSelector required if aggregationRule is non-nil";
+            errors.push(FieldError::required(&path, why));
+        }
+        for (index, labels) in selectors.iter().enumerate() {
+            selector(labels, &path.index(index), &mut errors);
+        }
+    }
+    errors
+}
+
+fn rules(role: &Value, namespaced: bool, errors: &mut Errors) {
+    for (index, rule) in items(role, "rules").iter().enumerate() {
+        let at = Path::new("rules").index(index);
+        let mut require = |field: &str, why: &str| {
+            if items(rule, field).is_empty() {
+                errors.push(FieldError::required(at.field(field), why));
+            }
+        };
+        require("verbs", "verbs must contain at least one value");
+        if items(rule, "nonResourceURLs").is_empty() {
+            require("apiGroups", "resource rules must supply at least one api group");
+            require("resources", "resource rules must supply at least one resource");
+            continue;
+        }
+        let mixed = ["apiGroups", "resources", "resourceNames"];
+        let why = if namespaced {
+            "namespaced rules cannot apply to non-resource URLs"
+        } else if mixed.iter().any(|field| !items(rule, field).is_empty()) {
+            "rules cannot apply to both regular resources and non-resource URLs"
+        } else {
+            continue;
+        };
+        let shown = strings_in_go(&rule["nonResourceURLs"]);
+        errors.push(FieldError::invalid_as(at.field("nonResourceURLs"), shown, why));
+    }
+}
+
+fn validate_role_binding(binding: &Value) -> Errors {
+    validate_binding(binding, &["Role", "ClusterRole"], true)
+}
+
+fn validate_cluster_role_binding(binding: &Value) -> Errors {
+    validate_binding(binding, &["ClusterRole"], false)
+}
+
+fn validate_binding(binding: &Value, kinds: &[&str], namespaced: bool) -> Errors {
+    let mut errors = Errors::new();
+    let at = Path::new("roleRef");
+    let role = &binding["roleRef"];
+    one_of(role, "apiGroup", &[GROUP], &at, &mut errors);
+    one_of(role, "kind", kinds, &at, &mut errors);
+    match text(role, "name") {
+        "" => errors.push(FieldError::required(at.field("name"), "")),
+        name => invalid(&at.field("name"), name, NameRule::PathSegment.problems(name), &mut errors),
+    }
+    for (index, subject) in items(binding, "subjects").iter().enumerate() {
+        self::subject(subject, namespaced, &Path::new("subjects").index(index), &mut errors);
+    }
+    errors
+}
+
+fn subject(subject: &Value, namespaced: bool, at: &Path, errors: &mut Errors) {
+    let name = text(subject, "name");
+    if name.is_empty() {
+        errors.push(FieldError::required(at.field("name"), ""));
+    }
+    match text(subject, "kind") {
+        "ServiceAccount" => {
+            if !name.is_empty() {
+                invalid(&at.field("name"), name, subdomain(name), errors);
+            }
+            one_of(subject, "apiGroup", &[""], at, errors);
+            if !namespaced && text(subject, "namespace").is_empty() {
+                errors.push(FieldError::required(at.field("namespace"), ""));
+            }
+        }
+        "User" | "Group" => one_of(subject, "apiGroup", &[GROUP], at, errors),
+        other => {
+            let kinds = ["ServiceAccount", "User", "Group"];
+            errors.push(unsupported(at.field("kind"), other, &kinds));
+        }
+    }
+}
+
+fn validate_binding_update(new: &Value, old: &Value) -> Errors {
+    let role = &new["roleRef"];
+    if *role == old["roleRef"] {
+        return Errors::new();
+    }
+    let shown = format!(
+        "rbac.RoleRef{{APIGroup:{}, Kind:{}, Name:{}}}",
+        role["apiGroup"], role["kind"], role["name"]
+    );
+    vec![FieldError::invalid_as("roleRef", shown, "cannot change roleRef")]
 }

@@ -8,8 +8,13 @@ use super::value::{default, get_mut};
 use super::{pod, workload};
 use crate::field_error::Path;
 
-pub(super) const RULES: Rules =
-    Rules { default: set_defaults, validate, validate_update, generation: Generation::Of(&["spec"]), ..NOTHING_SPECIAL };
+pub(super) const RULES: Rules = Rules {
+    default: set_defaults,
+    validate,
+    validate_update,
+    generation: Generation::Of(&["spec"]),
+    ..NOTHING_SPECIAL
+};
 
 fn set_defaults(set: &mut Value) {
     let Some(spec) = get_mut(set, "spec") else { return };

@@ -61,8 +61,7 @@ pub(crate) fn letter_first_label(name: &str) -> Vec<String> {
 }
 
 fn problems(name: &str, limit: usize, good: bool, otherwise: &str) -> Vec<String> {
-    let too_long =
-        (name.len() > limit).then(|| format!("must be no more than {limit} characters"));
+    let too_long = (name.len() > limit).then(|| format!("must be no more than {limit} characters"));
     too_long.into_iter().chain((!good).then(|| otherwise.to_owned())).collect()
 }
 

@@ -63,7 +63,10 @@ fn image(container: &Value, path: &Path, errors: &mut Errors) {
 fn message_policy(container: &Value, path: &Path, errors: &mut Errors) {
     match text(container, "terminationMessagePolicy") {
         "File" | "FallbackToLogsOnError" => {}
-        "" => errors.push(FieldError::required(path.field("terminationMessagePolicy"), "must be 'File' or 'FallbackToLogsOnError'")),
+        "" => errors.push(FieldError::required(
+            path.field("terminationMessagePolicy"),
+            "must be 'File' or 'FallbackToLogsOnError'",
+        )),
         other => errors.push(FieldError::invalid(
             path.field("terminationMessagePolicy"),
             other,
@@ -95,7 +98,8 @@ fn ports(container: &Value, on_host: bool, path: &Path, errors: &mut Errors) {
             errors.push(FieldError::invalid(at.field("containerPort"), number, why));
         }
     }
-    let good = ports.iter().enumerate().filter(|(_, port)| port_name(text(port, "name")).is_empty());
+    let good =
+        ports.iter().enumerate().filter(|(_, port)| port_name(text(port, "name")).is_empty());
     duplicates(good.map(|(at, port)| (text(port, "name"), path.index(at).field("name"))), errors);
 }
 

@@ -73,7 +73,9 @@ fn source(variable: &Value, source: &Value, path: &Path, errors: &mut Errors) {
             "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef` or \
              `secretKeyRef`"
         }
-        _ if !text(variable, "value").is_empty() => "may not be specified when `value` is not empty",
+        _ if !text(variable, "value").is_empty() => {
+            "may not be specified when `value` is not empty"
+        }
         1 => return,
         _ => "may not have more than one field specified at a time",
     };
@@ -92,7 +94,9 @@ pub(super) fn field(reference: &Value, known: &[&str], path: &Path, errors: &mut
             subscript(key, &key.to_lowercase(), path, errors);
         }
         (_, Some((map, _))) => {
-            let why = format!("error converting fieldPath: field label does not support subscript: {map}");
+            let why = format!(
+                "error converting fieldPath: field label does not support subscript: {map}"
+            );
             errors.push(FieldError::invalid(at, name, why));
         }
         (name, None) if known.contains(&name) => {}

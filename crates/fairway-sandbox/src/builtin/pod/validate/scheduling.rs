@@ -147,7 +147,11 @@ fn spread(spec: &Value, path: &Path, errors: &mut Errors) {
         let at = path.index(index);
         let skew = constraint["maxSkew"].as_i64().unwrap_or_default();
         if skew < 1 {
-            errors.push(FieldError::invalid(at.field("maxSkew"), skew, "must be greater than zero"));
+            errors.push(FieldError::invalid(
+                at.field("maxSkew"),
+                skew,
+                "must be greater than zero",
+            ));
         }
         let (key, otherwise) =
             (text(constraint, "topologyKey"), text(constraint, "whenUnsatisfiable"));

@@ -22,7 +22,11 @@ pub(super) fn pod(spec: &Value, path: &Path, errors: &mut Errors) {
         id(group, &path.field("supplementalGroups").index(index), errors);
     }
     for (index, sysctl) in items(context, "sysctls").iter().enumerate() {
-        self::sysctl(text(sysctl, "name"), &path.field("sysctls").index(index).field("name"), errors);
+        self::sysctl(
+            text(sysctl, "name"),
+            &path.field("sysctls").index(index).field("name"),
+            errors,
+        );
     }
     seccomp(context, &path, errors);
 }
@@ -84,7 +88,10 @@ fn seccomp(context: &Value, path: &Path, errors: &mut Errors) {
     let path = path.field("seccompProfile");
     let file = path.field("localhostProfile");
     match (text(profile, "type"), get(profile, "localhostProfile")) {
-        ("", _) => errors.push(FieldError::required(path.field("type"), "type is required when seccompProfile is set")),
+        ("", _) => errors.push(FieldError::required(
+            path.field("type"),
+            "type is required when seccompProfile is set",
+        )),
         ("Localhost", None) => {
             errors.push(FieldError::required(file, "must be set when seccomp type is Localhost"));
         }

@@ -46,7 +46,11 @@ fn deadline(new: &Value, old: &Value, path: &Path, errors: &mut Errors) {
             errors.push(FieldError::invalid(path, new, why));
         }
         (None, Some(_)) => {
-            errors.push(FieldError::invalid(path, Value::Null, "must not update from a positive integer to nil value"));
+            errors.push(FieldError::invalid(
+                path,
+                Value::Null,
+                "must not update from a positive integer to nil value",
+            ));
         }
         _ => {}
     }

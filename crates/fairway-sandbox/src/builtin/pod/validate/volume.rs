@@ -136,7 +136,11 @@ fn file_path(item: &Value, at: &Path, errors: &mut Errors) {
         path => {
             relative(path, &at.field("path"), errors);
             if path.starts_with("..") && !path.split('/').any(|part| part == "..") {
-                errors.push(FieldError::invalid(at.field("path"), path, "must not start with '..'"));
+                errors.push(FieldError::invalid(
+                    at.field("path"),
+                    path,
+                    "must not start with '..'",
+                ));
             }
         }
     }

@@ -1,19 +1,23 @@
 //! Configurations of webhooks.
 
+mod validate;
+
 use serde_json::{Value, json};
 
-use super::rules::{Generation, NOTHING_SPECIAL, Rules};
-use super::value::{default, get_mut, items_mut};
+use crate::builtin::rules::{Generation, NOTHING_SPECIAL, Rules};
+use crate::builtin::value::{default, get_mut, items_mut};
 
-pub(super) const VALIDATING: Rules = Rules {
+pub(in crate::builtin) const VALIDATING: Rules = Rules {
     default: default_validating,
     generation: Generation::Of(&["webhooks"]),
+    validate: validate::validating,
     ..NOTHING_SPECIAL
 };
-pub(super) const MUTATING: Rules = Rules { default: default_mutating, ..VALIDATING };
+pub(in crate::builtin) const MUTATING: Rules =
+    Rules { default: default_mutating, validate: validate::mutating, ..VALIDATING };
 
 /// The port of a service that speaks TLS.
-pub(super) const SERVICE_PORT: i32 = 443;
+pub(in crate::builtin) const SERVICE_PORT: i32 = 443;
 
 fn default_mutating(configuration: &mut Value) {
     default_validating(configuration);

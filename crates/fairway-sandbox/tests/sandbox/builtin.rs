@@ -1,0 +1,196 @@
+//! The same objects of built-in kinds, created and changed here and on a real API server.
+
+mod cases;
+mod newer;
+mod real;
+
+use anyhow::{Context, Result};
+use fairway_sandbox::builtin::{self, Kind};
+use fairway_sandbox::catalog::{Catalog, Resource, Verb};
+use fairway_sandbox::field_error::FieldError;
+use fairway_sandbox::metadata;
+use fairway_testkit::TestCluster;
+use serde_json::{Value, json};
+
+use cases::Case;
+use real::Server;
+
+/// What became of an object: what is stored, or everything that is wrong with it.
+#[derive(Clone, Debug, PartialEq)]
+enum Outcome {
+    Stored(Value),
+    /// Each as reason, field and message.
+    Invalid(Vec<[String; 3]>),
+    /// It could not be read.
+    Unreadable,
+}
+
+#[tokio::test]
+#[ignore = "needs a cluster: cargo xtask test"]
+async fn objects_are_created_as_on_a_real_api_server() -> Result<()> {
+    let cluster = TestCluster::shared().await?;
+    let namespace = cluster.namespace("builtin").await?;
+    let server = Server::new(cluster.client(), namespace.name());
+    server.wait_until_ready().await?;
+    let mut tally = Tally::default();
+    for (case, object) in cases::to_create(namespace.name()) {
+        let theirs = server.create(&case.resource, &object).await?;
+        let ours = create(&case, object)?;
+        tally.compare(&case, ours, theirs);
+    }
+    tally.verdict()
+}
+
+#[tokio::test]
+#[ignore = "needs a cluster: cargo xtask test"]
+async fn objects_are_changed_as_on_a_real_api_server() -> Result<()> {
+    let cluster = TestCluster::shared().await?;
+    let namespace = cluster.namespace("builtin-update").await?;
+    let server = Server::new(cluster.client(), namespace.name());
+    server.wait_until_ready().await?;
+    let mut tally = Tally::default();
+    for (resource, object, changes) in cases::to_change(namespace.name()) {
+        let live = server.really_create(&resource, &object).await?;
+        for case in changes {
+            let changed = case.edited(&live);
+            let theirs = server.update(&case.resource, &changed).await?;
+            let ours = update(&case, changed, &live)?;
+            tally.compare(&case, ours, theirs);
+        }
+        server.delete(&resource, &live).await?;
+    }
+    tally.verdict()
+}
+
+fn kind_of(resource: &Resource) -> Result<&'static Kind> {
+    builtin::kind(&resource.group, &resource.kind).context("a kind that is not built in")
+}
+
+fn create(case: &Case, object: Value) -> Result<Outcome> {
+    let kind = kind_of(&case.resource)?;
+    let Ok(read) = kind.read(object) else { return Ok(Outcome::Unreadable) };
+    let mut object = read.object;
+    kind.default(&mut object);
+    object["metadata"]["uid"] = "the-uid".into();
+    kind.prepare_create(&mut object);
+    let mut errors = kind.validate(&object);
+    if case.resource.verbs.contains(&Verb::Get) {
+        let namespaced = case.resource.namespaced;
+        errors.extend(metadata::validate(&object, namespaced, kind.name_rule()));
+    }
+    Ok(outcome(object, &errors))
+}
+
+fn update(case: &Case, object: Value, live: &Value) -> Result<Outcome> {
+    let kind = kind_of(&case.resource)?;
+    let mut old = kind.read(live.clone())?.object;
+    kind.default(&mut old);
+    let Ok(read) = kind.read(object) else { return Ok(Outcome::Unreadable) };
+    let mut object = read.object;
+    kind.default(&mut object);
+    kind.prepare_update(&mut object, &old, None);
+    let mut errors = metadata::validate_update(&object, &old);
+    errors.extend(kind.validate_update(&object, &old, None));
+    Ok(outcome(object, &errors))
+}
+
+fn outcome(object: Value, errors: &[FieldError]) -> Outcome {
+    if errors.is_empty() {
+        return Outcome::Stored(object);
+    }
+    let cause =
+        |error: &FieldError| [error.kind.reason().to_owned(), error.path.clone(), error.message()];
+    Outcome::Invalid(errors.iter().map(cause).collect())
+}
+
+#[derive(Default)]
+struct Tally {
+    stored: usize,
+    refused: usize,
+    different: Vec<String>,
+}
+
+impl Tally {
+    fn compare(&mut self, case: &Case, ours: Outcome, theirs: Outcome) {
+        match theirs {
+            Outcome::Stored(_) => self.stored += 1,
+            _ => self.refused += 1,
+        }
+        let (ours, theirs) = (newer::comparable(ours), newer::comparable(theirs));
+        if ours != theirs {
+            self.different.push(format!("{case}\n{}", difference(&ours, &theirs)));
+        }
+    }
+
+    fn verdict(self) -> Result<()> {
+        let Self { stored, refused, different } = self;
+        println!("{stored} stored, {refused} refused, {} different", different.len());
+        anyhow::ensure!(
+            different.is_empty(),
+            "{} different:\n{}",
+            different.len(),
+            different.join("\n")
+        );
+        Ok(())
+    }
+}
+
+fn difference(ours: &Outcome, theirs: &Outcome) -> String {
+    match (ours, theirs) {
+        (Outcome::Stored(ours), Outcome::Stored(theirs)) => {
+            let mut lines = Vec::new();
+            differing(ours, theirs, String::new(), &mut lines);
+            lines.join("\n")
+        }
+        (Outcome::Invalid(ours), Outcome::Invalid(theirs)) => {
+            let only = |these: &[[String; 3]], those: &[[String; 3]], sign: &str| {
+                let lone = these.iter().filter(|it| !those.contains(it));
+                lone.map(|it| format!("  {sign} {}", it.join(" | "))).collect::<Vec<_>>().join("\n")
+            };
+            format!("{}\n{}", only(ours, theirs, "ours"), only(theirs, ours, "theirs"))
+        }
+        _ => format!("  ours   {}\n  theirs {}", brief(ours), brief(theirs)),
+    }
+}
+
+fn brief(outcome: &Outcome) -> String {
+    match outcome {
+        Outcome::Stored(_) => "stored".to_owned(),
+        Outcome::Unreadable => "unreadable".to_owned(),
+        Outcome::Invalid(causes) => {
+            causes.iter().map(|it| it.join(" | ")).collect::<Vec<_>>().join("\n         ")
+        }
+    }
+}
+
+fn differing(ours: &Value, theirs: &Value, path: String, lines: &mut Vec<String>) {
+    match (ours, theirs) {
+        (Value::Object(left), Value::Object(right)) => {
+            let mut names: Vec<_> = left.keys().chain(right.keys()).collect();
+            names.sort();
+            names.dedup();
+            let absent = json!("<absent>");
+            for name in names {
+                let (left, right) = (left.get(name), right.get(name));
+                let path = format!("{path}/{name}");
+                differing(left.unwrap_or(&absent), right.unwrap_or(&absent), path, lines);
+            }
+        }
+        (Value::Array(left), Value::Array(right)) if left.len() == right.len() => {
+            for (index, (left, right)) in left.iter().zip(right).enumerate() {
+                differing(left, right, format!("{path}/{index}"), lines);
+            }
+        }
+        _ if ours == theirs => {}
+        _ => lines.push(format!("  {path}: ours {ours}, theirs {theirs}")),
+    }
+}
+
+#[test]
+fn every_built_in_kind_is_compared() {
+    let compared: Vec<_> = cases::kinds().collect();
+    for resource in Catalog::default().resources() {
+        let name = (resource.group.clone(), resource.kind.clone());
+        assert!(compared.contains(&name), "{name:?}");
+    }
+}

@@ -1,0 +1,133 @@
+//! Which objects are compared: some of each kind, and variations of them.
+//!
+//! A file has objects by name, each with the edits that make variations of it: what is to stand at
+//! a path, or `null` for what is to be gone.
+
+use std::fmt;
+use std::sync::Arc;
+
+use fairway_sandbox::catalog::{Catalog, Resource};
+use serde_json::{Map, Value};
+
+const FILES: [&str; 5] = [
+    include_str!("pods.json"),
+    include_str!("workloads.json"),
+    include_str!("config.json"),
+    include_str!("network.json"),
+    include_str!("cluster.json"),
+];
+
+/// One object to compare.
+pub(super) struct Case {
+    name: String,
+    pub(super) resource: Arc<Resource>,
+    edits: Map<String, Value>,
+}
+
+impl fmt::Display for Case {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.name, Value::from(self.edits.clone()))
+    }
+}
+
+impl Case {
+    /// The object with the edits.
+    pub(super) fn edited(&self, object: &Value) -> Value {
+        let mut object = object.clone();
+        for (path, value) in &self.edits {
+            edit(&mut object, path, value);
+        }
+        object
+    }
+}
+
+/// All objects that are to be created.
+pub(super) fn to_create(namespace: &str) -> Vec<(Case, Value)> {
+    let families = families().into_iter();
+    let cases = families.flat_map(|family| {
+        let object = family.object(namespace);
+        let unchanged = family.case(Map::new());
+        let varied = family.edits("create").into_iter().map(|edits| family.case(edits));
+        let cases: Vec<_> = std::iter::once(unchanged).chain(varied).collect();
+        cases.into_iter().map(move |case| {
+            let object = case.edited(&object);
+            (case, object)
+        })
+    });
+    cases.collect()
+}
+
+/// All objects that are to be changed, with the changes.
+pub(super) fn to_change(namespace: &str) -> Vec<(Arc<Resource>, Value, Vec<Case>)> {
+    let families = families().into_iter().filter(|family| !family.edits("update").is_empty());
+    let cases = families.map(|family| {
+        let changes = family.edits("update").into_iter().map(|edits| family.case(edits)).collect();
+        (family.resource.clone(), family.object(namespace), changes)
+    });
+    cases.collect()
+}
+
+/// Group and kind of all objects.
+pub(super) fn kinds() -> impl Iterator<Item = (String, String)> {
+    families().into_iter().map(|it| (it.resource.group.clone(), it.resource.kind.clone()))
+}
+
+/// An object with its variations.
+struct Family {
+    name: String,
+    resource: Arc<Resource>,
+    content: Value,
+}
+
+fn families() -> Vec<Family> {
+    let catalog = Catalog::default();
+    let files = FILES.iter().flat_map(|file| {
+        let file: Map<String, Value> = serde_json::from_str(file).unwrap();
+        file.into_iter()
+    });
+    let families = files.map(|(name, content)| {
+        let object = &content["object"];
+        let version = object["apiVersion"].as_str().unwrap();
+        let group = version.split_once('/').map_or("", |(group, _)| group);
+        let resource = catalog.kind(group, object["kind"].as_str().unwrap()).unwrap().clone();
+        Family { name, resource, content }
+    });
+    families.collect()
+}
+
+impl Family {
+    fn object(&self, namespace: &str) -> Value {
+        let mut object = self.content["object"].clone();
+        if self.resource.namespaced {
+            object["metadata"]["namespace"] = namespace.into();
+        }
+        object
+    }
+
+    fn edits(&self, of: &str) -> Vec<Map<String, Value>> {
+        let edits = self.content[of].as_array().into_iter().flatten();
+        edits.map(|edits| edits.as_object().unwrap().clone()).collect()
+    }
+
+    fn case(&self, edits: Map<String, Value>) -> Case {
+        Case { name: self.name.clone(), resource: self.resource.clone(), edits }
+    }
+}
+
+fn edit(object: &mut Value, path: &str, value: &Value) {
+    let mut place = object;
+    for part in path.split('/').skip(1) {
+        let part = part.replace("~1", "/");
+        place = match place {
+            Value::Array(items) => {
+                let index: usize = part.parse().unwrap();
+                if index == items.len() {
+                    items.push(Value::Null);
+                }
+                &mut items[index]
+            }
+            other => &mut other[part],
+        };
+    }
+    *place = value.clone();
+}

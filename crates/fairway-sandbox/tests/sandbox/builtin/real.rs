@@ -1,0 +1,105 @@
+//! The real API server.
+
+use anyhow::{Context, Result, bail};
+use fairway_sandbox::catalog::Resource;
+use fairway_testkit::wait;
+use kube::Client;
+use kube::api::{DeleteParams, PostParams};
+use kube::core::Request;
+use serde_json::Value;
+
+use super::{Outcome, newer};
+
+pub(super) struct Server {
+    client: Client,
+    namespace: String,
+}
+
+impl Server {
+    pub(super) fn new(client: Client, namespace: &str) -> Self {
+        Self { client, namespace: namespace.to_owned() }
+    }
+
+    /// Pods are refused until the namespace has its ServiceAccount.
+    pub(super) async fn wait_until_ready(&self) -> Result<()> {
+        let path = format!("/api/v1/namespaces/{}/serviceaccounts", self.namespace);
+        wait::until("the ServiceAccount", || async {
+            let request = Request::new(&*path).get("default", &Default::default())?;
+            Ok(self.client.request::<Value>(request).await.ok())
+        })
+        .await?;
+        Ok(())
+    }
+
+    /// What would become of an object.
+    pub(super) async fn create(&self, resource: &Resource, object: &Value) -> Result<Outcome> {
+        let dry = PostParams { dry_run: true, ..PostParams::default() };
+        self.send_new(resource, object, &dry).await
+    }
+
+    /// The object as it is then.
+    pub(super) async fn really_create(&self, resource: &Resource, object: &Value) -> Result<Value> {
+        match self.send_new(resource, object, &PostParams::default()).await? {
+            Outcome::Stored(object) => Ok(object),
+            other => bail!("{object} was not created: {other:?}"),
+        }
+    }
+
+    async fn send_new(
+        &self,
+        resource: &Resource,
+        object: &Value,
+        how: &PostParams,
+    ) -> Result<Outcome> {
+        let body = serde_json::to_vec(&newer::in_its_version(resource, object))?;
+        let request = Request::new(self.path(resource)).create(how, body)?;
+        outcome(self.client.request(request).await).with_context(|| object.to_string())
+    }
+
+    /// What would become of an object, whatever changed since it was read.
+    pub(super) async fn update(&self, resource: &Resource, object: &Value) -> Result<Outcome> {
+        let mut object = newer::in_its_version(resource, object);
+        let metadata = object["metadata"].as_object_mut().context("metadata")?;
+        if newer::can_be_overwritten(resource) {
+            metadata.remove("resourceVersion");
+        }
+        let name = metadata["name"].as_str().context("name")?.to_owned();
+        let dry = PostParams { dry_run: true, ..PostParams::default() };
+        let body = serde_json::to_vec(&object)?;
+        let request = Request::new(self.path(resource)).replace(&name, &dry, body)?;
+        outcome(self.client.request(request).await).with_context(|| object.to_string())
+    }
+
+    pub(super) async fn delete(&self, resource: &Resource, object: &Value) -> Result<()> {
+        let name = object["metadata"]["name"].as_str().context("name")?;
+        let how = DeleteParams::background().grace_period(0);
+        let request = Request::new(self.path(resource)).delete(name, &how)?;
+        self.client.request::<Value>(request).await?;
+        Ok(())
+    }
+
+    fn path(&self, resource: &Resource) -> String {
+        let version = newer::version(resource);
+        let root = match &*resource.group {
+            "" => format!("/api/{version}"),
+            group => format!("/apis/{group}/{version}"),
+        };
+        match resource.namespaced {
+            true => format!("{root}/namespaces/{}/{}", self.namespace, resource.plural),
+            false => format!("{root}/{}", resource.plural),
+        }
+    }
+}
+
+fn outcome(answer: kube::Result<Value>) -> Result<Outcome> {
+    match answer {
+        Ok(object) => Ok(Outcome::Stored(object)),
+        Err(kube::Error::Api(status)) if status.code == 400 => Ok(Outcome::Unreadable),
+        Err(kube::Error::Api(status)) if status.code == 422 => {
+            let causes = status.details.map(|details| details.causes).unwrap_or_default();
+            let causes = causes.into_iter().map(|it| [it.reason, it.field, it.message]);
+            Ok(Outcome::Invalid(causes.collect()))
+        }
+        Err(error) => bail!(error),
+    }
+}
