@@ -160,6 +160,19 @@ impl Policy {
         grants.next().map_or(Decision::Denied, Decision::Allowed)
     }
 
+    /// Every rule that holds for the user, everywhere and in this namespace.
+    pub fn rules_of(&self, user: &User, namespace: &str) -> Vec<&PolicyRule> {
+        let everywhere = self.cluster_bindings.iter().map(|binding| (binding, ""));
+        let here = self.bindings.get(namespace).into_iter().flatten();
+        let bindings = everywhere.chain(here.map(|binding| (binding, namespace)));
+        let held = bindings.filter(|(binding, namespace)| {
+            binding.subjects.iter().any(|subject| is(user, subject, namespace))
+        });
+        held.filter_map(|(binding, namespace)| self.rules(&binding.role, namespace))
+            .flatten()
+            .collect()
+    }
+
     fn grant(
         &self,
         binding: &Binding,
@@ -177,7 +190,7 @@ impl Policy {
     }
 
     /// The rules of a role, if a binding in that namespace can have it.
-    fn rules(&self, role: &RoleRef, namespace: &str) -> Option<&Vec<PolicyRule>> {
+    pub fn rules(&self, role: &RoleRef, namespace: &str) -> Option<&Vec<PolicyRule>> {
         match role.kind.as_str() {
             "ClusterRole" => self.cluster_roles.get(&role.name),
             "Role" => self.roles.get(&(namespace.to_owned(), role.name.clone())),

@@ -1,5 +1,7 @@
 //! A cluster in this process: begun, used, and ended.
 
+mod bootstrap;
+
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -139,8 +141,16 @@ impl Sandbox {
             tasks,
             stopping,
         };
+        bootstrap::bootstrap(&sandbox.api, address)?;
+        sandbox.components();
         sandbox.write_kubeconfig()?;
         Ok(sandbox)
+    }
+
+    /// Whatever acts on the cluster by itself begins here: it is spawned on the tracker, ends with
+    /// the token, and reaches objects through the API.
+    fn components(&self) {
+        let _ = (&self.api, &self.stopping, &self.tasks);
     }
 
     fn write_kubeconfig(&self) -> Result<(), StartError> {

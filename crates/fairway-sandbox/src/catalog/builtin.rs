@@ -87,6 +87,7 @@ const TABLE: &[Row] = &[
     row("apps", "Deployment", "deployments").short(&["deploy"]).category("all").with(&[Subresource::Scale, Subresource::Status]),
     row("apps", "ReplicaSet", "replicasets").short(&["rs"]).category("all").with(&[Subresource::Scale, Subresource::Status]),
     row("apps", "StatefulSet", "statefulsets").short(&["sts"]).category("all").with(&[Subresource::Scale, Subresource::Status]),
+    row("authentication.k8s.io", "SelfSubjectReview", "selfsubjectreviews").cluster_wide().verbs(&[Verb::Create]),
     row("authentication.k8s.io", "TokenReview", "tokenreviews").cluster_wide().verbs(&[Verb::Create]),
     row(REVIEWS, "LocalSubjectAccessReview", "localsubjectaccessreviews").verbs(&[Verb::Create]),
     row(REVIEWS, "SelfSubjectAccessReview", "selfsubjectaccessreviews").cluster_wide().verbs(&[Verb::Create]),

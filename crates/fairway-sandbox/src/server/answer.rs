@@ -6,6 +6,7 @@ use axum::body::Body;
 use axum::extract::State;
 use bytes::Bytes;
 use http::{HeaderValue, Request, Response};
+use serde_json::Value;
 
 use super::attributes::Attributes;
 use super::audit::{Outcome, Stage};
@@ -15,7 +16,9 @@ use super::negotiate::{Accepted, Syntax};
 use super::respond::{self, GoesOn, Reason};
 use super::shape::Shape;
 use super::watch::{self, Wishes};
-use super::{Server, body, documents, identity, impersonate, negotiate};
+use super::{
+    Server, body, credentials, documents, escalation, identity, impersonate, negotiate, reviews,
+};
 use crate::api::{Call, Details, Refusal, Reply};
 use crate::catalog::{self, PathError, Subresource, Target, Verb};
 use crate::faults::Action;
@@ -194,6 +197,10 @@ impl Server {
         if call.verb == Verb::Watch {
             call.query = watch::plain_query(&call.query, self.api.store().revision())?;
         }
+        if let Some(document) = self.review(exchange, &call)? {
+            return Ok(respond::document(201, &document, exchange.accepted));
+        }
+        self.check_escalation(&call)?;
         let reply = match self.api.answer(&call) {
             // Whoever watches learns it from an event.
             Err(refusal) if call.verb == Verb::Watch && refusal.code == 410 => {
@@ -233,6 +240,29 @@ impl Server {
                 response.extensions_mut().insert(GoesOn);
                 Ok(response)
             }
+        }
+    }
+}
+
+impl Server {
+    /// What is answered without looking at objects, or at those of the client alone.
+    fn review(&self, exchange: &Exchange, call: &Call) -> Result<Option<Value>, Refusal> {
+        let (actor, now) = (exchange.actor(), self.api.now());
+        let review = reviews::answer(&self.access, actor, call);
+        let review =
+            review.or_else(|| credentials::answer(&self.tokens, self.api.store(), call, now));
+        review.transpose()
+    }
+
+    /// Looks at what a role or a binding would be after the request, before it is.
+    fn check_escalation(&self, call: &Call) -> Result<(), Refusal> {
+        if !escalation::concerns(call) {
+            return Ok(());
+        }
+        let attempt = Call { query: call.query.clone().with("dryRun", "All"), ..call.clone() };
+        match self.api.answer(&attempt)? {
+            Reply::Object { object, .. } => escalation::check(&self.access, call, &object),
+            _ => Ok(()),
         }
     }
 }

@@ -5,13 +5,16 @@ mod answer;
 mod attributes;
 mod audit;
 mod body;
+mod credentials;
 mod documents;
+mod escalation;
 mod exchange;
 mod identity;
 mod impersonate;
 mod listener;
 mod negotiate;
 mod respond;
+mod reviews;
 mod shape;
 mod watch;
 
