@@ -12,6 +12,7 @@ pub mod definition;
 pub mod faults;
 pub mod field_error;
 pub mod metadata;
+mod openapi;
 pub mod patch;
 pub mod pki;
 pub mod rbac;

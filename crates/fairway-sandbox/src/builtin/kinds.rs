@@ -6,7 +6,7 @@ use k8s_openapi::api::admissionregistration::v1::{
     MutatingWebhookConfiguration, ValidatingWebhookConfiguration,
 };
 use k8s_openapi::api::apps::v1::{DaemonSet, Deployment, ReplicaSet, StatefulSet};
-use k8s_openapi::api::authentication::v1::{TokenRequest, TokenReview};
+use k8s_openapi::api::authentication::v1::{SelfSubjectReview, TokenRequest, TokenReview};
 use k8s_openapi::api::authorization::v1::{
     LocalSubjectAccessReview, SelfSubjectAccessReview, SelfSubjectRulesReview, SubjectAccessReview,
 };
@@ -37,7 +37,7 @@ use super::{
 use crate::metadata::NameRule;
 
 /// All of them, by group and kind.
-pub(super) static KINDS: [Kind; 42] = [
+pub(super) static KINDS: [Kind; 43] = [
     kind::<ConfigMap>(config_map::RULES),
     kind::<Endpoints>(endpoints::RULES),
     kind::<Event>(event::CORE),
@@ -60,6 +60,7 @@ pub(super) static KINDS: [Kind; 42] = [
     kind::<ReplicaSet>(replica_set::RULES),
     kind::<StatefulSet>(stateful_set::RULES),
     kind::<TokenRequest>(token_request::RULES),
+    kind::<SelfSubjectReview>(NOTHING_SPECIAL),
     kind::<TokenReview>(NOTHING_SPECIAL),
     kind::<LocalSubjectAccessReview>(review::LOCAL),
     kind::<SelfSubjectAccessReview>(review::SELF),

@@ -87,6 +87,12 @@ impl Kind {
         self.blank.get_or_init(|| self.read(json!({})).map_or(Value::Null, |blank| blank.object))
     }
 
+    /// Adds its schema to others, and says under which name it is there.
+    pub fn describe(&self, schemas: &mut SchemaGenerator) -> String {
+        (self.describe)(schemas);
+        (self.schema_name)()
+    }
+
     /// Which names its objects can have.
     pub fn name_rule(&self) -> NameRule {
         self.name_rule

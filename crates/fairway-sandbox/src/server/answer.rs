@@ -12,7 +12,7 @@ use super::attributes::Attributes;
 use super::audit::{Outcome, Stage};
 use super::body::Limit;
 use super::exchange::Exchange;
-use super::negotiate::{Accepted, Syntax};
+use super::negotiate::Accepted;
 use super::respond::{self, GoesOn, Reason};
 use super::shape::Shape;
 use super::watch::{self, Wishes};
@@ -22,6 +22,7 @@ use super::{
 use crate::api::{Call, Details, Refusal, Reply};
 use crate::catalog::{self, PathError, Subresource, Target, Verb};
 use crate::faults::Action;
+use crate::openapi::OpenApi;
 use crate::rbac::Decision;
 
 /// Why there is no ordinary answer.
@@ -84,7 +85,6 @@ impl Server {
         self.authorize(exchange)?;
         let fault = exchange.with_subject(|subject| self.faults.strike(subject));
         let refuse_after = self.before(exchange, fault.as_ref()).await?;
-        exchange.accepted = negotiate::negotiate(&exchange.parts.headers, &exchange.query)?;
         let response = self.dispatch(exchange, &path, body, fault.as_ref()).await?;
         refuse_after.map_or(Ok(response), |refusal| Err(refusal.into()))
     }
@@ -149,7 +149,7 @@ impl Server {
 
     async fn dispatch(
         &self,
-        exchange: &Exchange,
+        exchange: &mut Exchange,
         path: &str,
         body: Body,
         fault: Option<&Action>,
@@ -158,6 +158,10 @@ impl Server {
         let catalog = self.api.catalog();
         let target = Target::parse(&catalog, method, uri.path(), uri.query().unwrap_or_default());
         let target = target.map_err(|error| no_target(exchange, &error))?;
+        if let Target::Other(path) = &target {
+            return Ok(self.other(exchange, path));
+        }
+        exchange.accepted = negotiate::negotiate(&exchange.parts.headers, &exchange.query)?;
         let document = documents::discovery(&catalog, &target, &self.address, exchange.accepted);
         if let Some(document) = document {
             return Ok(document);
@@ -186,9 +190,17 @@ impl Server {
         if let Some(health) = documents::health(path, &exchange.query) {
             return health;
         }
-        let accepted = Accepted { syntax: Syntax::Json, ..exchange.accepted };
+        let pretty = Accepted { pretty: true, ..Accepted::default() };
+        let (catalog, store) = (self.api.catalog(), self.api.store());
+        if path == "/openapi/v3" {
+            return respond::document(200, &OpenApi::index(&catalog, store), pretty);
+        }
+        let wanted = path.strip_prefix("/openapi/v3/");
+        if let Some(text) = wanted.and_then(|it| self.open_api.document(&catalog, store, it)) {
+            return respond::body(200, "application/json", Body::from(text));
+        }
         let code = if path == "/" { 200 } else { 404 };
-        respond::document(code, &documents::paths(&self.api.catalog()), accepted)
+        respond::document(code, &documents::paths(&catalog), pretty)
     }
 
     fn objects(&self, exchange: &Exchange, mut call: Call, fault: Option<&Action>) -> Answer {

@@ -27,6 +27,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::api::Api;
 use crate::faults::Faults;
+use crate::openapi::OpenApi;
 use crate::token::Tokens;
 
 pub use identity::{Caller, Identity};
@@ -59,6 +60,7 @@ pub(crate) struct Server {
     tokens: Arc<Tokens>,
     audit: AuditLog,
     faults: Faults,
+    open_api: OpenApi,
     limits: Limits,
     watches: Arc<Semaphore>,
     /// As clients know it, without the scheme.
@@ -88,6 +90,7 @@ impl Server {
             tokens,
             audit,
             faults,
+            open_api: OpenApi::default(),
             watches: Arc::new(Semaphore::new(limits.watches)),
             limits,
             address,
