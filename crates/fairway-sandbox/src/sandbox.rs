@@ -15,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::api::{Api, Refusal};
+use crate::controllers;
 use crate::faults::Faults;
 use crate::pki::{self, Authority, Identity, PkiError};
 use crate::rbac::User;
@@ -150,7 +151,7 @@ impl Sandbox {
     /// Whatever acts on the cluster by itself begins here: it is spawned on the tracker, ends with
     /// the token, and reaches objects through the API.
     fn components(&self) {
-        let _ = (&self.api, &self.stopping, &self.tasks);
+        controllers::run(&self.api, &self.stopping, &self.tasks);
     }
 
     fn write_kubeconfig(&self) -> Result<(), StartError> {

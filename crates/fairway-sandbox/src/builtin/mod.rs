@@ -88,7 +88,7 @@ impl Kind {
     }
 
     /// Adds its schema to others, and says under which name it is there.
-    pub fn describe(&self, schemas: &mut SchemaGenerator) -> String {
+    pub fn schema(&self, schemas: &mut SchemaGenerator) -> String {
         (self.describe)(schemas);
         (self.schema_name)()
     }

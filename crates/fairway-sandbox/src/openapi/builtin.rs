@@ -13,7 +13,7 @@ pub(super) fn schemas<'a>(resources: impl Iterator<Item = &'a Resource>) -> Map<
     let mut schemas = SchemaSettings::openapi3().into_generator();
     for Resource { group, version, kind, .. } in resources {
         let Some(known) = builtin::kind(group, kind) else { continue };
-        let name = known.describe(&mut schemas);
+        let name = known.schema(&mut schemas);
         if let Some(Value::Object(schema)) = schemas.definitions_mut().get_mut(&name) {
             let extension = json!([kind_extension(group, version, kind)]);
             schema.insert("x-kubernetes-group-version-kind".to_owned(), extension);
