@@ -76,6 +76,13 @@ impl Component {
         Ok(chosen.map(|object| ObjectKey::of(object)).collect())
     }
 
+    /// All objects of a known kind, as they are stored.
+    pub(in crate::controllers) fn list_all<K: k8s_openapi::Resource>(
+        &self,
+    ) -> Result<Vec<Arc<Value>>, Refusal> {
+        self.list(&self.resource_of::<K>()?, "")
+    }
+
     fn resource_of<K: k8s_openapi::Resource>(&self) -> Result<Arc<Resource>, Refusal> {
         let found = self.api.catalog().kind(K::GROUP, K::KIND).cloned();
         found.ok_or_else(|| Refusal::internal(format!("{} is not served", K::KIND)))

@@ -1,0 +1,125 @@
+//! DaemonSets: one pod on each node.
+
+mod placement;
+mod plan;
+#[cfg(test)]
+mod tests;
+
+use jiff::Timestamp;
+use k8s_openapi::api::apps::v1::DaemonSet;
+use k8s_openapi::api::core::v1::{Node, Pod};
+
+use self::placement::{only_on, pod_spec};
+use self::plan::{Action, HASH_LABEL, hash, plan, surges};
+use super::machinery::{Change, Component, Controller, ObjectKey, Outcome, Scope, Severity, about};
+use super::owner::{self, Claim};
+use super::pod_control::{Failure, PodControl};
+use super::{candidates, pod};
+use crate::api::{Api, Refusal};
+use crate::selector::LabelSelector;
+
+/// Counts the templates that a DaemonSet has had.
+const GENERATION_ANNOTATION: &str = "deprecated.daemonset.template.generation";
+/// The count at a pod.
+const GENERATION_LABEL: &str = "pod-template-generation";
+
+pub(super) struct DaemonSets {
+    component: Component,
+    pods: PodControl,
+}
+
+impl DaemonSets {
+    pub(super) fn new(api: &Api) -> Self {
+        let component = Component::controller(api, "daemon-set-controller");
+        let pods = PodControl::new(&component, "daemonset-controller");
+        Self { component, pods }
+    }
+
+    /// The pods that are the DaemonSet's own, some of them from now on.
+    fn claim(&self, set: &DaemonSet, selector: &LabelSelector) -> Result<Vec<Pod>, Refusal> {
+        let mut own = Vec::new();
+        for pod in candidates::list::<Pod>(&self.component, &set.metadata, selector)? {
+            let selected = owner::selects(selector, &pod.metadata);
+            match owner::claim(&set.metadata, &pod.metadata, selected) {
+                Claim::Keep => own.push(pod),
+                Claim::Ignore => {}
+                Claim::Adopt => {
+                    self.pods.adopt(&pod, owner::reference(set))?;
+                    own.push(pod);
+                }
+                Claim::Release => {
+                    self.pods.release(&pod, set.metadata.uid.as_deref().unwrap_or_default())?;
+                }
+            }
+        }
+        Ok(own)
+    }
+
+    fn carry_out(&mut self, set: &DaemonSet, actions: Vec<Action>) -> Result<(), Failure> {
+        for action in actions {
+            match action {
+                Action::Create(node) => self.pods.create(&about(set), &new_pod(set, &node))?,
+                Action::Delete(pod) => self.pods.delete(&about(set), &pod)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn tell_what_is_beyond_us(&mut self, set: &DaemonSet) {
+        if surges(set) {
+            let message = "The sandbox does not update DaemonSets with maxSurge";
+            self.pods.recorder().say(&about(set), Severity::Warning, "Unsupported", message);
+        }
+    }
+}
+
+impl Controller for DaemonSets {
+    type Key = ObjectKey;
+
+    const SCOPE: Scope = Scope::Kinds(&[("apps", "DaemonSet"), ("", "Pod"), ("", "Node")]);
+
+    fn component(&self) -> &Component {
+        &self.component
+    }
+
+    fn affected(&mut self, change: &Change) -> Result<Vec<ObjectKey>, Refusal> {
+        match change.resource.kind.as_str() {
+            "Node" => self.component.keys_where::<DaemonSet>("", |_| true),
+            _ => candidates::affected::<DaemonSet>(&self.component, change),
+        }
+    }
+
+    fn reconcile(&mut self, key: &ObjectKey, now: Timestamp) -> Result<Outcome, Refusal> {
+        let client = self.component.client().clone();
+        let Some(set) = client.get::<DaemonSet>(&key.namespace, &key.name)? else {
+            return Ok(Outcome::Done);
+        };
+        let selector = set.spec.as_ref().map(|spec| &spec.selector);
+        let Some(Ok(selector)) = selector.map(LabelSelector::from_structured) else {
+            return Ok(Outcome::Done);
+        };
+        let own = self.claim(&set, &selector)?;
+        let plan = plan(&set, &client.list::<Node>("")?, own, now);
+        let result = self.carry_out(&set, plan.actions);
+        if set.status.as_ref() != Some(&plan.status) {
+            client.update_status(&DaemonSet { status: Some(plan.status), ..set.clone() })?;
+            self.tell_what_is_beyond_us(&set);
+        }
+        result.map_err(|failure| failure.refusal)?;
+        Ok(Outcome::at(plan.again, now))
+    }
+}
+
+fn new_pod(set: &DaemonSet, node: &str) -> Pod {
+    let template = set.spec.as_ref().map(|spec| spec.template.clone()).unwrap_or_default();
+    let namespace = set.metadata.namespace.as_deref();
+    let mut pod = pod::from_template(&template, namespace, owner::reference(set));
+    pod.spec = Some(only_on(pod_spec(set), node));
+    let labels = pod.metadata.labels.get_or_insert_default();
+    labels.insert(HASH_LABEL.to_owned(), hash(set));
+    let generation = set.metadata.annotations.as_ref();
+    if let Some(generation) = generation.and_then(|all| all.get(GENERATION_ANNOTATION)) {
+        labels.insert(GENERATION_LABEL.to_owned(), generation.clone());
+    }
+    pod
+}
