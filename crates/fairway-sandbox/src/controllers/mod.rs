@@ -4,6 +4,7 @@ mod candidates;
 mod daemon_set;
 mod departure;
 mod deployment;
+mod garbage;
 mod job;
 mod machinery;
 mod owner;
@@ -24,6 +25,7 @@ use crate::api::Api;
 pub fn run(api: &Api, cancel: &CancellationToken, tracker: &TaskTracker) {
     tracker.spawn(machinery::run(daemon_set::DaemonSets::new(api), cancel.clone()));
     tracker.spawn(machinery::run(deployment::Deployments::new(api), cancel.clone()));
+    tracker.spawn(machinery::run(garbage::GarbageCollector::new(api), cancel.clone()));
     tracker.spawn(machinery::run(job::Jobs::new(api), cancel.clone()));
     tracker.spawn(machinery::run(replica_set::ReplicaSets::new(api), cancel.clone()));
     tracker.spawn(machinery::run(scheduler::Scheduler::new(api), cancel.clone()));

@@ -1,0 +1,134 @@
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::graph::{Graph, Item};
+use super::plan::{Action, FOREGROUND, ORPHAN, Owner, plan};
+use crate::api::Propagation;
+use crate::catalog::{Catalog, Resource};
+
+fn config_maps() -> Arc<Resource> {
+    Arc::clone(Catalog::default().kind("", "ConfigMap").unwrap())
+}
+
+fn owner(uid: &str, blocks: bool) -> Value {
+    json!({ "apiVersion": "v1", "kind": "ConfigMap", "name": uid, "uid": uid, "blockOwnerDeletion": blocks })
+}
+
+fn item(uid: &str, owners: &[&str], extra: &Value) -> Item {
+    let owners: Vec<_> = owners.iter().map(|uid| owner(uid, true)).collect();
+    let mut metadata =
+        json!({ "name": uid, "namespace": "n", "uid": uid, "ownerReferences": owners });
+    json_patch::merge(&mut metadata, extra);
+    Item::of(&config_maps(), &json!({ "metadata": metadata })).unwrap()
+}
+
+fn leaving(finalizer: &str) -> Value {
+    json!({ "deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": [finalizer, "other"] })
+}
+
+#[test]
+fn an_object_stays_while_an_owner_is_there() {
+    use Owner::{Gone, There, Unknown, Waits};
+    let delete = |how| vec![Action::Delete(how)];
+    let disown =
+        |uids: &[&str]| vec![Action::Disown(uids.iter().map(|&uid| uid.to_owned()).collect())];
+    let (background, foreground) = (Propagation::Background, Propagation::Foreground);
+    for (owners, has_dependents, expected) in [
+        (&[][..], false, vec![]),
+        (&[There], false, vec![]),
+        (&[Gone], false, delete(background)),
+        (&[Gone], true, delete(background)),
+        (&[Unknown], false, vec![]),
+        (&[Gone, Unknown], false, vec![]),
+        (&[There, Unknown], false, vec![]),
+        (&[There, Gone], false, disown(&["1"])),
+        (&[Gone, There, Waits], true, disown(&["0", "2"])),
+        (&[Gone, Gone], false, delete(background)),
+        (&[Waits], false, delete(background)),
+        (&[Waits], true, delete(foreground)),
+        (&[Waits, Gone], true, delete(foreground)),
+    ] {
+        let uids: Vec<_> = (0..owners.len()).map(|index| index.to_string()).collect();
+        let subject = item("x", &uids.iter().map(String::as_str).collect::<Vec<_>>(), &json!({}));
+        let dependent = item("y", &["x"], &json!({}));
+        let dependents: &[&Item] = if has_dependents { &[&dependent] } else { &[] };
+        assert_eq!(plan(&subject, owners, dependents), expected, "{owners:?} {has_dependents}");
+    }
+}
+
+#[test]
+fn finalizers_say_what_becomes_of_what_it_owns_in_turn() {
+    for (finalizer, expected) in [
+        (ORPHAN, Propagation::Orphan),
+        (FOREGROUND, Propagation::Foreground),
+        ("other", Propagation::Background),
+    ] {
+        let subject = item("x", &["o"], &json!({ "finalizers": [finalizer] }));
+        assert_eq!(plan(&subject, &[Owner::Gone], &[]), [Action::Delete(expected)], "{finalizer}");
+    }
+}
+
+#[test]
+fn an_object_that_leaves_looks_after_what_it_owns() {
+    let blocking = item("y", &["x"], &json!({}));
+    let free = item("z", &[], &json!({ "ownerReferences": [owner("x", false)] }));
+    let orphan = |uid: &str| Action::Orphan(uid.to_owned());
+    for (finalizer, dependents, expected) in [
+        (FOREGROUND, &[&blocking][..], vec![]),
+        (FOREGROUND, &[&blocking, &free], vec![]),
+        (FOREGROUND, &[&free], vec![Action::Finish(FOREGROUND)]),
+        (FOREGROUND, &[], vec![Action::Finish(FOREGROUND)]),
+        (ORPHAN, &[&blocking, &free], vec![orphan("y"), orphan("z"), Action::Finish(ORPHAN)]),
+        (ORPHAN, &[], vec![Action::Finish(ORPHAN)]),
+        ("other", &[&blocking], vec![]),
+    ] {
+        let subject = item("x", &["o"], &leaving(finalizer));
+        let names: Vec<_> = dependents.iter().map(|it| &it.uid).collect();
+        assert_eq!(plan(&subject, &[Owner::Gone], dependents), expected, "{finalizer} {names:?}");
+    }
+}
+
+#[test]
+fn a_circle_is_opened() {
+    let dependent = item("y", &["x"], &leaving(FOREGROUND));
+    let subject = item("x", &["y"], &json!({}));
+    assert_eq!(
+        plan(&subject, &[Owner::Waits], &[&dependent]),
+        [Action::Unblock("y".to_owned()), Action::Delete(Propagation::Foreground)]
+    );
+}
+
+#[test]
+fn the_graph_knows_who_is_affected() {
+    let mut graph = Graph::default();
+    let none: [&str; 0] = [];
+    assert_eq!(graph.observe(item("child", &["parent"], &json!({}))), ["child"]);
+    assert_eq!(graph.observe(item("child", &["parent"], &json!({}))), none, "nothing is new");
+    assert_eq!(graph.observe(item("parent", &[], &json!({}))), none, "nothing can become of it");
+    assert_eq!(
+        graph.observe(item("parent", &[], &leaving(FOREGROUND))),
+        ["parent", "child"],
+        "what it owns has to go first"
+    );
+    assert_eq!(graph.dependents("parent").count(), 1);
+    assert_eq!(graph.observe(item("child", &[], &json!({}))), ["parent"]);
+    assert_eq!(graph.dependents("parent").count(), 0);
+    graph.observe(item("child", &["parent"], &json!({})));
+    assert_eq!(graph.remove("parent"), ["child"]);
+    assert_eq!(graph.remove("child"), ["parent"]);
+    assert_eq!(graph.remove("child"), none);
+    assert_eq!(graph.dependents("parent").count(), 0);
+}
+
+#[test]
+fn objects_without_identity_are_none() {
+    for object in
+        [json!(null), json!({}), json!({ "metadata": {} }), json!({ "metadata": { "uid": 5 } })]
+    {
+        assert_eq!(Item::of(&config_maps(), &object), None, "{object}");
+    }
+    let strange =
+        json!({ "metadata": { "uid": "x", "ownerReferences": [5, "y"], "finalizers": "no" } });
+    assert_eq!(Item::of(&config_maps(), &strange).unwrap().owners, []);
+}
