@@ -3,6 +3,14 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    #[cfg(feature = "sandbox")]
+    if std::env::args_os()
+        .nth(1)
+        .is_some_and(|argument| argument == fairway_sandbox::init::ARGUMENT)
+    {
+        // Before anything else: only a process of one thread can be a container's first one.
+        return fairway_sandbox::init::main(std::env::args_os().skip(2));
+    }
     // The one TLS provider of the process; nobody else can have installed one before.
     let _ = rustls::crypto::ring::default_provider().install_default();
     fairway_cli::run(std::env::args_os())

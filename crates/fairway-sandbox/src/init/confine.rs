@@ -1,0 +1,60 @@
+//! Entering namespaces.
+
+use std::fs;
+use std::io;
+use std::process::ExitCode;
+
+use rustix::process::{getegid, geteuid};
+use rustix::thread::UnshareFlags;
+
+use super::channel::{Report, send};
+use super::{Stage, again, socket};
+
+pub(super) fn run(user: bool) -> io::Result<ExitCode> {
+    let started = enter(user).and_then(|()| {
+        // Standard input, output and error go on to it.
+        let spawned = again(Stage::Supervise { first: true }).spawn();
+        spawned.map_err(|error| format!("cannot start the first process: {error}"))
+    });
+    match started {
+        Ok(mut first) => {
+            // How it ended was said through the socket.
+            let _ = first.wait()?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Err(message) => {
+            send(socket()?, &Report::Refused { message })?;
+            Ok(ExitCode::FAILURE)
+        }
+    }
+}
+
+fn enter(user: bool) -> Result<(), String> {
+    if user {
+        let (uid, gid) = (geteuid().as_raw(), getegid().as_raw());
+        unshare(UnshareFlags::NEWUSER)
+            .map_err(|error| format!("the kernel refuses a namespace of users: {error}"))?;
+        map_user(0, uid, 0, gid)
+            .map_err(|error| format!("the kernel refuses to map a user: {error}"))?;
+    }
+    let others =
+        UnshareFlags::NEWNS | UnshareFlags::NEWPID | UnshareFlags::NEWUTS | UnshareFlags::NEWIPC;
+    unshare(others)
+        .map_err(|error| format!("the kernel refuses namespaces of mounts and processes: {error}"))
+}
+
+/// Makes one user and one group of a new namespace out of one each of the namespace around it.
+pub(super) fn map_user(uid: u32, outer_uid: u32, gid: u32, outer_gid: u32) -> io::Result<()> {
+    // An ordinary user may map groups only where nobody can drop one.
+    fs::write("/proc/self/setgroups", "deny")?;
+    fs::write("/proc/self/uid_map", format!("{uid} {outer_uid} 1"))?;
+    fs::write("/proc/self/gid_map", format!("{gid} {outer_gid} 1"))
+}
+
+#[expect(
+    deprecated,
+    reason = "only the flag FILES makes it unsafe, which nobody passes, and there is one thread"
+)]
+pub(super) fn unshare(flags: UnshareFlags) -> io::Result<()> {
+    Ok(rustix::thread::unshare(flags)?)
+}

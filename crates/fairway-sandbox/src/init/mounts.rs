@@ -1,0 +1,215 @@
+//! The tree of mounts that a container sees.
+//!
+//! Everything of the machine is opened first; then the container's root becomes the root, and the
+//! rest is mounted at paths that the kernel resolves inside it. So a link in an image leads nowhere
+//! else.
+
+use std::fs::{self, OpenOptions, Permissions};
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{CWD, Mode, OFlags, StatVfsMountFlags};
+use rustix::io::Errno;
+use rustix::mount::{
+    MountFlags, MountPropagationFlags, MoveMountFlags, OpenTreeFlags, UnmountFlags, mount,
+    mount_bind_recursive, mount_change, mount_remount, move_mount, open_tree, unmount,
+};
+
+use super::plan::{Confinement, Plan, Root};
+
+/// The devices that every container may use, and only these.
+const DEVICES: [&str; 6] = ["null", "zero", "full", "random", "urandom", "tty"];
+/// What programs expect beside them.
+const DEVICE_LINKS: [(&str, &str); 5] = [
+    ("/proc/self/fd", "fd"),
+    ("/proc/self/fd/0", "stdin"),
+    ("/proc/self/fd/1", "stdout"),
+    ("/proc/self/fd/2", "stderr"),
+    ("pts/ptmx", "ptmx"),
+];
+/// What the superuser of a container could change for the whole machine.
+const READ_ONLY_PROC: [&str; 5] = ["bus", "fs", "irq", "sys", "sysrq-trigger"];
+
+/// What could not be done.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot {doing}: {error}")]
+pub(super) struct Failure {
+    doing: String,
+    error: std::io::Error,
+}
+
+type Outcome<T = ()> = Result<T, Failure>;
+
+trait Doing<T> {
+    fn doing(self, doing: impl FnOnce() -> String) -> Outcome<T>;
+}
+
+impl<T, E: Into<std::io::Error>> Doing<T> for Result<T, E> {
+    fn doing(self, doing: impl FnOnce() -> String) -> Outcome<T> {
+        self.map_err(|error| Failure { doing: doing(), error: error.into() })
+    }
+}
+
+/// Gives this process, and those that share its namespace, the root of the container.
+pub(super) fn build(plan: &Plan) -> Outcome {
+    let private = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
+    mount_change("/", private).doing(|| "keep mounts apart from the machine's".to_owned())?;
+    let root = mount_root(plan)?;
+    let devices = DEVICES.map(|name| (name, detach(Path::new("/dev").join(name).as_path())));
+    let volumes: Vec<OwnedFd> =
+        plan.mounts.iter().map(|mount| detach(&mount.source)).collect::<Outcome<_>>()?;
+
+    let machine = enter(&root)?;
+    mount_system(plan)?;
+    mount_devices(devices)?;
+    for (volume, place) in volumes.into_iter().zip(&plan.mounts) {
+        attach(volume, &place.target)?;
+        if place.read_only {
+            make_read_only(&place.target)?;
+        }
+    }
+    // The kernel lets an ordinary user mount /proc only while another one can be seen.
+    leave(&machine)?;
+    if plan.read_only_root {
+        make_read_only(Path::new("/"))?;
+    }
+    Ok(())
+}
+
+fn mount_root(plan: &Plan) -> Outcome<PathBuf> {
+    let root = plan.root.directory();
+    match &plan.root {
+        Root::Directory(directory) => {
+            mount_bind_recursive(directory, directory)
+                .doing(|| format!("use {}", directory.display()))?;
+        }
+        Root::Overlay(directory) => {
+            // Relative, because the options have no way to write commas and colons.
+            std::env::set_current_dir(directory)
+                .doing(|| format!("use {}", directory.display()))?;
+            let options = match plan.confinement {
+                Confinement::User => c"lowerdir=lower,upperdir=upper,workdir=work,userxattr",
+                _ => c"lowerdir=lower,upperdir=upper,workdir=work",
+            };
+            mount("overlay", "root", "overlay", MountFlags::empty(), options)
+                .doing(|| format!("lay {} over an image", directory.display()))?;
+        }
+    }
+    Ok(root)
+}
+
+/// Makes a directory the root; the machine's stays mounted until it is left.
+fn enter(root: &Path) -> Outcome<OwnedFd> {
+    let doing = || format!("make {} the root", root.display());
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let machine = rustix::fs::open("/", flags, Mode::empty()).doing(doing)?;
+    std::env::set_current_dir(root).doing(doing)?;
+    rustix::process::pivot_root(".", ".").doing(doing)?;
+    std::env::set_current_dir("/").doing(doing)?;
+    Ok(machine)
+}
+
+fn leave(machine: &OwnedFd) -> Outcome {
+    let doing = || "leave the root of the machine".to_owned();
+    rustix::process::fchdir(machine).doing(doing)?;
+    unmount(".", UnmountFlags::DETACH).doing(doing)?;
+    std::env::set_current_dir("/").doing(doing)
+}
+
+fn mount_system(plan: &Plan) -> Outcome {
+    let safe = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
+    make_directory(Path::new("/proc"))?;
+    mount("proc", "/proc", "proc", safe, None::<&std::ffi::CStr>)
+        .doing(|| "mount /proc".to_owned())?;
+    if plan.capabilities.is_some() {
+        for name in READ_ONLY_PROC {
+            let path = Path::new("/proc").join(name);
+            // Not every kernel has all of them.
+            if mount_bind_recursive(&path, &path).is_ok() {
+                make_read_only(&path)?;
+            }
+        }
+    }
+    make_directory(Path::new("/sys"))?;
+    // Belongs to the namespace of the network, which is the machine's: an ordinary user is refused,
+    // and its programs do without.
+    let _ = mount("sysfs", "/sys", "sysfs", safe | MountFlags::RDONLY, None::<&std::ffi::CStr>);
+    Ok(())
+}
+
+fn mount_devices(devices: [(&str, Outcome<OwnedFd>); DEVICES.len()]) -> Outcome {
+    let dev = Path::new("/dev");
+    make_directory(dev)?;
+    mount("tmpfs", dev, "tmpfs", MountFlags::NOSUID, c"mode=755,size=65536k")
+        .doing(|| "mount /dev".to_owned())?;
+    for (name, device) in devices {
+        attach(device?, &dev.join(name))?;
+    }
+    for (target, name) in DEVICE_LINKS {
+        symlink(target, dev.join(name)).doing(|| format!("link /dev/{name}"))?;
+    }
+    make_directory(&dev.join("pts"))?;
+    // Terminals are nothing that a pod needs to run.
+    let options = c"newinstance,ptmxmode=0666,mode=0620";
+    let terminals = MountFlags::NOSUID | MountFlags::NOEXEC;
+    let _ = mount("devpts", dev.join("pts"), "devpts", terminals, options);
+    make_directory(&dev.join("shm"))?;
+    let shared = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
+    mount("shm", dev.join("shm"), "tmpfs", shared, c"mode=1777,size=65536k")
+        .doing(|| "mount /dev/shm".to_owned())
+}
+
+/// A copy of what is mounted there, which has no place yet.
+fn detach(source: &Path) -> Outcome<OwnedFd> {
+    let flags = OpenTreeFlags::OPEN_TREE_CLONE
+        | OpenTreeFlags::OPEN_TREE_CLOEXEC
+        | OpenTreeFlags::AT_RECURSIVE;
+    open_tree(CWD, source, flags).doing(|| format!("use {}", source.display()))
+}
+
+/// Gives it a place, which is made if it is missing.
+fn attach(source: OwnedFd, target: &Path) -> Outcome {
+    let doing = || format!("mount {}", target.display());
+    let status = rustix::fs::fstat(&source).doing(doing)?;
+    if rustix::fs::FileType::from_raw_mode(status.st_mode).is_dir() {
+        make_directory(target)?;
+    } else {
+        make_directory(target.parent().unwrap_or(Path::new("/")))?;
+        if !target.exists() {
+            OpenOptions::new().create(true).append(true).open(target).doing(doing)?;
+        }
+    }
+    let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH;
+    move_mount(&source, "", CWD, target, flags).doing(doing)
+}
+
+/// Mount points of an image that has none belong to nobody in particular.
+fn make_directory(path: &Path) -> Outcome {
+    if path.is_dir() {
+        return Ok(());
+    }
+    let doing = || format!("make {}", path.display());
+    fs::create_dir_all(path).doing(doing)?;
+    fs::set_permissions(path, Permissions::from_mode(0o755)).doing(doing)
+}
+
+/// Keeps the other restrictions of the mount, which an ordinary user must not lift.
+fn make_read_only(path: &Path) -> Outcome {
+    let doing = || format!("make {} read-only", path.display());
+    let status = rustix::fs::statvfs(path).doing(doing)?;
+    let kept = [
+        (StatVfsMountFlags::NOSUID, MountFlags::NOSUID),
+        (StatVfsMountFlags::NODEV, MountFlags::NODEV),
+        (StatVfsMountFlags::NOEXEC, MountFlags::NOEXEC),
+        (StatVfsMountFlags::NOATIME, MountFlags::NOATIME),
+        (StatVfsMountFlags::RELATIME, MountFlags::RELATIME),
+    ];
+    let kept = kept.into_iter().filter(|(flag, _)| status.f_flag.contains(*flag));
+    let flags = kept.fold(MountFlags::BIND | MountFlags::RDONLY, |flags, (_, flag)| flags | flag);
+    match mount_remount(path, flags, "") {
+        // Another file system took the place of the mount in the meantime: nothing to restrict.
+        Err(Errno::INVAL) if path != Path::new("/") => Ok(()),
+        remounted => remounted.doing(doing),
+    }
+}

@@ -1,0 +1,3 @@
+//! Nodes: what runs the pods that are bound to them.
+
+pub mod runtime;
