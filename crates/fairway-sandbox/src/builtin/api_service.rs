@@ -8,7 +8,12 @@ use super::value::{default, get, get_mut, text};
 use super::webhook::SERVICE_PORT;
 use crate::field_error::{FieldError, Path};
 
-pub(super) const RULES: Rules = Rules { default: set_defaults, validate, ..NOTHING_SPECIAL };
+pub(super) const RULES: Rules = Rules {
+    default: set_defaults,
+    validate,
+    metadata_beside_status: &["labels", "annotations", "ownerReferences", "finalizers"],
+    ..NOTHING_SPECIAL
+};
 
 fn set_defaults(service: &mut Value) {
     if let Some(service) = get_mut(service, "spec").and_then(|spec| get_mut(spec, "service")) {

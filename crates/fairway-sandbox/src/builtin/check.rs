@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::value::{items, text};
 use crate::field_error::{FieldError, Path};
 use crate::metadata;
-use crate::selector::validate::label_key;
+use crate::selector::validate::key_problems;
 
 pub(super) type Errors = Vec<FieldError>;
 
@@ -153,7 +153,7 @@ pub(super) fn config_key(key: &str) -> Vec<String> {
 
 /// A name with or without a domain before it.
 pub(super) fn qualified(name: &str, path: &Path, errors: &mut Errors) {
-    if let Err(problem) = label_key(name) {
+    for problem in key_problems(name) {
         errors.push(FieldError::invalid(path, name, problem));
     }
 }

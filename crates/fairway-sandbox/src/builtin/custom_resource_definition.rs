@@ -19,6 +19,7 @@ pub(super) const RULES: Rules = Rules {
     generation: Generation::Of(&["spec"]),
     validate,
     validate_update,
+    metadata_beside_status: &["labels", "annotations", "ownerReferences"],
     ..NOTHING_SPECIAL
 };
 

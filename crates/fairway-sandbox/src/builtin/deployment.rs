@@ -13,6 +13,7 @@ pub(super) const RULES: Rules = Rules {
     validate,
     validate_update,
     generation: Generation::SpecAndAnnotations,
+    metadata_beside_status: &["labels"],
     ..NOTHING_SPECIAL
 };
 

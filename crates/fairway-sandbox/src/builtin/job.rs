@@ -55,14 +55,14 @@ fn create(job: &mut Value) {
     }
     let metadata = &job["metadata"];
     let (uid, name) = (metadata["uid"].clone(), metadata["name"].clone());
+    let inherits = metadata["labels"] == job["spec"]["template"]["metadata"]["labels"];
     let Some(spec) = get_mut(job, "spec") else { return };
     default(spec, "selector", json!({}));
     if let Some(labels) = object_at(&mut spec["selector"], "matchLabels") {
         labels.insert(CONTROLLER_UID.to_owned(), uid.clone());
     }
-    default(spec, "template", json!({}));
-    default(&mut spec["template"], "metadata", json!({}));
-    if let Some(labels) = object_at(&mut spec["template"]["metadata"], "labels") {
+    let template = &mut spec["template"]["metadata"];
+    if let Some(labels) = object_at(template, "labels") {
         for (key, value) in [
             ("controller-uid", &uid),
             (CONTROLLER_UID, &uid),
@@ -72,7 +72,10 @@ fn create(job: &mut Value) {
             labels.insert(key.to_owned(), value.clone());
         }
     }
-    set(job, "status", json!({}));
+    let labels = template["labels"].clone();
+    if inherits {
+        set(&mut job["metadata"], "labels", labels);
+    }
 }
 
 fn validate(job: &Value) -> Errors {

@@ -106,10 +106,10 @@ impl Kind {
     /// Sets what an object begins with, and takes away what its author cannot set: its status. Its
     /// name and UID are there already.
     pub fn prepare_create(&self, object: &mut Value) {
-        self.restore(object, "status", self.blank());
-        if self.rules.generation == Generation::None {
-            remove(&mut object["metadata"], "generation");
-        } else {
+        if !self.rules.comes_with_status {
+            self.restore(object, "status", self.blank());
+        }
+        if self.rules.generation != Generation::None {
             set(&mut object["metadata"], "generation", 1);
         }
         (self.rules.create)(object);
@@ -127,7 +127,11 @@ impl Kind {
             _ => self.restore(object, "status", old),
         }
         (self.rules.update)(object, old, subresource);
-        self.count_generation(object, old);
+        copy(&mut object["metadata"], "generation", &old["metadata"]);
+        if subresource != Some(Subresource::Status) && self.counts(object, old) {
+            let generation = old["metadata"]["generation"].as_i64().unwrap_or_default();
+            set(&mut object["metadata"], "generation", generation.saturating_add(1));
+        }
     }
 
     /// What is wrong with an object, its metadata excepted. It has its defaults.
@@ -144,14 +148,12 @@ impl Kind {
         old: &Value,
         subresource: Option<Subresource>,
     ) -> Vec<FieldError> {
-        match subresource {
-            Some(_) => Vec::new(),
-            None => {
-                let mut errors = self.validate(object);
-                errors.extend((self.rules.validate_update)(object, old));
-                errors
-            }
+        if subresource == Some(Subresource::Status) {
+            return Vec::new();
         }
+        let mut errors = self.validate(object);
+        errors.extend((self.rules.validate_update)(object, old));
+        errors
     }
 
     /// Makes a field that the kind has what it is in another object.
@@ -161,37 +163,30 @@ impl Kind {
         }
     }
 
+    /// Whoever may tell the status may also label the object, with exceptions.
     fn restore_all_but_status(&self, object: &mut Value, old: &Value) {
         let mut restored = old.clone();
         copy(&mut restored, "status", object);
-        copy(&mut restored["metadata"], "managedFields", &object["metadata"]);
-        copy(&mut restored["metadata"], "resourceVersion", &object["metadata"]);
+        copy(&mut restored, "metadata", object);
+        for field in self.rules.metadata_beside_status {
+            copy(&mut restored["metadata"], field, &old["metadata"]);
+        }
         *object = restored;
     }
 
-    fn count_generation(&self, object: &mut Value, old: &Value) {
-        copy(&mut object["metadata"], "generation", &old["metadata"]);
-        let grows = match self.rules.generation {
+    /// Whether a change makes the generation grow.
+    fn counts(&self, object: &Value, old: &Value) -> bool {
+        match self.rules.generation {
             Generation::None | Generation::Fixed => false,
             Generation::Of(fields) => fields.iter().any(|&field| object[field] != old[field]),
             Generation::SpecAndAnnotations => {
                 let annotations = |object: &Value| object["metadata"]["annotations"].clone();
                 object["spec"] != old["spec"] || annotations(object) != annotations(old)
             }
-        };
-        if grows {
-            let generation = old["metadata"]["generation"].as_i64().unwrap_or_default();
-            set(&mut object["metadata"], "generation", generation.saturating_add(1));
         }
     }
 
     fn describe(&self, generator: &mut SchemaGenerator) {
         (self.describe)(generator);
-    }
-}
-
-fn remove(object: &mut Value, field: &str) {
-    if let Some(fields) = object.as_object_mut() {
-        fields.remove(field);
     }
 }

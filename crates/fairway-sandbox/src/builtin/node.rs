@@ -1,17 +1,23 @@
 //! Nodes.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::check::{Errors, qualified, unsupported};
 use super::rules::{NOTHING_SPECIAL, Rules};
 use super::value::{default, get, get_mut, items, text};
 use crate::field_error::{FieldError, Path};
-use crate::selector::validate::label_value;
+use crate::selector::validate::value_problems;
 
-pub(super) const RULES: Rules = Rules { default: set_defaults, validate, ..NOTHING_SPECIAL };
+pub(super) const RULES: Rules =
+    Rules { default: set_defaults, validate, comes_with_status: true, ..NOTHING_SPECIAL };
 
-/// All that a node has can be used.
+/// All that a node has can be used, and the older field for one range of addresses still counts.
 fn set_defaults(node: &mut Value) {
+    if let Some(spec) = get_mut(node, "spec")
+        && let Some(range) = get(spec, "podCIDR").cloned()
+    {
+        default(spec, "podCIDRs", json!([range]));
+    }
     let Some(status) = get_mut(node, "status") else { return };
     if let Some(capacity) = get(status, "capacity").cloned() {
         default(status, "allocatable", capacity);
@@ -29,7 +35,7 @@ fn validate(node: &Value) -> Errors {
         let (key, value, effect) =
             (text(taint, "key"), text(taint, "value"), text(taint, "effect"));
         qualified(key, &at.field("key"), &mut errors);
-        if let Err(problem) = label_value(value) {
+        for problem in value_problems(value) {
             errors.push(FieldError::invalid(at.field("value"), value, problem));
         }
         match effect {

@@ -78,6 +78,13 @@ impl Quantity {
         Ok(Self { nanos: if negative { -nanos } else { nanos }, units })
     }
 
+    /// The same in whole thousandths; what is smaller counts as one more.
+    pub(crate) fn in_thousandths(self) -> Self {
+        const THOUSANDTH: i128 = NANOS / 1000;
+        let more = i128::from(self.nanos % THOUSANDTH != 0) * self.nanos.signum();
+        Self { nanos: (self.nanos / THOUSANDTH + more) * THOUSANDTH, ..self }
+    }
+
     /// Whether it is below nothing.
     pub(crate) fn is_negative(self) -> bool {
         self.nanos < 0

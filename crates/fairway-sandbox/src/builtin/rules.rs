@@ -20,6 +20,10 @@ pub(super) struct Rules {
     pub(super) validate_update: fn(&Value, &Value) -> Vec<FieldError>,
     /// What the generation counts.
     pub(super) generation: Generation,
+    /// The metadata that an update of the status cannot change.
+    pub(super) metadata_beside_status: &'static [&'static str],
+    /// Whether whoever creates an object also tells its status.
+    pub(super) comes_with_status: bool,
 }
 
 /// What the generation of a kind's objects counts.
@@ -42,4 +46,6 @@ pub(super) const NOTHING_SPECIAL: Rules = Rules {
     validate: |_| Vec::new(),
     validate_update: |_, _| Vec::new(),
     generation: Generation::None,
+    metadata_beside_status: &[],
+    comes_with_status: false,
 };

@@ -1,5 +1,7 @@
 //! Services.
 
+use std::net::IpAddr;
+
 use serde_json::{Value, json};
 
 use super::check::{
@@ -148,8 +150,10 @@ fn addresses(spec: &Value, kind: &str, path: &Path, errors: &mut Errors) {
     for (index, address) in items(spec, "externalIPs").iter().enumerate() {
         let at = path.field("externalIPs").index(index);
         let address = address.as_str().unwrap_or_default();
-        ip_address(address, &at, errors);
-        unusual_address(address, &at, errors);
+        match address.parse::<IpAddr>() {
+            Ok(_) => unusual_address(address, &at, errors),
+            Err(_) => ip_address(address, &at, errors),
+        }
     }
 }
 

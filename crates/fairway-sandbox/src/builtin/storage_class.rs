@@ -2,10 +2,11 @@
 
 use serde_json::Value;
 
-use super::check::{Errors, immutable, one_of, qualified};
+use super::check::{Errors, immutable, invalid, one_of};
 use super::rules::{NOTHING_SPECIAL, Rules};
 use super::value::{default, text};
 use crate::field_error::{FieldError, Path};
+use crate::selector::validate::key_problems;
 
 pub(super) const RULES: Rules =
     Rules { default: set_defaults, validate, validate_update, ..NOTHING_SPECIAL };
@@ -20,7 +21,12 @@ fn validate(class: &Value) -> Errors {
     let root = Path::default();
     match text(class, "provisioner") {
         "" => errors.push(FieldError::required("provisioner", "")),
-        name => qualified(&name.to_lowercase(), &root.field("provisioner"), &mut errors),
+        name => invalid(
+            &root.field("provisioner"),
+            name,
+            key_problems(&name.to_lowercase()),
+            &mut errors,
+        ),
     }
     one_of(class, "reclaimPolicy", &["Delete", "Retain"], &root, &mut errors);
     let modes = ["Immediate", "WaitForFirstConsumer"];

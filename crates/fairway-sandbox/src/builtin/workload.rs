@@ -31,7 +31,10 @@ pub(super) fn check(spec: &Value, kind: &str, path: &Path, errors: &mut Errors) 
 fn selector(spec: &Value, kind: &str, path: &Path, errors: &mut Errors) {
     let path = path.field("selector");
     let Some(selector) = get(spec, "selector") else {
-        errors.push(FieldError::required(path, ""));
+        // Of these the API server only says that their labels do not match.
+        if kind != "daemonset" {
+            errors.push(FieldError::required(path, ""));
+        }
         return;
     };
     check_selector(selector, &path, errors);

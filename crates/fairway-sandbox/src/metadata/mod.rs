@@ -8,7 +8,7 @@ mod tests;
 use serde_json::{Map, Value};
 
 use crate::field_error::{FieldError, FieldErrorKind, Path};
-use crate::selector::validate::{label_key, label_value};
+use crate::selector::validate::{key_problems, value_problems};
 
 pub use names::NameRule;
 pub(crate) use names::{label, letter_first_label, subdomain};
@@ -55,11 +55,11 @@ const IMMUTABLE: [&str; 6] = [
 /// What is wrong with labels, such as those in a selector.
 pub(crate) fn labels(labels: &Value, path: &Path, errors: &mut Vec<FieldError>) {
     for (key, value) in labels.as_object().into_iter().flatten() {
-        if let Err(problem) = label_key(key) {
+        for problem in key_problems(key) {
             errors.push(FieldError::invalid(path, key.as_str(), problem));
         }
         let value = value.as_str().unwrap_or_default();
-        if let Err(problem) = label_value(value) {
+        for problem in value_problems(value) {
             errors.push(FieldError::invalid(path, value, problem));
         }
     }
@@ -69,7 +69,7 @@ pub(crate) fn labels(labels: &Value, path: &Path, errors: &mut Vec<FieldError>) 
 pub(crate) fn annotations(annotations: &Value, path: &Path, errors: &mut Vec<FieldError>) {
     let Some(annotations) = annotations.as_object() else { return };
     for key in annotations.keys() {
-        if let Err(problem) = label_key(&key.to_lowercase()) {
+        for problem in key_problems(&key.to_lowercase()) {
             errors.push(FieldError::invalid(path, key.as_str(), problem));
         }
     }
@@ -124,7 +124,7 @@ fn namespace(metadata: &Value, namespaced: bool, path: &Path, errors: &mut Vec<F
 fn finalizers(finalizers: &Value, path: &Path, errors: &mut Vec<FieldError>) {
     let names = || finalizers.as_array().into_iter().flatten().filter_map(Value::as_str);
     for name in names() {
-        if let Err(problem) = label_key(name) {
+        for problem in key_problems(name) {
             errors.push(FieldError::invalid(path, name, problem));
         }
     }

@@ -9,21 +9,31 @@ const MAX_SUBDOMAIN: usize = 253;
 
 /// What is wrong with the key of a label, which is a name or a DNS domain, `/` and a name.
 pub fn label_key(key: &str) -> Result<(), String> {
+    all_right(&key_problems(key))
+}
+
+/// Everything that is wrong with the key of a label.
+pub(crate) fn key_problems(key: &str) -> Vec<String> {
     let (prefix, name) = match key.split_once('/') {
         None => (None, key),
         Some((_, name)) if name.contains('/') => {
             let optional =
                 "with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')";
-            return Err(format!("a qualified name {NAME} {optional}"));
+            return vec![format!("a qualified name {NAME} {optional}")];
         }
         Some((prefix, name)) => (Some(prefix), name),
     };
     let problems = prefix.into_iter().flat_map(prefix_problems).chain(name_problems(name));
-    all_right(&problems.collect::<Vec<_>>())
+    problems.collect()
 }
 
 /// What is wrong with the value of a label.
 pub fn label_value(value: &str) -> Result<(), String> {
+    all_right(&value_problems(value))
+}
+
+/// Everything that is wrong with the value of a label.
+pub(crate) fn value_problems(value: &str) -> Vec<String> {
     let mut problems = Vec::new();
     if value.len() > MAX_NAME {
         problems.push(format!("must be no more than {MAX_NAME} characters"));
@@ -31,7 +41,7 @@ pub fn label_value(value: &str) -> Result<(), String> {
     if !value.is_empty() && !is_name(value) {
         problems.push(VALUE.to_owned());
     }
-    all_right(&problems)
+    problems
 }
 
 fn all_right(problems: &[String]) -> Result<(), String> {

@@ -18,6 +18,7 @@ pub(super) const RULES: Rules = Rules {
     validate: validate::pod,
     validate_update: validate::update,
     generation: Generation::Of(&["spec"]),
+    metadata_beside_status: &["ownerReferences"],
     ..NOTHING_SPECIAL
 };
 

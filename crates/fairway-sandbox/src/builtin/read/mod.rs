@@ -46,7 +46,7 @@ fn empty(content: &Type) -> Value {
         Type::Int32 | Type::Int64 | Type::IntOrString => 0.into(),
         Type::Float => 0.0.into(),
         Type::Bool => false.into(),
-        Type::Quantity => "0".into(),
+        Type::Quantity | Type::Amount => "0".into(),
         Type::Struct(name) => {
             let structure = types::find(name);
             structure.map_or(Value::Null, |structure| filled(Map::new(), structure).into())
@@ -137,7 +137,10 @@ impl Reader {
                 continue;
             }
             let value = self.value(value, &field.content, &place)?;
-            if field.presence != Presence::UnlessEmpty || !is_empty(&value) {
+            // A list without items is as good as none.
+            let nothing = field.presence == Presence::UnlessEmpty && is_empty(&value)
+                || matches!(&value, Value::Array(items) if items.is_empty());
+            if !nothing {
                 known.insert(key, value);
             }
         }

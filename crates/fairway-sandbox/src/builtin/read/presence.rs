@@ -24,6 +24,9 @@ pub(super) fn of(structure: &str, field: &str, content: &Type, required: bool) -
         let mut rows = table.iter().filter(|(name, _)| *name == structure || *name == "*");
         rows.any(|(_, fields)| fields.contains(&field))
     };
+    if listed(UNLESS_EMPTY) {
+        return Presence::UnlessEmpty;
+    }
     if listed(OR_NULL) {
         return Presence::OrNull;
     }
@@ -32,7 +35,9 @@ pub(super) fn of(structure: &str, field: &str, content: &Type, required: bool) -
     }
     match content {
         Type::Struct(_) | Type::OneOf(_) | Type::Any => Presence::WhenSet,
-        Type::Time | Type::MicroTime | Type::Quantity | Type::IntOrString => Presence::WhenSet,
+        Type::Time | Type::MicroTime | Type::Quantity | Type::Amount | Type::IntOrString => {
+            Presence::WhenSet
+        }
         Type::List(_) | Type::Map(_) | Type::Bytes => Presence::UnlessEmpty,
         Type::Text if listed(TEXTS_BY_REFERENCE) => Presence::WhenSet,
         Type::Text => Presence::UnlessEmpty,
@@ -65,8 +70,24 @@ const ALWAYS: Fields = &[
     ("NodeStatus", &["daemonEndpoints", "nodeInfo"]),
     ("NodeDaemonEndpoints", &["kubeletEndpoint"]),
     ("TokenReviewStatus", &["user"]),
-    ("Event", &["source", "regarding", "deprecatedSource"]),
+    (
+        "Event",
+        &["source", "regarding", "deprecatedSource", "reportingComponent", "reportingInstance"],
+    ),
+    ("ReplicaSetSpec", &["template"]),
     ("NetworkPolicySpec", &["podSelector"]),
+];
+
+/// What the schemas require because it has a default, which is nothing.
+const UNLESS_EMPTY: Fields = &[
+    ("LocalObjectReference", &["name"]),
+    ("ConfigMapKeySelector", &["name"]),
+    ("SecretKeySelector", &["name"]),
+    ("ConfigMapEnvSource", &["name"]),
+    ("SecretEnvSource", &["name"]),
+    ("ConfigMapProjection", &["name"]),
+    ("SecretProjection", &["name"]),
+    ("ConfigMapVolumeSource", &["name"]),
 ];
 
 /// What the API server writes as `null` when it was not set: times that are held by value, and

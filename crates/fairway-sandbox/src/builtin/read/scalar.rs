@@ -19,10 +19,12 @@ pub(super) fn read(value: &Value, content: &Type, at: &Place) -> Result<Value, R
         (Type::IntOrString, Value::String(_)) => Some(value.clone()),
         (Type::IntOrString, Value::Number(number)) => int32(number).map(Value::from),
         (Type::Bytes, Value::String(text)) => return bytes(text),
-        (Type::Quantity, Value::String(text)) => return quantity(text),
-        (Type::Quantity, Value::Number(number)) => return quantity(&number.to_string()),
-        (Type::Time, Value::String(text)) => return time(text, "%Y-%m-%dT%H:%M:%SZ"),
-        (Type::MicroTime, Value::String(text)) => return time(text, "%Y-%m-%dT%H:%M:%S.%6fZ"),
+        (Type::Quantity | Type::Amount, Value::String(text)) => return quantity(text, content),
+        (Type::Quantity | Type::Amount, Value::Number(number)) => {
+            return quantity(&number.to_string(), content);
+        }
+        (Type::Time, Value::String(text)) => return time(text),
+        (Type::MicroTime, Value::String(text)) => return micro_time(text),
         _ => None,
     };
     read.ok_or_else(|| wrong_type(value, content, at))
@@ -59,20 +61,33 @@ fn bytes(text: &str) -> Result<Value, ReadError> {
     }
 }
 
-fn quantity(text: &str) -> Result<Value, ReadError> {
+fn quantity(text: &str, content: &Type) -> Result<Value, ReadError> {
     match Quantity::parse(text.trim()) {
+        Ok(quantity) if *content == Type::Amount => {
+            Ok(quantity.in_thousandths().to_string().into())
+        }
         Ok(quantity) => Ok(quantity.to_string().into()),
         Err(error) => Err(ReadError(error.to_string())),
     }
 }
 
-fn time(text: &str, format: &str) -> Result<Value, ReadError> {
-    match text.parse::<Timestamp>() {
-        Ok(time) => Ok(time.strftime(format).to_string().into()),
-        Err(_) => Err(ReadError(format!(
-            "parsing time {text:?} as \"2006-01-02T15:04:05Z07:00\": cannot parse {text:?} as \"2006\""
-        ))),
-    }
+fn time(text: &str) -> Result<Value, ReadError> {
+    let time = text.parse::<Timestamp>().ok();
+    let time = time.ok_or_else(|| no_time(text, "2006-01-02T15:04:05Z07:00"))?;
+    Ok(time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string().into())
+}
+
+/// The API server takes six digits, no fewer and no more.
+fn micro_time(text: &str) -> Result<Value, ReadError> {
+    let digits =
+        text.split_once('.').map(|(_, rest)| rest.bytes().take_while(u8::is_ascii_digit).count());
+    let time = text.parse::<Timestamp>().ok().filter(|_| digits == Some(6));
+    let time = time.ok_or_else(|| no_time(text, "2006-01-02T15:04:05.000000Z07:00"))?;
+    Ok(time.strftime("%Y-%m-%dT%H:%M:%S.%6fZ").to_string().into())
+}
+
+fn no_time(text: &str, form: &str) -> ReadError {
+    ReadError(format!("parsing time {text:?} as {form:?}: cannot parse {text:?} as \"2006\""))
 }
 
 fn wrong_type(value: &Value, content: &Type, at: &Place) -> ReadError {
@@ -94,7 +109,7 @@ fn wrong_type(value: &Value, content: &Type, at: &Place) -> ReadError {
 /// How the API server names its types.
 fn name(content: &Type) -> String {
     match content {
-        Type::Text | Type::Quantity => "string".to_owned(),
+        Type::Text | Type::Quantity | Type::Amount => "string".to_owned(),
         Type::Int32 | Type::IntOrString => "int32".to_owned(),
         Type::Int64 => "int64".to_owned(),
         Type::Float => "float64".to_owned(),

@@ -21,6 +21,8 @@ pub(super) enum Type {
     Time,
     MicroTime,
     Quantity,
+    /// A quantity in a list of resources, of which thousandths are told apart.
+    Amount,
     IntOrString,
     /// Whatever was sent.
     Any,
@@ -99,7 +101,11 @@ fn content(schema: &Value) -> Type {
         Some("boolean") => Type::Bool,
         Some("array") => Type::List(Box::new(content(&schema["items"]))),
         Some("object") if schema["additionalProperties"].is_object() => {
-            Type::Map(Box::new(content(&schema["additionalProperties"])))
+            let inner = match content(&schema["additionalProperties"]) {
+                Type::Quantity => Type::Amount,
+                other => other,
+            };
+            Type::Map(Box::new(inner))
         }
         _ => Type::Any,
     }

@@ -6,7 +6,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use fairway_sandbox::catalog::{Catalog, Resource};
+use fairway_sandbox::catalog::{Catalog, Resource, Subresource};
 use serde_json::{Map, Value};
 
 const FILES: [&str; 5] = [
@@ -21,12 +21,14 @@ const FILES: [&str; 5] = [
 pub(super) struct Case {
     name: String,
     pub(super) resource: Arc<Resource>,
+    pub(super) subresource: Option<Subresource>,
     edits: Map<String, Value>,
 }
 
 impl fmt::Display for Case {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}", self.name, Value::from(self.edits.clone()))
+        let place = self.subresource.map_or("", Subresource::as_str);
+        write!(f, "{} {place}{}", self.name, Value::from(self.edits.clone()))
     }
 }
 
@@ -59,12 +61,22 @@ pub(super) fn to_create(namespace: &str) -> Vec<(Case, Value)> {
 
 /// All objects that are to be changed, with the changes.
 pub(super) fn to_change(namespace: &str) -> Vec<(Arc<Resource>, Value, Vec<Case>)> {
-    let families = families().into_iter().filter(|family| !family.edits("update").is_empty());
-    let cases = families.map(|family| {
-        let changes = family.edits("update").into_iter().map(|edits| family.case(edits)).collect();
-        (family.resource.clone(), family.object(namespace), changes)
+    let places = [("update", None), ("status", Some(Subresource::Status))];
+    let cases = families().into_iter().map(|family| {
+        let changes = places.iter().flat_map(|(name, subresource)| {
+            let edits = family.edits(name).into_iter();
+            edits.map(|edits| Case { subresource: *subresource, ..family.case(edits) })
+        });
+        let changes: Vec<_> = changes.collect();
+        let mut object = family.object(namespace);
+        if !family.resource.namespaced && family.resource.kind != "CustomResourceDefinition" {
+            // Whatever is being deleted since another run is in nobody's way.
+            let name = object["metadata"]["name"].as_str().unwrap_or_default();
+            object["metadata"]["name"] = format!("{name}-{namespace}").into();
+        }
+        (family.resource.clone(), object, changes)
     });
-    cases.collect()
+    cases.filter(|(_, _, changes)| !changes.is_empty()).collect()
 }
 
 /// Group and kind of all objects.
@@ -97,7 +109,8 @@ fn families() -> Vec<Family> {
 
 impl Family {
     fn object(&self, namespace: &str) -> Value {
-        let mut object = self.content["object"].clone();
+        let object = self.content["object"].to_string().replace("$NAMESPACE", namespace);
+        let mut object: Value = serde_json::from_str(&object).unwrap();
         if self.resource.namespaced {
             object["metadata"]["namespace"] = namespace.into();
         }
@@ -110,7 +123,7 @@ impl Family {
     }
 
     fn case(&self, edits: Map<String, Value>) -> Case {
-        Case { name: self.name.clone(), resource: self.resource.clone(), edits }
+        Case { name: self.name.clone(), resource: self.resource.clone(), subresource: None, edits }
     }
 }
 

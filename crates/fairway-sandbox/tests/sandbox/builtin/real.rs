@@ -8,7 +8,7 @@ use kube::api::{DeleteParams, PostParams};
 use kube::core::Request;
 use serde_json::Value;
 
-use super::{Outcome, newer};
+use super::{Case, Outcome, newer};
 
 pub(super) struct Server {
     client: Client,
@@ -57,7 +57,8 @@ impl Server {
     }
 
     /// What would become of an object, whatever changed since it was read.
-    pub(super) async fn update(&self, resource: &Resource, object: &Value) -> Result<Outcome> {
+    pub(super) async fn update(&self, case: &Case, object: &Value) -> Result<Outcome> {
+        let resource = &case.resource;
         let mut object = newer::in_its_version(resource, object);
         let metadata = object["metadata"].as_object_mut().context("metadata")?;
         if newer::can_be_overwritten(resource) {
@@ -66,7 +67,11 @@ impl Server {
         let name = metadata["name"].as_str().context("name")?.to_owned();
         let dry = PostParams { dry_run: true, ..PostParams::default() };
         let body = serde_json::to_vec(&object)?;
-        let request = Request::new(self.path(resource)).replace(&name, &dry, body)?;
+        let request = Request::new(self.path(resource));
+        let request = match case.subresource {
+            None => request.replace(&name, &dry, body)?,
+            Some(place) => request.replace_subresource(place.as_str(), &name, &dry, body)?,
+        };
         outcome(self.client.request(request).await).with_context(|| object.to_string())
     }
 
@@ -100,6 +105,7 @@ fn outcome(answer: kube::Result<Value>) -> Result<Outcome> {
             let causes = causes.into_iter().map(|it| [it.reason, it.field, it.message]);
             Ok(Outcome::Invalid(causes.collect()))
         }
+        Err(kube::Error::Api(status)) => Ok(Outcome::Refused(status.code, status.message.clone())),
         Err(error) => bail!(error),
     }
 }

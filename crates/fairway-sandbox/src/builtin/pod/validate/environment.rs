@@ -7,7 +7,7 @@ use crate::builtin::check::{Errors, config_key, invalid, unsupported};
 use crate::builtin::value::{get, items, text};
 use crate::field_error::{FieldError, Path};
 use crate::metadata::subdomain;
-use crate::selector::validate::label_key;
+use crate::selector::validate::key_problems;
 
 const NAME: &str = "a valid environment variable name must consist of alphabetic characters, digits, '_', '-', or '.', and must not start with a digit (e.g. 'my.env-name',  or 'MY_ENV.NAME',  or 'MyEnvName1', regex used for validation is '[-._a-zA-Z][-._a-zA-Z0-9]*')";
 
@@ -109,7 +109,7 @@ pub(super) fn field(reference: &Value, known: &[&str], path: &Path, errors: &mut
 }
 
 fn subscript(shown: &str, key: &str, path: &Path, errors: &mut Errors) {
-    if let Err(problem) = label_key(key) {
+    for problem in key_problems(key) {
         errors.push(FieldError::invalid(path, shown, problem));
     }
 }

@@ -2,11 +2,11 @@
 
 use serde_json::Value;
 
-use crate::builtin::check::Errors;
+use crate::builtin::check::{Errors, invalid};
 use crate::builtin::quantity::Quantity;
 use crate::builtin::value::{entries, get};
 use crate::field_error::{FieldError, Path};
-use crate::selector::validate::label_key;
+use crate::selector::validate::key_problems;
 
 const CONTAINER: [&str; 3] = ["cpu", "memory", "ephemeral-storage"];
 
@@ -59,8 +59,9 @@ fn can_be_overcommitted(name: &str) -> bool {
 
 /// What is wrong with the name of a resource that a container can ask for.
 fn name(name: &str, path: &Path, errors: &mut Errors) {
-    if let Err(problem) = label_key(name) {
-        errors.push(FieldError::invalid(path, name, problem));
+    let problems = key_problems(name);
+    if !problems.is_empty() {
+        invalid(path, name, problems, errors);
         return;
     }
     if name.contains('/') || CONTAINER.contains(&name) || name.starts_with("hugepages-") {

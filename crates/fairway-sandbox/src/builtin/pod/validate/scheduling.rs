@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::builtin::check::{Errors, expression, qualified, selector, unsupported};
 use crate::builtin::value::{get, items, text};
 use crate::field_error::{FieldError, Path};
-use crate::selector::validate::{label_key, label_value};
+use crate::selector::validate::{key_problems, value_problems};
 
 const EFFECTS: [&str; 3] = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
 const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
@@ -46,7 +46,7 @@ fn toleration(toleration: &Value, at: &Path, errors: &mut Errors) {
     }
     match operator {
         "" | "Equal" => {
-            if let Err(problem) = label_value(value) {
+            for problem in value_problems(value) {
                 errors.push(FieldError::invalid(at.field("operator"), value, problem));
             }
         }
@@ -136,8 +136,8 @@ fn pod_term(term: &Value, path: &Path, errors: &mut Errors) {
     if key.is_empty() {
         errors.push(FieldError::required(&at, "can not be empty"));
     }
-    if let Err(problem) = label_key(key) {
-        errors.push(FieldError::invalid(at, key, problem));
+    for problem in key_problems(key) {
+        errors.push(FieldError::invalid(&at, key, problem));
     }
 }
 
