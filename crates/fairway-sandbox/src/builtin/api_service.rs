@@ -1,4 +1,4 @@
-//! APIServices.
+//! `APIServices`.
 
 use serde_json::Value;
 

@@ -200,7 +200,7 @@ pub(super) fn expression(expression: &Value, known: &[&str], at: &Path, errors: 
             errors.push(FieldError::required(
                 at.field("values"),
                 "must be specified single value when `operator` is 'Lt' or 'Gt'",
-            ))
+            ));
         }
         operator if !known.contains(&operator) => errors.push(FieldError::invalid(
             at.field("operator"),

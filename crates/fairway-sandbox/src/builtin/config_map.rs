@@ -1,16 +1,16 @@
-//! ConfigMaps.
+//! `ConfigMaps`.
 
 use serde_json::Value;
 
 use super::check::{Errors, config_key, invalid};
 use super::rules::{NOTHING_SPECIAL, Rules};
 use super::value::entries;
-use crate::field_error::{FieldError, FieldErrorKind, Path};
+use crate::field_error::{FieldError, Path};
 
 pub(super) const RULES: Rules = Rules { validate, validate_update, ..NOTHING_SPECIAL };
 
 /// The content of a ConfigMap or a Secret, which the database of a cluster has to hold.
-pub(super) const MAX_SIZE: usize = 1024 * 1024;
+pub(super) const MAX_SIZE: u32 = 1024 * 1024;
 
 fn validate(map: &Value) -> Errors {
     let mut errors = Errors::new();
@@ -28,15 +28,14 @@ fn validate(map: &Value) -> Errors {
         invalid(&Path::new("binaryData").key(key), key, config_key(key), &mut errors);
         size += decoded_size(value);
     }
-    if size > MAX_SIZE {
+    if size > MAX_SIZE as usize {
         errors.push(too_large(""));
     }
     errors
 }
 
 pub(super) fn too_large(path: &str) -> FieldError {
-    let detail = format!("must have at most {MAX_SIZE} bytes");
-    FieldError::of(FieldErrorKind::TooLong, path, "", detail)
+    FieldError::too_long(path, "", MAX_SIZE.into())
 }
 
 /// How many bytes a text of base64 stands for.

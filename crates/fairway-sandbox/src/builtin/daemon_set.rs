@@ -1,4 +1,4 @@
-//! DaemonSets.
+//! `DaemonSets`.
 
 use serde_json::{Value, json};
 

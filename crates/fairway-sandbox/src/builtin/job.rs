@@ -102,7 +102,7 @@ fn validate(job: &Value) -> Errors {
     errors
 }
 
-/// The spec of a Job, or of the Jobs that a CronJob makes.
+/// The spec of a Job, or of the Jobs that a `CronJob` makes.
 pub(super) fn validate_spec(spec: &Value, path: &Path, errors: &mut Errors) {
     const NUMBERS: [&str; 5] = [
         "parallelism",

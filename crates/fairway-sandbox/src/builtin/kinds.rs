@@ -86,7 +86,7 @@ pub(super) static KINDS: [Kind; 43] = [
 const fn kind<K: k8s_openapi::Resource + JsonSchema>(rules: Rules) -> Kind {
     Kind {
         group: K::GROUP,
-        kind: K::KIND,
+        name: K::KIND,
         api_version: K::API_VERSION,
         describe: describe::<K>,
         schema_name: schema_name::<K>,

@@ -1,4 +1,4 @@
-//! LimitRanges.
+//! `LimitRanges`.
 
 use serde_json::Value;
 

@@ -34,6 +34,8 @@ mod secret;
 mod service;
 mod stateful_set;
 mod storage_class;
+#[cfg(test)]
+mod tests;
 mod token_request;
 mod value;
 mod volume;
@@ -58,7 +60,7 @@ pub use read::{Read, ReadError};
 #[derive(Debug)]
 pub struct Kind {
     group: &'static str,
-    kind: &'static str,
+    name: &'static str,
     api_version: &'static str,
     describe: fn(&mut SchemaGenerator),
     schema_name: fn() -> String,
@@ -69,7 +71,7 @@ pub struct Kind {
 
 /// The kind of that name in that group.
 pub fn kind(group: &str, kind: &str) -> Option<&'static Kind> {
-    kinds::KINDS.iter().find(|known| known.group == group && known.kind == kind)
+    kinds::KINDS.iter().find(|known| known.group == group && known.name == kind)
 }
 
 impl Kind {
@@ -77,7 +79,7 @@ impl Kind {
     pub fn read(&self, mut object: Value) -> Result<Read, ReadError> {
         if let Some(fields) = object.as_object_mut() {
             fields.insert("apiVersion".to_owned(), self.api_version.into());
-            fields.insert("kind".to_owned(), self.kind.into());
+            fields.insert("kind".to_owned(), self.name.into());
         }
         read::read(&(self.schema_name)(), object)
     }

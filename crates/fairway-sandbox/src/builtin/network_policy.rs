@@ -1,4 +1,4 @@
-//! NetworkPolicies.
+//! `NetworkPolicies`.
 
 use std::net::IpAddr;
 

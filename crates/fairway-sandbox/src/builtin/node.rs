@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::check::{Errors, qualified, unsupported};
 use super::rules::{NOTHING_SPECIAL, Rules};
 use super::value::{default, get, get_mut, items, text};
-use crate::field_error::{FieldError, Path};
+use crate::field_error::{FieldError, FieldErrorKind, Path};
 use crate::selector::validate::value_problems;
 
 pub(super) const RULES: Rules =
@@ -50,9 +50,9 @@ fn validate(node: &Value) -> Errors {
             let shown = format!(
                 "core.Taint{{Key:{key:?}, Value:{value:?}, Effect:{effect:?}, TimeAdded:<nil>}}"
             );
-            let mut error = FieldError::duplicate(at, Value::Null).shown_as(shown);
-            error.detail = "taints must be unique by key and effect pair".to_owned();
-            errors.push(error);
+            let why = "taints must be unique by key and effect pair";
+            let error = FieldError::of(FieldErrorKind::Duplicate, at, Value::Null, why);
+            errors.push(error.shown_as(shown));
         }
     }
     errors

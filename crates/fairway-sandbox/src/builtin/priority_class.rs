@@ -1,4 +1,4 @@
-//! PriorityClasses.
+//! `PriorityClasses`.
 
 use serde_json::Value;
 

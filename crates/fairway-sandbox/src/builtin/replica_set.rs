@@ -1,4 +1,4 @@
-//! ReplicaSets.
+//! `ReplicaSets`.
 
 use serde_json::Value;
 

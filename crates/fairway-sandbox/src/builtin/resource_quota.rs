@@ -1,4 +1,4 @@
-//! ResourceQuotas.
+//! `ResourceQuotas`.
 
 use serde_json::Value;
 

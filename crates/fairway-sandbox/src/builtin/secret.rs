@@ -35,7 +35,9 @@ fn validate(secret: &Value) -> Errors {
     for (key, _) in entries(secret, "data") {
         invalid(&path.key(key), key, config_key(key), &mut errors);
     }
-    if entries(secret, "data").map(|(_, value)| decoded_size(value)).sum::<usize>() > MAX_SIZE {
+    if entries(secret, "data").map(|(_, value)| decoded_size(value)).sum::<usize>()
+        > MAX_SIZE as usize
+    {
         errors.push(too_large("data"));
     }
     typed(secret, &path, &mut errors);
@@ -60,9 +62,15 @@ fn typed(secret: &Value, path: &Path, errors: &mut Errors) {
                 errors.push(FieldError::required(path, ""));
             }
         }
-        "kubernetes.io/tls" => ["tls.crt", "tls.key"].iter().for_each(|key| require(key, path)),
+        "kubernetes.io/tls" => {
+            for key in ["tls.crt", "tls.key"] {
+                require(key, path);
+            }
+        }
         "kubernetes.io/basic-auth" if !has("username") && !has("password") => {
-            ["username", "password"].iter().for_each(|key| require(key, &odd));
+            for key in ["username", "password"] {
+                require(key, &odd);
+            }
         }
         "kubernetes.io/ssh-auth" => require("ssh-privatekey", &odd),
         "kubernetes.io/dockerconfigjson" => json(secret, ".dockerconfigjson", path, errors),

@@ -1,4 +1,4 @@
-//! StatefulSets.
+//! `StatefulSets`.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! StorageClasses.
+//! `StorageClasses`.
 
 use serde_json::Value;
 

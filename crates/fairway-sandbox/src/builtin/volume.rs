@@ -1,4 +1,4 @@
-//! PersistentVolumes.
+//! `PersistentVolumes`.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! PersistentVolumeClaims.
+//! `PersistentVolumeClaims`.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! What Deployments, ReplicaSets, DaemonSets and StatefulSets have in common.
+//! What Deployments, `ReplicaSets`, `DaemonSets` and `StatefulSets` have in common.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector as Structured;
 use serde::Deserialize;

@@ -7,14 +7,14 @@ mod tests;
 
 use serde_json::{Map, Value};
 
-use crate::field_error::{FieldError, FieldErrorKind, Path};
+use crate::field_error::{FieldError, Path};
 use crate::selector::validate::{key_problems, value_problems};
 
 pub use names::NameRule;
 pub(crate) use names::{label, letter_first_label, subdomain};
 
 /// The annotations of an object together, keys and values.
-const MAX_ANNOTATIONS: usize = 256 * 1024;
+const MAX_ANNOTATIONS: u32 = 256 * 1024;
 
 /// What is wrong with the metadata of an object that is to be created.
 pub fn validate(object: &Value, namespaced: bool, rule: NameRule) -> Vec<FieldError> {
@@ -73,9 +73,8 @@ pub(crate) fn annotations(annotations: &Value, path: &Path, errors: &mut Vec<Fie
             errors.push(FieldError::invalid(path, key.as_str(), problem));
         }
     }
-    if size(annotations) > MAX_ANNOTATIONS {
-        let detail = format!("must have at most {MAX_ANNOTATIONS} bytes");
-        errors.push(FieldError::of(FieldErrorKind::TooLong, path, "", detail));
+    if size(annotations) > MAX_ANNOTATIONS as usize {
+        errors.push(FieldError::too_long(path, "", MAX_ANNOTATIONS.into()));
     }
 }
 

@@ -4,7 +4,7 @@ mod cases;
 mod newer;
 mod real;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use fairway_sandbox::builtin::{self, Kind};
 use fairway_sandbox::catalog::{Catalog, Resource, Verb};
 use fairway_sandbox::field_error::FieldError;
@@ -72,10 +72,10 @@ async fn objects_are_changed_as_on_a_real_api_server() -> Result<()> {
 async fn compare_changes(
     server: &Server,
     live: &Value,
-    changes: Vec<Case>,
+    cases: Vec<Case>,
     tally: &mut Tally,
 ) -> Result<()> {
-    for case in changes {
+    for case in cases {
         let changed = case.edited(live);
         let theirs = server.update(&case, &changed).await?;
         let ours = update(&case, changed, live)?;
@@ -154,13 +154,13 @@ impl Tally {
         }
     }
 
+    /// Nothing is different, and there was something of both sorts to compare.
     fn verdict(self) -> Result<()> {
         let Self { stored, refused, different } = self;
-        println!("{stored} stored, {refused} refused, {} different", different.len());
-        anyhow::ensure!(
-            different.is_empty(),
-            "{} different:\n{}",
-            different.len(),
+        let count = different.len();
+        ensure!(
+            different.is_empty() && stored > 0 && refused > 0,
+            "{stored} stored, {refused} refused, {count} different:\n{}",
             different.join("\n")
         );
         Ok(())
@@ -171,7 +171,7 @@ fn difference(ours: &Outcome, theirs: &Outcome) -> String {
     match (ours, theirs) {
         (Outcome::Stored(ours), Outcome::Stored(theirs)) => {
             let mut lines = Vec::new();
-            differing(ours, theirs, String::new(), &mut lines);
+            differing(ours, theirs, "", &mut lines);
             lines.join("\n")
         }
         (Outcome::Invalid(ours), Outcome::Invalid(theirs)) => {
@@ -196,7 +196,7 @@ fn brief(outcome: &Outcome) -> String {
     }
 }
 
-fn differing(ours: &Value, theirs: &Value, path: String, lines: &mut Vec<String>) {
+fn differing(ours: &Value, theirs: &Value, path: &str, lines: &mut Vec<String>) {
     match (ours, theirs) {
         (Value::Object(left), Value::Object(right)) => {
             let mut names: Vec<_> = left.keys().chain(right.keys()).collect();
@@ -206,12 +206,12 @@ fn differing(ours: &Value, theirs: &Value, path: String, lines: &mut Vec<String>
             for name in names {
                 let (left, right) = (left.get(name), right.get(name));
                 let path = format!("{path}/{name}");
-                differing(left.unwrap_or(&absent), right.unwrap_or(&absent), path, lines);
+                differing(left.unwrap_or(&absent), right.unwrap_or(&absent), &path, lines);
             }
         }
         (Value::Array(left), Value::Array(right)) if left.len() == right.len() => {
             for (index, (left, right)) in left.iter().zip(right).enumerate() {
-                differing(left, right, format!("{path}/{index}"), lines);
+                differing(left, right, &format!("{path}/{index}"), lines);
             }
         }
         _ if ours == theirs => {}

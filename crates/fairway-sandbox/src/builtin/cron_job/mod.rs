@@ -1,4 +1,4 @@
-//! CronJobs.
+//! `CronJobs`.
 
 mod schedule;
 

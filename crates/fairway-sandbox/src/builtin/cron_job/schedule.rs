@@ -1,4 +1,4 @@
-//! When a CronJob runs: five fields, as cron has them.
+//! When a `CronJob` runs: five fields, as cron has them.
 
 /// The smallest and the largest value of each field, and the words that stand for some.
 const FIELDS: [(u32, u32, &[&str]); 5] =

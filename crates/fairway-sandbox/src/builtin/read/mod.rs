@@ -42,7 +42,7 @@ pub(super) fn read(name: &str, object: Value) -> Result<Read, ReadError> {
 /// The form of a value that was never set.
 fn empty(content: &Type) -> Value {
     match content {
-        Type::Text => "".into(),
+        Type::Text | Type::Bytes => "".into(),
         Type::Int32 | Type::Int64 | Type::IntOrString => 0.into(),
         Type::Float => 0.0.into(),
         Type::Bool => false.into(),

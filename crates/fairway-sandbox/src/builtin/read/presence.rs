@@ -33,19 +33,13 @@ pub(super) fn of(structure: &str, field: &str, content: &Type, required: bool) -
     if required || listed(ALWAYS) {
         return Presence::Always;
     }
-    match content {
-        Type::Struct(_) | Type::OneOf(_) | Type::Any => Presence::WhenSet,
-        Type::Time | Type::MicroTime | Type::Quantity | Type::Amount | Type::IntOrString => {
-            Presence::WhenSet
-        }
-        Type::List(_) | Type::Map(_) | Type::Bytes => Presence::UnlessEmpty,
-        Type::Text if listed(TEXTS_BY_REFERENCE) => Presence::WhenSet,
-        Type::Text => Presence::UnlessEmpty,
-        Type::Int32 | Type::Int64 | Type::Float | Type::Bool if listed(SCALARS_BY_VALUE) => {
-            Presence::UnlessEmpty
-        }
-        Type::Int32 | Type::Int64 | Type::Float | Type::Bool => Presence::WhenSet,
-    }
+    let empty_is_nothing = match content {
+        Type::List(_) | Type::Map(_) | Type::Bytes => true,
+        Type::Text => !listed(TEXTS_BY_REFERENCE),
+        Type::Int32 | Type::Int64 | Type::Float | Type::Bool => listed(SCALARS_BY_VALUE),
+        _ => false,
+    };
+    if empty_is_nothing { Presence::UnlessEmpty } else { Presence::WhenSet }
 }
 
 /// Structures and their fields; `*` stands for every structure.

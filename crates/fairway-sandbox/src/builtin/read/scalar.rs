@@ -12,12 +12,11 @@ use crate::builtin::quantity::Quantity;
 /// Reads a value of this type; a value of another type is refused.
 pub(super) fn read(value: &Value, content: &Type, at: &Place) -> Result<Value, ReadError> {
     let read = match (content, value) {
-        (Type::Text, Value::String(_)) | (Type::Bool, Value::Bool(_)) => Some(value.clone()),
-        (Type::Float, Value::Number(_)) => Some(value.clone()),
+        (Type::Text | Type::IntOrString, Value::String(_))
+        | (Type::Bool, Value::Bool(_))
+        | (Type::Float, Value::Number(_)) => Some(value.clone()),
         (Type::Int64, Value::Number(number)) => number.as_i64().map(Value::from),
-        (Type::Int32, Value::Number(number)) => int32(number).map(Value::from),
-        (Type::IntOrString, Value::String(_)) => Some(value.clone()),
-        (Type::IntOrString, Value::Number(number)) => int32(number).map(Value::from),
+        (Type::Int32 | Type::IntOrString, Value::Number(number)) => int32(number).map(Value::from),
         (Type::Bytes, Value::String(text)) => return bytes(text),
         (Type::Quantity | Type::Amount, Value::String(text)) => return quantity(text, content),
         (Type::Quantity | Type::Amount, Value::Number(number)) => {
@@ -102,20 +101,25 @@ fn wrong_type(value: &Value, content: &Type, at: &Place) -> ReadError {
         Value::Array(_) => "array".to_owned(),
         Value::Object(_) => "object".to_owned(),
     };
-    let declaration = at.declaration();
+    let declaration = match content {
+        // It reads itself, and does not know where it is.
+        Type::IntOrString => "Go value".to_owned(),
+        _ => at.declaration(),
+    };
     ReadError(format!("json: cannot unmarshal {form} into {declaration} of type {}", name(content)))
 }
 
 /// How the API server names its types.
 fn name(content: &Type) -> String {
     match content {
-        Type::Text | Type::Quantity | Type::Amount => "string".to_owned(),
+        Type::Text | Type::Quantity | Type::Amount | Type::Time | Type::MicroTime => {
+            "string".to_owned()
+        }
         Type::Int32 | Type::IntOrString => "int32".to_owned(),
         Type::Int64 => "int64".to_owned(),
         Type::Float => "float64".to_owned(),
         Type::Bool => "bool".to_owned(),
         Type::Bytes => "[]uint8".to_owned(),
-        Type::Time | Type::MicroTime => "string".to_owned(),
         Type::Any => "interface {}".to_owned(),
         Type::List(inner) => format!("[]{}", name(inner)),
         Type::Map(inner) => format!("map[string]{}", name(inner)),

@@ -26,12 +26,12 @@ pub(super) enum Type {
     IntOrString,
     /// Whatever was sent.
     Any,
-    List(Box<Type>),
-    Map(Box<Type>),
+    List(Box<Self>),
+    Map(Box<Self>),
     /// A structure, by its full name.
     Struct(Arc<str>),
     /// The first of these that the value's form allows.
-    OneOf(Vec<Type>),
+    OneOf(Vec<Self>),
 }
 
 /// A structure and what it has.

@@ -4,7 +4,7 @@ use anyhow::{Context, Result, bail};
 use fairway_sandbox::catalog::Resource;
 use fairway_testkit::wait;
 use kube::Client;
-use kube::api::{DeleteParams, PostParams};
+use kube::api::{DeleteParams, GetParams, PostParams};
 use kube::core::Request;
 use serde_json::Value;
 
@@ -24,7 +24,7 @@ impl Server {
     pub(super) async fn wait_until_ready(&self) -> Result<()> {
         let path = format!("/api/v1/namespaces/{}/serviceaccounts", self.namespace);
         wait::until("the ServiceAccount", || async {
-            let request = Request::new(&*path).get("default", &Default::default())?;
+            let request = Request::new(&*path).get("default", &GetParams::default())?;
             Ok(self.client.request::<Value>(request).await.ok())
         })
         .await?;
@@ -89,9 +89,10 @@ impl Server {
             "" => format!("/api/{version}"),
             group => format!("/apis/{group}/{version}"),
         };
-        match resource.namespaced {
-            true => format!("{root}/namespaces/{}/{}", self.namespace, resource.plural),
-            false => format!("{root}/{}", resource.plural),
+        if resource.namespaced {
+            format!("{root}/namespaces/{}/{}", self.namespace, resource.plural)
+        } else {
+            format!("{root}/{}", resource.plural)
         }
     }
 }

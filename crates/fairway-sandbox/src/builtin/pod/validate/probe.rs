@@ -58,10 +58,8 @@ fn handler(handler: &Value, path: &Path, errors: &mut Errors) {
 
 fn action(kind: &str, action: &Value, path: &Path, errors: &mut Errors) {
     match kind {
-        "exec" => {
-            if items(action, "command").is_empty() {
-                errors.push(FieldError::required(path.field("command"), ""));
-            }
+        "exec" if items(action, "command").is_empty() => {
+            errors.push(FieldError::required(path.field("command"), ""));
         }
         "httpGet" => http_get(action, path, errors),
         "tcpSocket" => port(&action["port"], &path.field("port"), errors),

@@ -8,6 +8,7 @@ use super::container::{not_upwards, relative};
 use super::environment;
 use super::resources::quantity;
 use crate::builtin::check::{Errors, duplicates, invalid, required, unsupported};
+use crate::builtin::quantity::Quantity;
 use crate::builtin::value::{get, items, text};
 use crate::field_error::{FieldError, Path};
 use crate::metadata::label;
@@ -93,13 +94,13 @@ fn source(volume: &Value, at: &Path, errors: &mut Errors) {
 }
 
 fn empty_dir(source: &Value, path: &Path, errors: &mut Errors) {
-    if quantity(&source["sizeLimit"]).is_some_and(|limit| limit.is_negative()) {
+    if quantity(&source["sizeLimit"]).is_some_and(Quantity::is_negative) {
         let why = "SizeLimit field must be a valid resource quantity";
         errors.push(FieldError::forbidden(path.field("sizeLimit"), why));
     }
 }
 
-/// A directory of the node, here and in PersistentVolumes.
+/// A directory of the node, here and in `PersistentVolumes`.
 pub(in crate::builtin) fn host_path(source: &Value, path: &Path, errors: &mut Errors) {
     match text(source, "path") {
         "" => {
@@ -198,11 +199,11 @@ fn projected(source: &Value, path: &Path, errors: &mut Errors) {
         for kind in ["secret", "configMap", "downwardAPI"] {
             let Some(source) = get(projection, kind) else { continue };
             let at = at.field(kind);
-            if kind != "downwardAPI" {
+            if kind == "downwardAPI" {
+                downward(source, &at, errors);
+            } else {
                 required(source, "name", &at, errors);
                 key_paths(source, &at, errors);
-            } else {
-                downward(source, &at, errors);
             }
             for item in items(source, "items") {
                 let file = text(item, "path");
