@@ -23,6 +23,9 @@ pub(super) const RULES: Rules = Rules {
 const TEMPLATE_GENERATION: &str = "deprecated.daemonset.template.generation";
 
 fn set_defaults(set: &mut Value) {
+    if set["metadata"]["annotations"].get(TEMPLATE_GENERATION).is_none() {
+        annotate(set, 0);
+    }
     let Some(spec) = get_mut(set, "spec") else { return };
     default(spec, "revisionHistoryLimit", 10);
     if let Some(strategy) = get_mut(spec, "updateStrategy") {

@@ -2,6 +2,7 @@
 
 mod cases;
 mod newer;
+mod ownership;
 mod real;
 
 use anyhow::{Context, Result, ensure};

@@ -41,7 +41,6 @@ pub(super) fn can_be_overwritten(resource: &Resource) -> bool {
 const NEWER: &[&str] = &[
     "/spec/internalTrafficPolicy",
     "/spec/completionMode",
-    "/spec/suspend",
     "/spec/podReplacementPolicy",
     "/spec/persistentVolumeClaimRetentionPolicy",
     "/spec/updateStrategy/rollingUpdate/maxSurge",
@@ -77,6 +76,19 @@ pub(super) fn comparable(outcome: Outcome) -> Outcome {
     }
 }
 
+/// Takes away what the real server does not have.
+pub(super) fn take_away(object: &mut Value) {
+    if object["kind"] == "Job" {
+        remove(object, "/spec/suspend");
+    }
+    for path in NEWER {
+        remove(object, path);
+    }
+    if object["metadata"]["labels"].as_object().is_some_and(serde_json::Map::is_empty) {
+        remove(object, "/metadata/labels");
+    }
+}
+
 fn comparable_object(mut object: Value) -> Value {
     match object["kind"].as_str() {
         Some("Pod") => pod(&mut object),
@@ -97,11 +109,9 @@ fn comparable_object(mut object: Value) -> Value {
         Some(kind) if kind.ends_with("Review") => remove(&mut object, "/status"),
         _ => {}
     }
-    for path in NEWER.iter().chain(SET_BY_THE_SERVER) {
+    take_away(&mut object);
+    for path in SET_BY_THE_SERVER {
         remove(&mut object, path);
-    }
-    if object["metadata"]["labels"].as_object().is_some_and(serde_json::Map::is_empty) {
-        remove(&mut object, "/metadata/labels");
     }
     object
 }
