@@ -94,8 +94,10 @@ pub struct Watcher {
     view: Option<View>,
 }
 
+type Showing = dyn Fn(&Arc<Value>) -> Arc<Value> + Send + Sync;
+
 /// What becomes of an object before it is shown.
-struct View(Box<dyn Fn(&Arc<Value>) -> Arc<Value> + Send + Sync>);
+struct View(Box<Showing>);
 
 impl fmt::Debug for View {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -173,13 +175,12 @@ impl Watcher {
 
     /// The next event, if it has happened already.
     pub fn try_next(&mut self) -> Option<WatchEvent> {
-        let mut event = match self.initial.pop_front() {
-            Some(object) => WatchEvent { kind: EventKind::Added, object },
-            None => {
-                let (event, revision) = self.peek()?;
-                self.cursor = revision;
-                event
-            }
+        let mut event = if let Some(object) = self.initial.pop_front() {
+            WatchEvent { kind: EventKind::Added, object }
+        } else {
+            let (event, revision) = self.peek()?;
+            self.cursor = revision;
+            event
         };
         if let Some(View(view)) = &self.view {
             event.object = view(&event.object);

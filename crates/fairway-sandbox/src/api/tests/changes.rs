@@ -4,7 +4,7 @@ use insta::assert_snapshot;
 use serde_json::{Value, json};
 
 use super::cluster::{Cluster, line};
-use crate::api::PatchKind;
+use crate::api::PatchKind::{Apply, Json, Merge, Strategic};
 
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 const MAP: &str = "/api/v1/namespaces/default/configmaps/a";
@@ -15,7 +15,7 @@ fn with_map() -> Cluster {
     cluster
 }
 
-fn map(metadata: Value) -> Value {
+fn map(metadata: &Value) -> Value {
     json!({ "metadata": metadata, "data": { "x": "z" } })
 }
 
@@ -23,7 +23,7 @@ fn map(metadata: Value) -> Value {
 fn refusals_of_an_update() {
     let cluster = with_map();
     let uid = cluster.get(MAP).1["metadata"]["uid"].as_str().unwrap().to_owned();
-    let refused = |metadata| line(&cluster.put(MAP, &map(metadata))).replace(&uid, "UID");
+    let refused = |metadata| line(&cluster.put(MAP, &map(&metadata))).replace(&uid, "UID");
     assert_snapshot!(
         [
             refused(json!({ "name": "zz" })),
@@ -32,8 +32,8 @@ fn refusals_of_an_update() {
             refused(json!({ "name": "a", "resourceVersion": "1" })),
             refused(json!({ "name": "a", "resourceVersion": "x" })),
             refused(json!({ "name": "a", "uid": "x" })),
-            line(&cluster.put(&format!("{MAPS}/zz"), &map(json!({ "name": "zz" })))),
-            line(&cluster.put(&format!("{MAP}?dryRun=Some"), &map(json!({ "name": "a" })))),
+            line(&cluster.put(&format!("{MAPS}/zz"), &map(&json!({ "name": "zz" })))),
+            line(&cluster.put(&format!("{MAP}?dryRun=Some"), &map(&json!({ "name": "a" })))),
         ].join("\n"),
         @r#"
     400 BadRequest: the name of the object (zz) does not match the name on the URL (a)
@@ -55,7 +55,6 @@ fn refusals_of_a_patch() {
         let line = line(&cluster.patch(&format!("{MAP}{query}"), kind, &patch));
         line.chars().take(200).collect::<String>()
     };
-    use PatchKind::{Apply, Json, Merge, Strategic};
     let manifest = |data: Value| json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "a" }, "data": data });
     assert_snapshot!(
         [
@@ -94,11 +93,7 @@ fn an_apply_makes_what_is_missing() {
         "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "a" }, "data": { "x": "1" },
     });
     let apply = |manager: &str, manifest: &Value| {
-        cluster.patch(
-            &format!("{MAP}?fieldManager={manager}&force=true"),
-            PatchKind::Apply,
-            manifest,
-        )
+        cluster.patch(&format!("{MAP}?fieldManager={manager}&force=true"), Apply, manifest)
     };
     let (code, made) = apply("m", &manifest);
     assert_eq!((code, &made["metadata"]["managedFields"][0]["operation"]), (201, &json!("Apply")));
@@ -117,9 +112,10 @@ fn an_apply_makes_what_is_missing() {
 fn a_rehearsal_changes_nothing() {
     let cluster = with_map();
     let (_, before) = cluster.get(MAP);
-    let (code, rehearsed) = cluster.put(&format!("{MAP}?dryRun=All"), &map(json!({ "name": "a" })));
+    let (code, rehearsed) =
+        cluster.put(&format!("{MAP}?dryRun=All"), &map(&json!({ "name": "a" })));
     assert_eq!((code, &rehearsed["data"]["x"]), (200, &json!("z")));
-    let new = cluster.post(&format!("{MAPS}?dryRun=All"), &map(json!({ "name": "b" })));
+    let new = cluster.post(&format!("{MAPS}?dryRun=All"), &map(&json!({ "name": "b" })));
     assert_eq!((new.0, &new.1["metadata"]["resourceVersion"]), (201, &Value::Null));
     assert_eq!(cluster.get(MAP).1, before);
     assert_eq!(cluster.get(&format!("{MAPS}/b")).0, 404);
@@ -148,7 +144,7 @@ fn many_writers_lose_nothing() {
             scope.spawn(move || {
                 for count in 0..20 {
                     let patch = json!({ "data": { format!("k{writer}-{count}"): "v" } });
-                    assert_eq!(cluster.patch(MAP, PatchKind::Merge, &patch).0, 200);
+                    assert_eq!(cluster.patch(MAP, Merge, &patch).0, 200);
                 }
             });
         }

@@ -19,8 +19,9 @@ fn with_map(finalizers: &[&str]) -> (Cluster, String) {
 
 #[test]
 fn what_a_deletion_leaves() {
+    type Case<'a> = (&'a [&'a str], Option<Value>, u16, Option<Value>);
     let policy = |policy: &str| Some(json!({ "propagationPolicy": policy }));
-    let cases: [(&[&str], Option<Value>, u16, Option<Value>); 7] = [
+    let cases: [Case<'_>; 7] = [
         (&[], None, 200, None),
         (&[], policy("Background"), 200, None),
         (&[], policy("Foreground"), 200, Some(json!(["foregroundDeletion"]))),
