@@ -9,11 +9,14 @@ use super::Refusal;
 use super::refusal::Cause;
 use crate::store::{ListOptions, Resource, Selection, Store};
 
-/// A loopback range, so that no packet leaves the machine. Nothing answers there on behalf of a
-/// Service, but clients find the addresses that they expect.
+/// What a Service can ask for: a loopback address, so that no packet leaves the machine. The API's
+/// own Service has the one where the API is.
+const RANGE: &str = "127.0.0.0/8";
+
+/// What a Service gets that asks for nothing. Nothing answers there on its behalf, but clients find
+/// the addresses that they expect; whatever listens on all of loopback stays out of the way.
 const FIRST: Ipv4Addr = Ipv4Addr::new(127, 77, 0, 1);
 const LAST: Ipv4Addr = Ipv4Addr::new(127, 77, 255, 254);
-const RANGE: &str = "127.77.0.0/16";
 
 /// As the API server has it.
 const NODE_PORTS: std::ops::RangeInclusive<i64> = 30000..=32767;
@@ -71,7 +74,7 @@ fn address(service: &mut Value, old: Option<&Value>, others: &Others) -> Result<
 }
 
 fn check(service: &Value, address: &str, others: &Others) -> Result<(), Refusal> {
-    let in_range = address.parse().is_ok_and(|it: Ipv4Addr| (FIRST..=LAST).contains(&it));
+    let in_range = address.parse().is_ok_and(|it: Ipv4Addr| it.is_loopback());
     let problem = if !in_range {
         format!("provided IP is not in the valid range. The range of valid IPs is {RANGE}")
     } else if others.addresses.contains(address) {
@@ -91,7 +94,7 @@ fn check(service: &Value, address: &str, others: &Others) -> Result<(), Refusal>
 }
 
 fn free(others: &Others) -> Option<String> {
-    let addresses = u32::from(FIRST) + 1..=u32::from(LAST);
+    let addresses = u32::from(FIRST)..=u32::from(LAST);
     let mut addresses = addresses.map(|address| Ipv4Addr::from(address).to_string());
     addresses.find(|address| !others.addresses.contains(address))
 }

@@ -123,8 +123,8 @@ fn services_get_addresses_of_their_own() {
             line(&made("e", json!({ "clusterIP": "10.0.0.1" }))),
         ].join("\n"),
         @r#"
-    422 Invalid: Service "e" is invalid: spec.clusterIPs: Invalid value: []string{"127.77.0.2"}: failed to allocated ip:127.77.0.2 with error:provided IP is already allocated
-    422 Invalid: Service "e" is invalid: spec.clusterIPs: Invalid value: []string{"10.0.0.1"}: failed to allocated ip:10.0.0.1 with error:provided IP is not in the valid range. The range of valid IPs is 127.77.0.0/16
+    422 Invalid: Service "e" is invalid: spec.clusterIPs: Invalid value: []string{"127.77.0.1"}: failed to allocated ip:127.77.0.1 with error:provided IP is already allocated
+    422 Invalid: Service "e" is invalid: spec.clusterIPs: Invalid value: []string{"10.0.0.1"}: failed to allocated ip:10.0.0.1 with error:provided IP is not in the valid range. The range of valid IPs is 127.0.0.0/8
     "#
     );
 }
