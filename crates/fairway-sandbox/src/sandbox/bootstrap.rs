@@ -16,7 +16,7 @@ const RBAC: &str = "rbac.authorization.k8s.io";
 pub(super) fn bootstrap(api: &Api, address: SocketAddr) -> Result<(), Refusal> {
     let objects = fairway_api::read::documents("bootstrap.yaml", OBJECTS.as_bytes());
     let objects: Vec<Value> = objects.map_err(Refusal::internal)?;
-    objects.into_iter().map(marked).chain(way_in(address)).try_for_each(|it| create(api, it))
+    objects.into_iter().map(marked).chain([way_in(address)]).try_for_each(|it| create(api, it))
 }
 
 /// Roles and bindings say that they are no work of people.
@@ -30,16 +30,16 @@ fn marked(mut object: Value) -> Value {
     object
 }
 
-/// The Service by which pods reach the API, and where it leads. Both have the same address: there
-/// is nothing between pods and the API server here.
-fn way_in(address: SocketAddr) -> [Value; 2] {
+/// The Service by which pods reach the API. Its address is that of the API server: there is nothing
+/// between them here. Endpoints cannot say so, because they may not be on loopback.
+fn way_in(address: SocketAddr) -> Value {
     let metadata = json!({
         "name": "kubernetes",
         "namespace": "default",
         "labels": { "component": "apiserver", "provider": "kubernetes" },
     });
     let (ip, port) = (address.ip().to_string(), address.port());
-    let service = json!({
+    json!({
         "apiVersion": "v1",
         "kind": "Service",
         "metadata": metadata,
@@ -49,17 +49,7 @@ fn way_in(address: SocketAddr) -> [Value; 2] {
             "type": "ClusterIP",
             "ports": [{ "name": "https", "port": port, "protocol": "TCP", "targetPort": port }],
         },
-    });
-    let endpoints = json!({
-        "apiVersion": "v1",
-        "kind": "Endpoints",
-        "metadata": { "name": "kubernetes", "namespace": "default" },
-        "subsets": [{
-            "addresses": [{ "ip": ip }],
-            "ports": [{ "name": "https", "port": port, "protocol": "TCP" }],
-        }],
-    });
-    [service, endpoints]
+    })
 }
 
 fn create(api: &Api, object: Value) -> Result<(), Refusal> {
