@@ -15,6 +15,9 @@ pub(super) const RULES: Rules =
 const NAME_LABEL: &str = "kubernetes.io/metadata.name";
 
 fn set_defaults(namespace: &mut Value) {
+    if namespace["status"]["phase"].as_str().is_none_or(str::is_empty) {
+        namespace["status"]["phase"] = json!("Active");
+    }
     let name = namespace["metadata"]["name"].clone();
     if name.as_str().is_some_and(|name| !name.is_empty())
         && let Some(labels) = object_at(&mut namespace["metadata"], "labels")
