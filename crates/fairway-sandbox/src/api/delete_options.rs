@@ -94,7 +94,8 @@ fn of_body(options: &Value) -> Result<Words, Refusal> {
             format!("no kind {kind:?} is registered for version {version:?} in scheme {SCHEME:?}"),
         ));
     }
-    let wrong = |field: &str| Refusal::bad_request(format!("{field} has another type"));
+    // The real server makes no `Status` of its own of it, hence the 500 without a reason.
+    let wrong = |field: &str| Refusal::new(500, "", format!("{field} has another type"));
     let text = |place: &Value, field: &str| match place.get(field) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(text)) => Ok(Some(text.clone())),

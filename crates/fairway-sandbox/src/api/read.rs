@@ -3,7 +3,7 @@
 use super::refusals::no_number;
 use super::request::Request;
 use super::{Call, Refusal, Reply};
-use crate::selector::{FieldSelector, FieldSelectorError, LabelSelector};
+use crate::selector::{Field, FieldSelector, FieldSelectorError, LabelSelector};
 use crate::store::{At, ListOptions, ListQuery, ReadError, Selection, WatchFrom};
 
 /// One object.
@@ -75,13 +75,15 @@ fn check_not_in_the_future(request: &Request<'_>, version: &str) -> Result<(), R
     }
 }
 
-/// The kinds that know more fields than those of the metadata each say it in their own words.
+/// Kinds that know no more fields than those of the metadata say so.
 fn unknown_field(call: &Call, error: &FieldSelectorError) -> Refusal {
     let resource = &call.resource;
+    let knows_more = resource.custom.is_some()
+        || resource.fields.iter().any(|field| !Field::METADATA.contains(field));
     let message = match error {
         FieldSelectorError::Unsupported { field, .. } => match resource.kind.as_str() {
             "Job" => format!("field label {field:?} not supported for batchv1.Job"),
-            _ if resource.fields.len() > 2 || resource.kind == "Namespace" => error.to_string(),
+            _ if knows_more => error.to_string(),
             _ => format!(
                 "{field:?} is not a known field selector: \
                  only \"metadata.name\", \"metadata.namespace\""

@@ -65,8 +65,7 @@ fn write(
             meta::carry(old, &mut object, "resourceVersion");
         }
         Ok(track_update(Some(old), &object, &writer))
-    });
-    let written = written.map_err(|refusal| named(request, refusal))?;
+    })?;
     Ok(Reply::Document(scale_of(request, &request.strategy.shown(&written.object))))
 }
 
@@ -140,7 +139,7 @@ fn scale_of(request: &Request<'_>, object: &Value) -> Value {
     scale
 }
 
-/// The real server names the subresource where a built-in object is missing.
+/// The real server names the subresource where a built-in object that is to be read is missing.
 fn named(request: &Request<'_>, refusal: Refusal) -> Refusal {
     if refusal.code != 404 || request.strategy.custom().is_some() {
         return refusal;

@@ -88,8 +88,10 @@ fn check_version(request: &Request<'_>, object: &mut Value, old: &Value) -> Resu
     let current = meta::text(old, "resourceVersion");
     let name = meta::text(old, "name");
     match meta::text(object, "resourceVersion") {
-        "" if request.strategy.needs_a_resource_version() => Err(version_missing(request, name)),
-        "" => {
+        "" | "0" if request.strategy.needs_a_resource_version() => {
+            Err(version_missing(request, name))
+        }
+        "" | "0" => {
             meta::set(object, "resourceVersion", current);
             Ok(())
         }
