@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::request::Request;
-use super::{Refusal, definition_rules, meta, pods, services};
+use super::{Refusal, meta, pods, services};
 use crate::catalog::Resource;
 use crate::store::{self, Key};
 
@@ -80,7 +80,8 @@ fn check_namespace(request: &Request<'_>, name: &str) -> Result<(), Refusal> {
 
 /// A definition may not promise what cannot be kept.
 fn check_definition(request: &Request<'_>, object: &Value) -> Result<(), Refusal> {
-    if request.strategy.defines() && definition_rules::needs_a_webhook(object) {
+    let strategy = object.pointer("/spec/conversion/strategy").and_then(Value::as_str);
+    if request.strategy.defines() && strategy == Some("Webhook") {
         return Err(Refusal::not_implemented("conversion webhooks"));
     }
     Ok(())

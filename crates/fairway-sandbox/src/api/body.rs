@@ -75,7 +75,7 @@ fn understand(
         version: resource.version.clone(),
         why,
     };
-    let read = request.strategy.read(object).map_err(|error| unreadable(error.to_string()))?;
+    let read = request.strategy.read(object).map_err(unreadable)?;
     let warnings = match options.unknown_fields {
         UnknownFields::Ignored => Vec::new(),
         UnknownFields::Refused if !read.unknown.is_empty() => {

@@ -35,13 +35,9 @@ pub(super) fn make(
     options: &WriteOptions,
 ) -> Result<Arc<Value>, Refusal> {
     admission::create(request, &mut object)?;
-    request.strategy.prepare_create(&mut object);
     lifecycle::begin(&mut object, request.now)?;
-    if !meta::text(&object, "name").is_empty() {
-        return store(request, object, options);
-    }
     let base = meta::text(&object, "generateName").to_owned();
-    if base.is_empty() {
+    if base.is_empty() || !meta::text(&object, "name").is_empty() {
         return store(request, object, options);
     }
     let mut name = String::new();
@@ -59,9 +55,10 @@ pub(super) fn make(
 
 fn store(
     request: &Request<'_>,
-    object: Value,
+    mut object: Value,
     options: &WriteOptions,
 ) -> Result<Arc<Value>, Refusal> {
+    request.strategy.prepare_create(&mut object);
     let name = meta::text(&object, "name").to_owned();
     let errors = request.strategy.validate(&object);
     if !errors.is_empty() {

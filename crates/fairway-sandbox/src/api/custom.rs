@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::definitions::{Defined, ScalePaths};
 use super::meta;
-use crate::builtin::{self, Read, ReadError};
+use crate::builtin::{self, Read};
 use crate::catalog::Subresource;
 use crate::definition::Version;
 use crate::field_error::FieldError;
@@ -45,12 +45,16 @@ impl Custom {
     }
 
     /// Takes away what the schema does not know, and reads the metadata, which all objects share.
-    pub(super) fn read(&self, mut object: Value) -> Result<Read, ReadError> {
+    pub(super) fn read(&self, mut object: Value) -> Result<Read, String> {
         let mut unknown = Vec::new();
         if let Some(metadata) = object.get_mut("metadata").map(Value::take)
+            // Any kind will do, for what it has in common with all others.
             && let Some(kind) = builtin::kind("", "ConfigMap")
         {
-            let mut read = kind.read(json!({ "metadata": metadata }))?;
+            let read = kind.read(json!({ "metadata": metadata }));
+            let mut read = read.map_err(|error| {
+                error.to_string().replace("struct field ConfigMap.metadata", "value")
+            })?;
             unknown.append(&mut read.unknown);
             object["metadata"] = read.object["metadata"].take();
             // Objects of no fixed type have no empty time.

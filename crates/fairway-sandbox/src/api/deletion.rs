@@ -74,8 +74,11 @@ pub(super) fn next(
     if waits || meta::field(object, "finalizers").is_some() {
         meta::set(&mut marked, "finalizers", json!(finalizers));
     }
-    if waits && graceful == Grace::None && !meta::is_terminating(object) {
-        lifecycle::end(&mut marked, now, 0);
+    if waits && graceful == Grace::None {
+        if !meta::is_terminating(object) {
+            lifecycle::end(&mut marked, now, 0);
+        }
+        meta::set(&mut marked, "deletionGracePeriodSeconds", 0);
     }
     match (waits, graceful) {
         (false, Grace::None) => Step::Remove,

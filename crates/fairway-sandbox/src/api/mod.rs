@@ -9,7 +9,6 @@ mod call;
 mod client;
 mod create;
 mod custom;
-mod definition_rules;
 mod definitions;
 mod delete;
 mod delete_options;

@@ -139,7 +139,7 @@ fn check_fields(request: &Request<'_>, manifest: &Value) -> Result<(), Refusal> 
     let untyped =
         |why: &str| Refusal::new(500, "", format!("failed to create typed patch object: {why}"));
     let read = request.strategy.read(manifest.clone());
-    let read = read.map_err(|error| untyped(&error.to_string()))?;
+    let read = read.map_err(|why| untyped(&why))?;
     match read.unknown.iter().min() {
         Some(path) => Err(untyped(&format!(".{path}: field not declared in schema"))),
         None => Ok(()),

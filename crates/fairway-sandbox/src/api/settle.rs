@@ -81,9 +81,9 @@ fn refused(
     now: Timestamp,
 ) -> CustomResourceDefinitionStatus {
     let before = definition.status.clone().unwrap_or_default();
-    let names = &definition.spec.names;
+    let (accepted, conflict) = accepted_names(served, definition);
     let mut conditions = before.conditions.unwrap_or_default();
-    if let Some((reason, taken)) = conflict(served, definition) {
+    if let Some((reason, taken)) = conflict {
         let message = format!("{taken:?} is already in use");
         set(&mut conditions, "NamesAccepted", "False", reason, &message, now);
     }
@@ -91,55 +91,57 @@ fn refused(
         let message = "not all names are accepted";
         set(&mut conditions, "Established", "False", "NotAccepted", message, now);
     }
-    let accepted = CustomResourceDefinitionNames {
-        plural: names.plural.clone(),
-        ..CustomResourceDefinitionNames::default()
-    };
     CustomResourceDefinitionStatus {
         conditions: Some(conditions),
-        accepted_names: before
-            .accepted_names
-            .filter(|names| !names.kind.is_empty())
-            .or(Some(accepted)),
+        accepted_names: Some(accepted),
         stored_versions: before.stored_versions,
     }
 }
 
-/// The last name that another resource of the group has, in the order of the real server.
-fn conflict<'a>(
+/// The names that no other resource of the group has, and the last one that another has, in the
+/// order of the real server.
+fn accepted_names<'a>(
     served: &Served,
     definition: &'a CustomResourceDefinition,
-) -> Option<(&'static str, &'a str)> {
+) -> (CustomResourceDefinitionNames, Option<(&'static str, &'a str)>) {
     let (group, names) = (&definition.spec.group, &definition.spec.names);
     let is_other = |resource: &&Arc<catalog::Resource>| {
         let of = resource.custom.as_ref().map(|custom| &custom.definition);
         resource.group == *group && of != definition.metadata.name.as_ref()
     };
+    let others: Vec<&Arc<catalog::Resource>> =
+        served.catalog.resources().filter(is_other).collect();
     let has_name = |name: &str| {
-        served.catalog.resources().filter(is_other).any(|other| {
-            let short = other.short_names.iter().any(|short| short == name);
-            short || other.plural == name || other.singular == name
-        })
+        let is_short = |other: &catalog::Resource| other.short_names.iter().any(|it| it == name);
+        others.iter().any(|it| it.plural == name || it.singular == name || is_short(it))
     };
-    let has_kind = |kind: &str| {
-        let mut others = served.catalog.resources().filter(is_other);
-        others.any(|other| other.kind == kind || other.list_kind == kind)
+    let has_kind = |kind: &str| others.iter().any(|it| it.kind == kind || it.list_kind == kind);
+
+    let mut conflict = None;
+    let mut check = |reason: &'static str, name: &'a str, taken: bool| {
+        if taken {
+            conflict = Some((reason, name));
+        }
+        !taken
     };
-    let list_kind = names.list_kind.as_deref().filter(|name| has_kind(name));
-    let kind = Some(names.kind.as_str()).filter(|name| has_kind(name));
-    let mut short = names.short_names.iter().flatten().map(String::as_str);
-    let short = short.find(|name| has_name(name));
-    let singular = names.singular.as_deref().filter(|name| has_name(name));
-    let plural = Some(names.plural.as_str()).filter(|name| has_name(name));
-    [
-        ("ListKindConflict", list_kind),
-        ("KindConflict", kind),
-        ("ShortNamesConflict", short),
-        ("SingularConflict", singular),
-        ("PluralConflict", plural),
-    ]
-    .into_iter()
-    .find_map(|(reason, name)| Some((reason, name?)))
+    let (singular, list_kind) = (names.singular.as_deref(), names.list_kind.as_deref());
+    let plural = Some(&*names.plural).filter(|it| check("PluralConflict", it, has_name(it)));
+    let singular = singular.filter(|it| check("SingularConflict", it, has_name(it)));
+    let short = names
+        .short_names
+        .as_ref()
+        .filter(|all| all.iter().all(|it| check("ShortNamesConflict", it, has_name(it))));
+    let kind = Some(&*names.kind).filter(|it| check("KindConflict", it, has_kind(it)));
+    let list_kind = list_kind.filter(|it| check("ListKindConflict", it, has_kind(it)));
+    let accepted = CustomResourceDefinitionNames {
+        categories: names.categories.clone(),
+        kind: kind.unwrap_or_default().to_owned(),
+        list_kind: list_kind.map(str::to_owned),
+        plural: plural.unwrap_or_default().to_owned(),
+        short_names: short.cloned(),
+        singular: singular.map(str::to_owned),
+    };
+    (accepted, conflict)
 }
 
 fn set(

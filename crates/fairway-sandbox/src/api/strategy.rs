@@ -6,9 +6,9 @@ use serde_json::Value;
 
 use super::custom::Custom;
 use super::definitions::Served;
-use super::{Refusal, definition_rules, events};
+use super::{Refusal, events};
 use crate::apply::Reach;
-use crate::builtin::{self, Kind, Read, ReadError};
+use crate::builtin::{self, Kind, Read};
 use crate::catalog::{Resource, Subresource};
 use crate::field_error::FieldError;
 use crate::metadata::{self, NameRule};
@@ -122,9 +122,10 @@ impl Strategy {
     }
 
     /// Takes an object apart and puts it together again, without what the kind does not know.
-    pub(super) fn read(&self, object: Value) -> Result<Read, ReadError> {
+    /// The error is the end of a sentence of the real server.
+    pub(super) fn read(&self, object: Value) -> Result<Read, String> {
         match &self.rules {
-            Rules::BuiltIn { kind, .. } => kind.read(object),
+            Rules::BuiltIn { kind, .. } => kind.read(object).map_err(|error| error.to_string()),
             Rules::Custom(custom) => custom.read(object),
         }
     }
@@ -169,9 +170,6 @@ impl Strategy {
             Rules::BuiltIn { kind, .. } => errors.extend(kind.validate(object)),
             Rules::Custom(custom) => errors.extend(custom.validate(object, None)),
         }
-        if self.defines() {
-            errors.extend(definition_rules::validate(object));
-        }
         errors
     }
 
@@ -189,9 +187,8 @@ impl Strategy {
             }
             Rules::Custom(custom) => errors.extend(custom.validate(object, Some(old))),
         }
-        if self.defines() && subresource.is_none() {
-            errors.extend(definition_rules::validate_update(object, old));
-        }
+        // What a definition is named after is checked when it begins; neither can change later.
+        errors.retain(|error| !self.defines() || error.path != "metadata.name");
         errors
     }
 

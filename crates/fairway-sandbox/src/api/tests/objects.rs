@@ -52,7 +52,7 @@ fn refusals_of_a_new_object() {
         ].join("\n"),
         @r#"
     409 AlreadyExists: configmaps "a" already exists
-    400 BadRequest: "" cannot be a name: it is empty, '.' or '..', or has a '/' or '%'
+    422 Invalid: ConfigMap "" is invalid: metadata.name: Required value: name or generateName is required
     500 : resourceVersion should not be set on objects to be created
     400 BadRequest: the namespace of the provided object does not match the namespace sent on the request
     400 BadRequest: Secret in version "v1" cannot be handled as a ConfigMap: converting (v1.Secret) to (core.ConfigMap): unknown conversion
