@@ -11,6 +11,7 @@ use serde_json::Value;
 use serde_json::error::Category;
 use tokio::time::timeout;
 
+use super::protobuf::{self, ProtobufError};
 use crate::api::{Body, PatchKind, Refusal};
 use crate::catalog::Verb;
 
@@ -97,11 +98,17 @@ fn syntax(bytes: &[u8], media_type: &str) -> Result<Result<Value, String>, Refus
             .and_then(whole)
             .map_err(|problem| format!("couldn't get version/kind; json parse error: {problem}"))),
         "application/yaml" => Ok(yaml(bytes)),
+        "application/vnd.kubernetes.protobuf" => match protobuf::decode(bytes) {
+            Err(error @ ProtobufError::Unknown { .. }) => {
+                Err(Refusal::new(415, "UnsupportedMediaType", error.to_string()))
+            }
+            decoded => Ok(decoded.map_err(|error| error.to_string())),
+        },
         _ => Err(Refusal::new(
             415,
             "UnsupportedMediaType",
             "the body of the request was in an unknown format - accepted media types include: \
-             application/json, application/yaml",
+             application/json, application/yaml, application/vnd.kubernetes.protobuf",
         )),
     }
 }
@@ -230,11 +237,17 @@ mod tests {
 
     #[test]
     fn what_cannot_be_read_is_said_as_the_api_server_says_it() {
-        let unknown = "the body of the request was in an unknown format - accepted media types include: application/json, application/yaml";
+        let unknown = "the body of the request was in an unknown format - accepted media types include: application/json, application/yaml, application/vnd.kubernetes.protobuf";
         let deep = format!("{}1{}", "[".repeat(200), "]".repeat(200));
         for (verb, media_type, text, code, message) in [
             (Verb::Create, "text/plain", "x", 415, unknown),
-            (Verb::Create, "application/vnd.kubernetes.protobuf", "k8s", 415, unknown),
+            (
+                Verb::Create,
+                "application/vnd.kubernetes.protobuf",
+                "k8s",
+                400,
+                "the object provided is unrecognized (must be of type ConfigMap): the body is no Protocol Buffers message of Kubernetes (6b3873)",
+            ),
             (
                 Verb::Create,
                 "application/json",

@@ -10,9 +10,9 @@ use super::respond;
 use crate::api::Query;
 use crate::catalog::{Catalog, ServerVersion, Target, version_document};
 
-/// The newest server whose own `kubectl` writes JSON throughout, as this one reads it.
+/// The server whose API this one follows.
 pub(super) const VERSION: ServerVersion<'static> =
-    ServerVersion { major: 1, minor: 32, git_version: "v1.32.0+fairway" };
+    ServerVersion { major: 1, minor: 33, git_version: "v1.33.0+fairway" };
 
 /// What is checked for health; nothing here can be ill while it answers.
 const CHECKS: [&str; 3] = ["ping", "log", "etcd"];

@@ -13,6 +13,7 @@ mod identity;
 mod impersonate;
 mod listener;
 mod negotiate;
+mod protobuf;
 mod respond;
 mod reviews;
 mod shape;

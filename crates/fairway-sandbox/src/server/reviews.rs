@@ -162,7 +162,12 @@ pub(super) fn typed<T: DeserializeOwned>(call: &Call) -> Result<T, Refusal> {
         return Err(Refusal::bad_request("a question is wanted"));
     };
     check_kind(call, object)?;
-    T::deserialize(object).map_err(|error| {
+    let mut question = object.clone();
+    if let Some(fields) = question.as_object_mut() {
+        // Whatever the client says of the answer is of no interest.
+        fields.remove("status");
+    }
+    T::deserialize(question).map_err(|error| {
         let (kind, version) = (kind(call), &call.resource.version);
         Refusal::bad_request(format!(
             "{kind} in version {version:?} cannot be handled as a {kind}: {error}"

@@ -1,0 +1,107 @@
+use proptest::prelude::*;
+
+use super::*;
+
+/// A field whose content is bytes.
+fn field(number: u8, content: &[u8]) -> Vec<u8> {
+    let mut bytes = vec![number << 3 | 2];
+    bytes.extend(varint(content.len() as u64));
+    bytes.extend_from_slice(content);
+    bytes
+}
+
+fn varint(mut number: u64) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    while number >= 0x80 {
+        bytes.push((number & 0x7f) as u8 | 0x80);
+        number >>= 7;
+    }
+    bytes.push(number as u8);
+    bytes
+}
+
+fn number_field(field: u8, number: u64) -> Vec<u8> {
+    [vec![field << 3], varint(number)].concat()
+}
+
+fn object(api_version: &str, kind: &str, raw: &[u8]) -> Vec<u8> {
+    let type_ = [field(1, api_version.as_bytes()), field(2, kind.as_bytes())].concat();
+    [MAGIC.to_vec(), field(1, &type_), field(2, raw)].concat()
+}
+
+#[test]
+fn an_object_is_what_its_json_would_be() {
+    let label = [field(1, b"a"), field(2, b"b")].concat();
+    // Empty texts and times are written although they are not set.
+    let metadata =
+        [field(1, b"x"), field(2, b""), field(3, b""), field(8, b""), field(11, &label)].concat();
+    let data = [field(1, b"key"), field(2, b"text")].concat();
+    let binary = [field(1, b"key"), field(2, &[0, 255])].concat();
+    let raw =
+        [field(1, &metadata), field(2, &data), field(3, &binary), number_field(4, 1)].concat();
+    let decoded = decode(&object("v1", "ConfigMap", &raw)).unwrap();
+    assert_eq!(
+        decoded,
+        json!({
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": { "name": "x", "labels": { "a": "b" }, "creationTimestamp": null },
+            "data": { "key": "text" },
+            "binaryData": { "key": "AP8=" },
+            "immutable": true,
+        })
+    );
+}
+
+#[test]
+fn what_is_embedded_stands_beside_in_json() {
+    let path = field(1, b"/tmp");
+    let volume = [field(1, b"v"), field(2, &field(1, &path))].concat();
+    let volume = message(&volume, "core.v1.Volume", MAX_DEPTH).unwrap();
+    assert_eq!(Value::Object(volume), json!({ "name": "v", "hostPath": { "path": "/tmp" } }));
+}
+
+#[test]
+fn some_types_have_a_form_of_their_own() {
+    let as_text = [number_field(1, 1), field(3, b"http")].concat();
+    let minus_one = number_field(1, u64::MAX);
+    for (type_, bytes, expected) in [
+        ("Time", [number_field(1, 3), number_field(2, 5)].concat(), json!("1970-01-01T00:00:03Z")),
+        ("MicroTime", number_field(1, 3), json!("1970-01-01T00:00:03.000000Z")),
+        ("Time", vec![], Value::Null),
+        ("Time", minus_one, json!("1969-12-31T23:59:59Z")),
+        ("Quantity", field(1, b"5Gi"), json!("5Gi")),
+        ("IntOrString", as_text, json!("http")),
+        ("IntOrString", number_field(2, 80), json!(80)),
+        ("Json", field(1, br#"{"f:a":{}}"#), json!({ "f:a": {} })),
+        ("Texts", [field(1, b"a"), field(1, b"b")].concat(), json!(["a", "b"])),
+    ] {
+        assert_eq!(value(Content::Bytes(&bytes), type_, 1), Ok(expected), "{type_}");
+    }
+    assert_eq!(values(Content::Bytes(&[1, 2]), "int64", 1), Ok(vec![json!(1), json!(2)]));
+    assert_eq!(values(Content::Number(7), "int64", 1), Ok(vec![json!(7)]));
+}
+
+#[test]
+fn what_is_no_message_is_refused() {
+    let unknown = object("example.com/v1", "Widget", b"");
+    assert!(matches!(decode(&unknown), Err(ProtobufError::Unknown { .. })));
+    let valid = object("v1", "ConfigMap", &field(1, &field(1, b"x")));
+    // What ends behind the type is an object without content.
+    let type_alone = object("v1", "ConfigMap", b"").len() - field(2, b"").len();
+    for length in (0..valid.len()).filter(|length| *length != type_alone) {
+        assert!(decode(&valid[..length]).is_err(), "{length}");
+    }
+    for bytes in [&b"{}"[..], b"k8s\0\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", b"k8s\0\x0b"] {
+        assert_eq!(decode(bytes), Err(ProtobufError::Malformed));
+    }
+}
+
+proptest! {
+    #[test]
+    fn nothing_panics(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+        let _ = decode(&bytes);
+        let _ = decode(&object("v1", "Pod", &bytes));
+        let _ = message(&bytes, "core.v1.PodSpec", MAX_DEPTH);
+    }
+}
