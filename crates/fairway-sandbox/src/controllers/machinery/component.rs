@@ -198,6 +198,38 @@ impl Component {
     }
 }
 
+#[cfg(test)]
+impl Component {
+    /// Makes an object.
+    pub(in crate::controllers) fn create(
+        &self,
+        resource: &Arc<Resource>,
+        object: Value,
+    ) -> Result<Value, Refusal> {
+        let key = ObjectKey::of(&object);
+        let mut call = self.call(resource, Verb::Create, &key.namespace, None);
+        call.body = Body::Object(object);
+        match self.api.answer(&call)? {
+            Reply::Object { object, .. } => Ok((*object).clone()),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    /// Removes an object that has stopped, as kubelets do.
+    pub(in crate::controllers) fn remove(
+        &self,
+        resource: &Arc<Resource>,
+        key: &ObjectKey,
+        uid: &str,
+    ) -> Result<(), Refusal> {
+        let mut call = self.call(resource, Verb::Delete, &key.namespace, Some(&key.name));
+        let preconditions = json!({ "uid": uid });
+        call.body =
+            Body::Object(json!({ "gracePeriodSeconds": 0, "preconditions": preconditions }));
+        self.api.answer(&call).map(|_| ())
+    }
+}
+
 fn unexpected(reply: &Reply) -> Refusal {
     Refusal::internal(format!("an answer of another sort was expected, not {reply:?}"))
 }

@@ -14,4 +14,4 @@ pub(in crate::controllers) use component::Component;
 pub(in crate::controllers) use key::ObjectKey;
 pub(in crate::controllers) use recorder::{Recorder, Severity, about};
 pub(in crate::controllers) use run::{Controller, Outcome, run};
-pub(in crate::controllers) use watches::{Change, Scope};
+pub(in crate::controllers) use watches::{Change, Scope, inhabited_namespace};

@@ -6,7 +6,7 @@ use futures::StreamExt;
 use futures::stream::{BoxStream, SelectAll, unfold};
 use serde_json::Value;
 
-use super::Component;
+use super::{Component, ObjectKey};
 use crate::api::Refusal;
 use crate::catalog::{Resource, Verb};
 use crate::store::{EventKind, Watcher};
@@ -90,4 +90,15 @@ fn stream(resource: Arc<Resource>, watcher: Watcher) -> BoxStream<'static, Optio
         Some((Some(change), Some((resource, watcher))))
     };
     unfold(Some((resource, watcher)), next).boxed()
+}
+
+/// The namespace that something is to be in under this name, if the change is one of the namespace
+/// itself or of what has the name there.
+pub(in crate::controllers) fn inhabited_namespace(change: &Change, name: &str) -> Option<String> {
+    let key = ObjectKey::of(&change.object);
+    match change.resource.kind.as_str() {
+        "Namespace" => Some(key.name),
+        _ if key.name == name => Some(key.namespace),
+        _ => None,
+    }
 }

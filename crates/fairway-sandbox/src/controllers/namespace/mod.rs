@@ -1,0 +1,139 @@
+//! Namespaces that are deleted take their content along.
+
+mod content;
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::Namespace;
+use serde_json::{Value, json};
+
+use self::content::Content;
+use super::machinery::{Change, Component, Controller, ObjectKey, Outcome, Scope};
+use crate::api::{Api, Propagation, Refusal};
+use crate::catalog::{Resource, Subresource, Verb};
+use crate::store::EventKind;
+
+/// The finalizer of namespaces that stands for their content.
+const CONTENT: &str = "kubernetes";
+
+pub(super) struct Namespaces {
+    component: Component,
+    /// Those that are being deleted: what happens elsewhere does not matter.
+    terminating: BTreeSet<String>,
+}
+
+impl Namespaces {
+    pub(super) fn new(api: &Api) -> Self {
+        let component = Component::controller(api, "namespace-controller");
+        Self { component, terminating: BTreeSet::new() }
+    }
+
+    /// Deletes what is in a namespace; says what is left.
+    fn empty(&self, namespace: &str) -> Result<Content, Refusal> {
+        let mut content = Content::default();
+        let catalog = self.component.api().catalog();
+        let deletable = |resource: &&Arc<Resource>| {
+            let can = |verb| resource.verbs.contains(&verb);
+            resource.namespaced && can(Verb::Delete) && can(Verb::List)
+        };
+        for resource in catalog.resources().filter(deletable) {
+            if catalog.kind(&resource.group, &resource.kind) != Some(resource) {
+                continue;
+            }
+            for object in self.component.list(resource, namespace)? {
+                if let Err(refusal) = self.delete(resource, &object) {
+                    content.add_failure(refusal.to_string());
+                }
+            }
+            for object in self.component.list(resource, namespace)? {
+                content.add(&resource.plural, &resource.group, &object);
+            }
+        }
+        Ok(content)
+    }
+
+    fn delete(&self, resource: &Arc<Resource>, object: &Value) -> Result<(), Refusal> {
+        if object.pointer("/metadata/deletionTimestamp").is_some() {
+            return Ok(());
+        }
+        let uid = object.pointer("/metadata/uid").and_then(Value::as_str).unwrap_or_default();
+        self.component.delete(resource, &ObjectKey::of(object), uid, Propagation::Background)
+    }
+
+    fn tell(
+        &self,
+        namespace: &Namespace,
+        content: &Content,
+        now: Timestamp,
+    ) -> Result<(), Refusal> {
+        let mut status = namespace.status.clone().unwrap_or_default();
+        let conditions = content.conditions(&status.conditions.unwrap_or_default(), now);
+        status.conditions = Some(conditions);
+        if namespace.status.as_ref() != Some(&status) {
+            let told = Namespace { status: Some(status), ..namespace.clone() };
+            self.component.client().update_status(&told)?;
+        }
+        Ok(())
+    }
+
+    fn finalize(&self, namespace: &Namespace) -> Result<(), Refusal> {
+        let mut done = namespace.clone();
+        if let Some(finalizers) = done.spec.as_mut().and_then(|spec| spec.finalizers.as_mut()) {
+            finalizers.retain(|finalizer| finalizer != CONTENT);
+        }
+        let catalog = self.component.api().catalog();
+        let Some(resource) = catalog.kind("", "Namespace") else { return Ok(()) };
+        let key = ObjectKey::of_metadata(&namespace.metadata);
+        self.component.put(resource, &key, Subresource::Finalize, json!(done))
+    }
+}
+
+impl Controller for Namespaces {
+    type Key = String;
+
+    const SCOPE: Scope = Scope::Everything;
+
+    fn component(&self) -> &Component {
+        &self.component
+    }
+
+    fn restart(&mut self) {
+        self.terminating.clear();
+    }
+
+    fn affected(&mut self, change: &Change) -> Result<Vec<String>, Refusal> {
+        let ObjectKey { namespace, name } = ObjectKey::of(&change.object);
+        if change.resource.kind != "Namespace" || !change.resource.group.is_empty() {
+            return Ok(Some(namespace)
+                .filter(|it| self.terminating.contains(it))
+                .into_iter()
+                .collect());
+        }
+        let leaves = change.object.pointer("/metadata/deletionTimestamp").is_some();
+        if leaves && change.kind != EventKind::Deleted {
+            self.terminating.insert(name.clone());
+            return Ok(vec![name]);
+        }
+        self.terminating.remove(&name);
+        Ok(Vec::new())
+    }
+
+    fn reconcile(&mut self, name: &String, now: Timestamp) -> Result<Outcome, Refusal> {
+        let namespace = self.component.client().get::<Namespace>("", name)?;
+        let leaving = namespace.filter(|it| it.metadata.deletion_timestamp.is_some());
+        let Some(namespace) = leaving else { return Ok(Outcome::Done) };
+        let finalizers = namespace.spec.as_ref().and_then(|spec| spec.finalizers.as_deref());
+        if !finalizers.unwrap_or_default().iter().any(|finalizer| finalizer == CONTENT) {
+            return Ok(Outcome::Done);
+        }
+        let content = self.empty(name)?;
+        if content.is_empty() {
+            self.finalize(&namespace)?;
+        } else {
+            self.tell(&namespace, &content, now)?;
+        }
+        Ok(Outcome::Done)
+    }
+}

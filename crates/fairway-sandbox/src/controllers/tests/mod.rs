@@ -1,0 +1,6 @@
+//! All controllers together.
+
+mod cluster;
+mod kubelet;
+mod objects;
+mod workloads;
