@@ -4,6 +4,7 @@
 //! through [`Api::answer`]: there is no second way to change an object.
 
 mod admission;
+mod binding;
 mod body;
 mod call;
 mod client;
@@ -139,6 +140,7 @@ fn dispatch(request: &Request<'_>) -> Result<Reply, Refusal> {
         (Verb::Get, Some(Subresource::Scale)) => scale::get(request),
         (Verb::Update, Some(Subresource::Scale)) => scale::update(request),
         (Verb::Patch, Some(Subresource::Scale)) => scale::patch(request),
+        (_, Some(Subresource::Binding)) => binding::bind(request),
         (_, Some(other @ (Subresource::Log | Subresource::Token))) => {
             Err(Refusal::not_implemented(other.as_str()))
         }

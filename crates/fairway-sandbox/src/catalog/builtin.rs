@@ -72,7 +72,7 @@ const TABLE: &[Row] = &[
     row("", "PersistentVolumeClaim", "persistentvolumeclaims").short(&["pvc"]).with(&[Subresource::Status]),
     row("", "PersistentVolume", "persistentvolumes").short(&["pv"]).cluster_wide().with(&[Subresource::Status]),
     row("", "Pod", "pods").short(&["po"]).category("all").fields(POD_FIELDS)
-        .with(&[Subresource::Log, Subresource::Status]),
+        .with(&[Subresource::Binding, Subresource::Log, Subresource::Status]),
     row("", "ResourceQuota", "resourcequotas").short(&["quota"]).with(&[Subresource::Status]),
     row("", "Secret", "secrets").fields(SECRET_FIELDS),
     row("", "ServiceAccount", "serviceaccounts").short(&["sa"]).with(&[Subresource::Token]),

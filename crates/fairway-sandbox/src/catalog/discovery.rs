@@ -153,8 +153,10 @@ fn subresource_entry(resource: &Resource, subresource: Subresource) -> Value {
         "verbs": subresource.verbs(),
     });
     if let Some((group, version, kind)) = subresource.own_kind() {
-        entry["group"] = json!(group);
-        entry["version"] = json!(version);
+        if (group, version) != (resource.group.as_str(), resource.version.as_str()) {
+            entry["group"] = json!(group);
+            entry["version"] = json!(version);
+        }
         entry["kind"] = json!(kind);
     }
     entry

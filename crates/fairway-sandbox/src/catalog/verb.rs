@@ -55,6 +55,8 @@ impl Verb {
 /// A part of an object, or something about it, that has an address of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Subresource {
+    /// Pods: puts them on a node.
+    Binding,
     /// Namespaces: takes finalizers off.
     Finalize,
     /// Pods: what a container printed.
@@ -68,12 +70,13 @@ pub enum Subresource {
 }
 
 impl Subresource {
-    pub(super) const ALL: [Self; 5] =
-        [Self::Finalize, Self::Log, Self::Scale, Self::Status, Self::Token];
+    pub(super) const ALL: [Self; 6] =
+        [Self::Binding, Self::Finalize, Self::Log, Self::Scale, Self::Status, Self::Token];
 
     /// The word in a path.
     pub fn as_str(self) -> &'static str {
         match self {
+            Self::Binding => "binding",
             Self::Finalize => "finalize",
             Self::Log => "log",
             Self::Scale => "scale",
@@ -88,7 +91,7 @@ impl Subresource {
             Self::Finalize => &[Verb::Update],
             Self::Log => &[Verb::Get],
             Self::Scale | Self::Status => &[Verb::Get, Verb::Patch, Verb::Update],
-            Self::Token => &[Verb::Create],
+            Self::Binding | Self::Token => &[Verb::Create],
         }
     }
 
@@ -96,6 +99,7 @@ impl Subresource {
     /// the resource.
     pub fn own_kind(self) -> Option<(&'static str, &'static str, &'static str)> {
         match self {
+            Self::Binding => Some(("", "v1", "Binding")),
             Self::Scale => Some(("autoscaling", "v1", "Scale")),
             Self::Token => Some(("authentication.k8s.io", "v1", "TokenRequest")),
             Self::Finalize | Self::Log | Self::Status => None,
