@@ -151,7 +151,7 @@ impl Sandbox {
     /// Whatever acts on the cluster by itself begins here: it is spawned on the tracker, ends with
     /// the token, and reaches objects through the API.
     fn components(&self) {
-        controllers::run(&self.api, &self.stopping, &self.tasks);
+        controllers::run(&self.api, &self.authority(), &self.stopping, &self.tasks);
     }
 
     fn write_kubeconfig(&self) -> Result<(), StartError> {

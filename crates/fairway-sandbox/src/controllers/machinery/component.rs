@@ -176,6 +176,20 @@ impl Component {
         self.api.answer(&call).map(|_| ())
     }
 
+    /// Makes what a subresource of an object of a known kind takes.
+    pub(in crate::controllers) fn create_below<K: k8s_openapi::Resource>(
+        &self,
+        key: &ObjectKey,
+        subresource: Subresource,
+        object: Value,
+    ) -> Result<(), Refusal> {
+        let resource = self.resource_of::<K>()?;
+        let mut call = self.call(&resource, Verb::Create, &key.namespace, Some(&key.name));
+        call.subresource = Some(subresource);
+        call.body = Body::Object(object);
+        self.api.answer(&call).map(|_| ())
+    }
+
     fn call(
         &self,
         resource: &Arc<Resource>,

@@ -15,6 +15,7 @@ use super::machinery::{
 };
 use super::pod;
 use crate::api::{Api, Refusal};
+use crate::catalog::Subresource;
 
 const SCHEDULED: &str = "PodScheduled";
 
@@ -44,9 +45,13 @@ impl Scheduler {
 
     fn place(&mut self, pod: &Pod, node: &str) -> Result<(), Refusal> {
         let key = ObjectKey::of_metadata(&pod.metadata);
-        let patch =
-            json!({ "metadata": { "uid": pod.metadata.uid }, "spec": { "nodeName": node } });
-        self.component.client().merge::<Pod>(&key.namespace, &key.name, patch)?;
+        let binding = json!({
+            "apiVersion": "v1",
+            "kind": "Binding",
+            "metadata": { "name": key.name, "namespace": key.namespace, "uid": pod.metadata.uid },
+            "target": { "kind": "Node", "name": node },
+        });
+        self.component.create_below::<Pod>(&key, Subresource::Binding, binding)?;
         let message = format!("Successfully assigned {key} to {node}");
         self.recorder.say(&about(pod), Severity::Normal, "Scheduled", &message);
         Ok(())

@@ -198,8 +198,11 @@ async fn each_node_has_a_daemon() {
     );
     cluster
         .eventually("the update", |it| {
-            let status = it.get("DaemonSet", "agent")["status"].clone();
-            status["updatedNumberScheduled"] == 3 && status["numberAvailable"] == 3
+            let set = it.get("DaemonSet", "agent");
+            let status = &set["status"];
+            status["observedGeneration"] == set["metadata"]["generation"]
+                && status["updatedNumberScheduled"] == 3
+                && status["numberAvailable"] == 3
         })
         .await;
     assert_eq!(images(&cluster.list("Pod")), BTreeSet::from(["also-runs".to_owned()]));
@@ -221,4 +224,28 @@ async fn a_pod_waits_for_a_node_that_suits_it() {
     cluster.patch("Node", "a", json!({ "metadata": { "labels": { "disk": "ssd" } } }));
     cluster.eventually("the node", |it| it.get("Pod", "choosy")["spec"]["nodeName"] == "a").await;
     assert_eq!(cluster.events("choosy"), ["FailedScheduling x1", "Scheduled x1"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_as_it_should_be_is_left_alone() {
+    let cluster = Cluster::new(&["a", "b"]).await;
+    cluster.create("apps/v1", "Deployment", &deployment(3, "runs"));
+    cluster.create("batch/v1", "Job", &job("succeeds", &json!({})));
+    let broken = json!({ "metadata": { "name": "broken" }, "spec": {
+        "replicas": 2, "selector": { "matchLabels": { "app": "broken" } },
+        "template": { "metadata": { "labels": { "app": "broken" } }, "spec": {
+            "serviceAccountName": "missing", "containers": [{ "name": "c", "image": "runs" }],
+        } },
+    } });
+    cluster.create("apps/v1", "ReplicaSet", &broken);
+    cluster.eventually("the rollout", is_rolled_out).await;
+    cluster.pass(60).await;
+    let failure = condition(&cluster.get("ReplicaSet", "broken"), "ReplicaFailure");
+    assert_eq!(failure, "True FailedCreate");
+    cluster.delete("ReplicaSet", "broken", Propagation::Background);
+    cluster.pass(60).await;
+    let revision = cluster.api.store().revision();
+    assert!(revision < 300, "{revision} writes for so little");
+    cluster.pass(3600).await;
+    assert_eq!(cluster.api.store().revision(), revision);
 }
