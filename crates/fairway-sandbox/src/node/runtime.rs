@@ -11,6 +11,7 @@ use tokio::net::UnixStream;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::process::{Child, ChildStderr, ChildStdout, Command};
 
+use super::files::remove_tree;
 use crate::init::channel::{LONGEST_MESSAGE, encode};
 use crate::init::{ARGUMENT, Attachment, Confinement, Order, Plan, Report, Root, Stage};
 
@@ -110,7 +111,7 @@ impl Runtime {
             let runtime = Self { program: program.clone(), mode };
             let plan = nothing(confinement, &probe_root(directory, overlay)?);
             let answer = runtime.launch(&plan, confinement.first_stage(), &plan).await;
-            std::fs::remove_dir_all(directory)?;
+            remove_tree(directory)?;
             match answer {
                 Ok(_) => return Ok(runtime),
                 Err(StartError::Refused(why)) if !refusals.contains(&why) => refusals.push(why),

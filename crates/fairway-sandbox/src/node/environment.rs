@@ -1,0 +1,364 @@
+//! The environment of a container.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+
+use k8s_openapi::api::core::v1::{
+    ConfigMap, Container, EnvVar, EnvVarSource, ObjectFieldSelector, Pod, ResourceFieldSelector,
+    Secret,
+};
+use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
+
+/// What pods refer to in their namespace.
+pub(crate) trait Lookup {
+    /// A ConfigMap.
+    fn config_map(&self, name: &str) -> Option<ConfigMap>;
+    /// A Secret.
+    fn secret(&self, name: &str) -> Option<Secret>;
+}
+
+/// Why a container has no environment; the texts are the kubelet's.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum EnvironmentError {
+    #[error("configmap {0:?} not found")]
+    NoConfigMap(String),
+    #[error("secret {0:?} not found")]
+    NoSecret(String),
+    #[error("couldn't find key {key} in ConfigMap {namespace}/{name}")]
+    NoConfigMapKey { key: String, namespace: String, name: String },
+    #[error("couldn't find key {key} in Secret {namespace}/{name}")]
+    NoSecretKey { key: String, namespace: String, name: String },
+    #[error("unsupported fieldPath: {0}")]
+    Field(String),
+    #[error("unsupported container resource {0}")]
+    Resource(String),
+}
+
+/// The variables by which programs find the API.
+pub(crate) fn service(api_server: SocketAddr) -> Vec<(String, String)> {
+    let (host, port) = (api_server.ip().to_string(), api_server.port());
+    [
+        ("KUBERNETES_SERVICE_HOST", host.clone()),
+        ("KUBERNETES_SERVICE_PORT", port.to_string()),
+        ("KUBERNETES_SERVICE_PORT_HTTPS", port.to_string()),
+        ("KUBERNETES_PORT", format!("tcp://{host}:{port}")),
+    ]
+    .map(|(name, value)| (name.to_owned(), value))
+    .to_vec()
+}
+
+/// What a container's variables are, in the order in which they are said; later ones win.
+pub(crate) fn environment(
+    pod: &Pod,
+    container: &Container,
+    lookup: &impl Lookup,
+    service: Vec<(String, String)>,
+) -> Result<Vec<(String, String)>, EnvironmentError> {
+    let mut known: BTreeMap<String, String> = service.into_iter().collect();
+    for (name, value) in from_objects(container, lookup)? {
+        known.insert(name, value);
+    }
+    for variable in container.env.iter().flatten() {
+        if let Some(value) = value(pod, container, variable, lookup, &known)? {
+            known.insert(variable.name.clone(), value);
+        }
+    }
+    Ok(known.into_iter().collect())
+}
+
+fn from_objects(
+    container: &Container,
+    lookup: &impl Lookup,
+) -> Result<Vec<(String, String)>, EnvironmentError> {
+    let mut pairs = Vec::new();
+    for source in container.env_from.iter().flatten() {
+        let prefix = source.prefix.clone().unwrap_or_default();
+        if let Some(reference) = &source.config_map_ref {
+            match lookup.config_map(&reference.name) {
+                Some(map) => pairs.extend(prefixed(&prefix, map.data.unwrap_or_default())),
+                None if reference.optional == Some(true) => {}
+                None => return Err(EnvironmentError::NoConfigMap(reference.name.clone())),
+            }
+        }
+        if let Some(reference) = &source.secret_ref {
+            match lookup.secret(&reference.name) {
+                Some(secret) => pairs.extend(prefixed(&prefix, text(&secret))),
+                None if reference.optional == Some(true) => {}
+                None => return Err(EnvironmentError::NoSecret(reference.name.clone())),
+            }
+        }
+    }
+    Ok(pairs)
+}
+
+fn prefixed(prefix: &str, data: BTreeMap<String, String>) -> Vec<(String, String)> {
+    data.into_iter().map(|(name, value)| (format!("{prefix}{name}"), value)).collect()
+}
+
+fn text(secret: &Secret) -> BTreeMap<String, String> {
+    let data = secret.data.iter().flatten();
+    data.map(|(name, value)| (name.clone(), String::from_utf8_lossy(&value.0).into_owned()))
+        .collect()
+}
+
+fn value(
+    pod: &Pod,
+    container: &Container,
+    variable: &EnvVar,
+    lookup: &impl Lookup,
+    known: &BTreeMap<String, String>,
+) -> Result<Option<String>, EnvironmentError> {
+    let Some(source) = &variable.value_from else {
+        let value = variable.value.as_deref().unwrap_or_default();
+        return Ok(Some(expand(value, |name| known.get(name).cloned())));
+    };
+    if let Some(field) = &source.field_ref {
+        return pod_field(pod, field).map(Some);
+    }
+    if let Some(resource) = &source.resource_field_ref {
+        return container_resource(container, resource).map(Some);
+    }
+    from_key(pod, source, lookup)
+}
+
+fn from_key(
+    pod: &Pod,
+    source: &EnvVarSource,
+    lookup: &impl Lookup,
+) -> Result<Option<String>, EnvironmentError> {
+    let namespace = pod.metadata.namespace.clone().unwrap_or_default();
+    if let Some(reference) = &source.config_map_key_ref {
+        let (name, key) = (reference.name.clone(), reference.key.clone());
+        let map = lookup.config_map(&name);
+        let found = map.as_ref().and_then(|map| map.data.as_ref()?.get(&key).cloned());
+        return match (map, found) {
+            (_, Some(value)) => Ok(Some(value)),
+            _ if reference.optional == Some(true) => Ok(None),
+            (None, None) => Err(EnvironmentError::NoConfigMap(name)),
+            (Some(_), None) => Err(EnvironmentError::NoConfigMapKey { key, namespace, name }),
+        };
+    }
+    let Some(reference) = &source.secret_key_ref else { return Ok(None) };
+    let (name, key) = (reference.name.clone(), reference.key.clone());
+    let secret = lookup.secret(&name);
+    let found = secret.as_ref().and_then(|secret| text(secret).remove(&key));
+    match (secret, found) {
+        (_, Some(value)) => Ok(Some(value)),
+        _ if reference.optional == Some(true) => Ok(None),
+        (None, None) => Err(EnvironmentError::NoSecret(name)),
+        (Some(_), None) => Err(EnvironmentError::NoSecretKey { key, namespace, name }),
+    }
+}
+
+/// What a pod says of itself.
+pub(crate) fn pod_field(
+    pod: &Pod,
+    field: &ObjectFieldSelector,
+) -> Result<String, EnvironmentError> {
+    let (metadata, spec) = (&pod.metadata, pod.spec.as_ref());
+    let path = field.field_path.as_str();
+    let text = match path {
+        "metadata.name" => metadata.name.clone(),
+        "metadata.namespace" => metadata.namespace.clone(),
+        "metadata.uid" => metadata.uid.clone(),
+        "metadata.labels" => Some(listed(metadata.labels.as_ref())),
+        "metadata.annotations" => Some(listed(metadata.annotations.as_ref())),
+        "spec.nodeName" => spec.and_then(|spec| spec.node_name.clone()),
+        "spec.serviceAccountName" => spec.and_then(|spec| spec.service_account_name.clone()),
+        "status.hostIP" | "status.podIP" | "status.hostIPs" | "status.podIPs" => {
+            Some("127.0.0.1".to_owned())
+        }
+        _ => Some(subscript(pod, path)?),
+    };
+    Ok(text.unwrap_or_default())
+}
+
+/// `metadata.labels['key']`
+fn subscript(pod: &Pod, path: &str) -> Result<String, EnvironmentError> {
+    let unsupported = || EnvironmentError::Field(path.to_owned());
+    let (map, key) = path.split_once("['").ok_or_else(unsupported)?;
+    let key = key.strip_suffix("']").ok_or_else(unsupported)?;
+    let map = match map {
+        "metadata.labels" => pod.metadata.labels.as_ref(),
+        "metadata.annotations" => pod.metadata.annotations.as_ref(),
+        _ => return Err(unsupported()),
+    };
+    Ok(map.and_then(|map| map.get(key).cloned()).unwrap_or_default())
+}
+
+fn listed(map: Option<&BTreeMap<String, String>>) -> String {
+    let lines = map.into_iter().flatten().map(|(key, value)| format!("{key}={value:?}"));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// What a container may use, in the units of the reference.
+pub(crate) fn container_resource(
+    container: &Container,
+    reference: &ResourceFieldSelector,
+) -> Result<String, EnvironmentError> {
+    let unsupported = || EnvironmentError::Resource(reference.resource.clone());
+    let (section, name) = reference.resource.split_once('.').ok_or_else(unsupported)?;
+    let resources = container.resources.as_ref();
+    let amounts = match section {
+        "limits" => resources.and_then(|resources| resources.limits.as_ref()),
+        "requests" => resources.and_then(|resources| resources.requests.as_ref()),
+        _ => return Err(unsupported()),
+    };
+    let Some(amount) = amounts.and_then(|amounts| amounts.get(name)) else {
+        return Ok("0".to_owned());
+    };
+    let divisor = reference.divisor.as_ref().and_then(milli).filter(|divisor| *divisor > 0);
+    let amount = milli(amount).ok_or_else(unsupported)?;
+    // Rounded up, as the kubelet does.
+    Ok(amount.div_ceil(divisor.unwrap_or(1000)).to_string())
+}
+
+/// A quantity in thousandths.
+fn milli(quantity: &Quantity) -> Option<u128> {
+    const SUFFIXES: [(&str, u128); 13] = [
+        ("m", 1),
+        ("Ki", 1000 << 10),
+        ("Mi", 1000 << 20),
+        ("Gi", 1000 << 30),
+        ("Ti", 1000 << 40),
+        ("Pi", 1000 << 50),
+        ("k", 1_000_000),
+        ("M", 1_000_000_000),
+        ("G", 1_000_000_000_000),
+        ("T", 1_000_000_000_000_000),
+        ("P", 1_000_000_000_000_000_000),
+        ("E", 1_000_000_000_000_000_000_000),
+        ("", 1000),
+    ];
+    let text = quantity.0.as_str();
+    let suffix = SUFFIXES.iter().find(|(suffix, _)| text.ends_with(suffix));
+    let (suffix, factor) = suffix?;
+    let number = text.strip_suffix(suffix)?;
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+    let digits = u32::try_from(fraction.len()).ok().filter(|digits| *digits <= 9)?;
+    let scaled: u128 = format!("{whole}{fraction}").parse().ok()?;
+    Some((scaled.checked_mul(*factor)?).div_ceil(10_u128.pow(digits)))
+}
+
+/// Replaces `$(NAME)` by what `value` knows; `$$` is a dollar sign, and unknown names stay.
+pub(crate) fn expand(text: &str, value: impl Fn(&str) -> Option<String>) -> String {
+    let mut expanded = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(dollar) = rest.find('$') {
+        expanded.push_str(&rest[..dollar]);
+        let after = &rest[dollar + 1..];
+        if let Some(escaped) = after.strip_prefix('$') {
+            expanded.push('$');
+            rest = escaped;
+        } else if let Some((name, behind)) =
+            after.strip_prefix('(').and_then(|open| open.split_once(')'))
+        {
+            expanded.push_str(&value(name).unwrap_or_else(|| format!("$({name})")));
+            rest = behind;
+        } else {
+            expanded.push('$');
+            rest = after;
+        }
+    }
+    expanded + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::de::DeserializeOwned;
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn read<T: DeserializeOwned>(value: Value) -> T {
+        serde_json::from_value(value).unwrap()
+    }
+
+    struct Objects;
+
+    impl Lookup for Objects {
+        fn config_map(&self, name: &str) -> Option<ConfigMap> {
+            (name == "map").then(|| read(json!({ "data": { "color": "red", "size": "1" } })))
+        }
+
+        fn secret(&self, name: &str) -> Option<Secret> {
+            (name == "secret").then(|| read(json!({ "data": { "word": "c2VzYW1l" } })))
+        }
+    }
+
+    fn pod() -> Pod {
+        read(json!({ "metadata": { "name": "p", "namespace": "n", "uid": "u",
+            "labels": { "a": "b" } }, "spec": { "containers": [], "nodeName": "node-1" } }))
+    }
+
+    fn variables(container: Value) -> Result<Vec<(String, String)>, EnvironmentError> {
+        let mut container = container;
+        container["name"] = json!("c");
+        environment(&pod(), &read(container), &Objects, Vec::new())
+    }
+
+    #[test]
+    fn references_are_replaced_and_dollars_escaped() {
+        let value = |name: &str| (name == "A").then(|| "1".to_owned());
+        for (text, expected) in [
+            ("$(A)$(B)", "1$(B)"),
+            ("$$(A)", "$(A)"),
+            ("$$$(A)", "$1"),
+            ("$A $", "$A $"),
+            ("$(A", "$(A"),
+            ("ü$(A)ü", "ü1ü"),
+        ] {
+            assert_eq!(expand(text, value), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn variables_come_from_everywhere() {
+        let environment = variables(json!({
+            "envFrom": [{ "prefix": "M_", "configMapRef": { "name": "map" } },
+                        { "configMapRef": { "name": "none", "optional": true } }],
+            "env": [
+                { "name": "A", "value": "x$(M_color)" },
+                { "name": "B", "valueFrom": { "fieldRef": { "fieldPath": "metadata.labels['a']" } } },
+                { "name": "C", "valueFrom": { "secretKeyRef": { "name": "secret", "key": "word" } } },
+                { "name": "D", "valueFrom": { "configMapKeyRef":
+                    { "name": "map", "key": "none", "optional": true } } },
+                { "name": "E", "valueFrom": { "resourceFieldRef":
+                    { "resource": "limits.memory", "divisor": "1Mi" } } },
+            ],
+            "resources": { "limits": { "memory": "1Gi" } },
+        }));
+        let expected = [
+            ("A", "xred"),
+            ("B", "b"),
+            ("C", "sesame"),
+            ("E", "1024"),
+            ("M_color", "red"),
+            ("M_size", "1"),
+        ];
+        let expected = expected.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        assert_eq!(environment.unwrap(), expected);
+    }
+
+    #[test]
+    fn what_is_missing_is_said_as_the_kubelet_says_it() {
+        for (source, expected) in [
+            (
+                json!({ "configMapKeyRef": { "name": "no", "key": "k" } }),
+                "configmap \"no\" not found",
+            ),
+            (json!({ "secretKeyRef": { "name": "no", "key": "k" } }), "secret \"no\" not found"),
+            (
+                json!({ "configMapKeyRef": { "name": "map", "key": "k" } }),
+                "couldn't find key k in ConfigMap n/map",
+            ),
+            (
+                json!({ "secretKeyRef": { "name": "secret", "key": "k" } }),
+                "couldn't find key k in Secret n/secret",
+            ),
+        ] {
+            let error = variables(json!({ "env": [{ "name": "A", "valueFrom": source }] }));
+            assert_eq!(error.unwrap_err().to_string(), expected);
+        }
+    }
+}

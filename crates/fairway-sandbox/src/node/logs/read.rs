@@ -1,0 +1,293 @@
+//! Reading a log, also while it grows.
+
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+
+use bytes::Bytes;
+use futures::stream::{self, StreamExt};
+use jiff::{SignedDuration, Timestamp};
+use tokio::sync::watch;
+
+use super::file::{LARGEST_FILE, Progress, older};
+use super::{LogOptions, LogStream};
+
+/// What one piece of the stream has at most, so that a slow reader costs little.
+const PIECE: usize = 64 << 10;
+
+struct Reader {
+    path: PathBuf,
+    progress: watch::Receiver<Progress>,
+    options: LogOptions,
+    since: Option<Timestamp>,
+    file: Option<BufReader<File>>,
+    /// Which of the files that were begun is open.
+    opened: u64,
+    /// Lines that were read and not given yet.
+    pending: VecDeque<Vec<u8>>,
+    /// The beginning of a line whose end is not in the file yet.
+    partial: Vec<u8>,
+    /// Whether the next part goes on with a line.
+    continues: bool,
+    given: u64,
+    begun: bool,
+}
+
+/// The lines that the options mean.
+pub(super) fn stream(
+    path: PathBuf,
+    progress: watch::Receiver<Progress>,
+    options: LogOptions,
+    now: Timestamp,
+) -> LogStream {
+    let ago = options.since_seconds.map(SignedDuration::from_secs);
+    let since = ago.and_then(|ago| now.checked_sub(ago).ok()).or(options.since_time);
+    let reader = Reader {
+        path,
+        progress,
+        options,
+        since,
+        file: None,
+        opened: 0,
+        pending: VecDeque::new(),
+        partial: Vec::new(),
+        continues: false,
+        given: 0,
+        begun: false,
+    };
+    stream::unfold(reader, |mut reader| async move {
+        let piece = reader.next().await.transpose()?;
+        Some((piece, reader))
+    })
+    .boxed()
+}
+
+impl Reader {
+    async fn next(&mut self) -> io::Result<Option<Bytes>> {
+        loop {
+            if self.options.limit_bytes.is_some_and(|limit| self.given >= limit) {
+                return Ok(None);
+            }
+            if let Some(piece) = self.piece() {
+                return Ok(Some(piece));
+            }
+            let progress = *self.progress.borrow_and_update();
+            self.read(progress)?;
+            if !self.pending.is_empty() {
+                continue;
+            }
+            if !self.options.follow || progress.ended {
+                return Ok(None);
+            }
+            // Its writer is gone if this fails: nothing will come any more.
+            if self.progress.changed().await.is_err() {
+                return Ok(None);
+            }
+        }
+    }
+
+    /// Reads as much as makes a piece; at first, with a number of lines from the end, everything.
+    fn read(&mut self, progress: Progress) -> io::Result<()> {
+        if self.file.is_none() {
+            self.open_first(progress)?;
+        }
+        let tail = self.options.tail_lines.filter(|_| !self.begun);
+        let tail = tail.map(|lines| usize::try_from(lines).unwrap_or(usize::MAX));
+        let mut read = 0;
+        while tail.is_some() || read < PIECE {
+            let Some(line) = self.line(progress)? else { break };
+            read += line.len();
+            if let Some(line) = self.selected(&line) {
+                self.pending.push_back(line);
+            }
+            while tail.is_some_and(|tail| self.pending.len() > tail) {
+                self.pending.pop_front();
+            }
+        }
+        self.begun = true;
+        Ok(())
+    }
+
+    fn open_first(&mut self, progress: Progress) -> io::Result<()> {
+        let before = File::open(older(&self.path)).ok().filter(|_| progress.file > 0);
+        self.opened = if before.is_some() { progress.file - 1 } else { progress.file };
+        let file = before.map_or_else(|| File::open(&self.path), Ok);
+        self.file = match file {
+            Ok(file) => Some(BufReader::new(file)),
+            // Nothing was written so far.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => return Err(error),
+        };
+        Ok(())
+    }
+
+    /// The next whole line of the file, if it is there.
+    fn line(&mut self, progress: Progress) -> io::Result<Option<Vec<u8>>> {
+        while let Some(file) = &mut self.file {
+            let limit = LARGEST_FILE;
+            file.take(limit).read_until(b'\n', &mut self.partial)?;
+            if self.partial.ends_with(b"\n") {
+                return Ok(Some(std::mem::take(&mut self.partial)));
+            }
+            if self.opened == progress.file {
+                break;
+            }
+            self.file = Some(BufReader::new(File::open(&self.path)?));
+            self.opened = progress.file;
+        }
+        Ok(None)
+    }
+
+    /// What a client sees of a line.
+    fn selected(&mut self, line: &[u8]) -> Option<Vec<u8>> {
+        let entry = Entry::parse(line)?;
+        if self.since.is_some_and(|since| entry.time().is_none_or(|time| time < since)) {
+            return None;
+        }
+        let mut shown = Vec::with_capacity(line.len());
+        if self.options.timestamps && !self.continues {
+            shown.extend_from_slice(entry.time);
+            shown.push(b' ');
+        }
+        shown.extend_from_slice(entry.text);
+        self.continues = !entry.is_whole;
+        if entry.is_whole {
+            shown.push(b'\n');
+        }
+        Some(shown)
+    }
+
+    fn piece(&mut self) -> Option<Bytes> {
+        let mut piece = self.pending.pop_front()?;
+        while piece.len() < PIECE
+            && let Some(line) = self.pending.pop_front()
+        {
+            piece.extend_from_slice(&line);
+        }
+        if let Some(limit) = self.options.limit_bytes {
+            let left = usize::try_from(limit - self.given).unwrap_or(usize::MAX);
+            piece.truncate(left);
+        }
+        self.given += piece.len() as u64;
+        Some(piece.into())
+    }
+}
+
+/// A line of the file, taken apart.
+struct Entry<'a> {
+    time: &'a [u8],
+    is_whole: bool,
+    text: &'a [u8],
+}
+
+impl<'a> Entry<'a> {
+    fn parse(line: &'a [u8]) -> Option<Self> {
+        let line = line.strip_suffix(b"\n").unwrap_or(line);
+        let mut fields = line.splitn(4, |byte| *byte == b' ');
+        let (time, _, tag) = (fields.next()?, fields.next()?, fields.next()?);
+        Some(Self { time, is_whole: tag == b"F", text: fields.next()? })
+    }
+
+    fn time(&self) -> Option<Timestamp> {
+        std::str::from_utf8(self.time).ok()?.parse().ok()
+    }
+}
+
+/// The last lines of a log, as text.
+pub(super) fn last_lines(path: &Path, lines: usize) -> String {
+    let content = std::fs::read(path).unwrap_or_default();
+    let entries: Vec<Entry<'_>> =
+        content.split(|byte| *byte == b'\n').filter_map(Entry::parse).collect();
+    let last = &entries[entries.len().saturating_sub(lines)..];
+    let text = |entry: &Entry<'_>| format!("{}\n", String::from_utf8_lossy(entry.text));
+    last.iter().map(text).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::OpenOptions;
+    use std::io::Write;
+
+    use super::*;
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(1_700_000_000 + second).unwrap()
+    }
+
+    struct Log {
+        directory: tempfile::TempDir,
+        progress: watch::Sender<Progress>,
+    }
+
+    impl Log {
+        fn new() -> Self {
+            Self { directory: tempfile::tempdir().unwrap(), progress: watch::Sender::default() }
+        }
+
+        fn path(&self) -> PathBuf {
+            self.directory.path().join("0.log")
+        }
+
+        fn write(&self, second: i64, tag: &str, text: &str) {
+            let mut file = OpenOptions::new().create(true).append(true).open(self.path()).unwrap();
+            writeln!(file, "{} stdout {tag} {text}", super::super::written(at(second))).unwrap();
+            self.progress.send_modify(|progress| progress.bytes += 1);
+        }
+
+        fn stream(&self, options: LogOptions) -> LogStream {
+            stream(self.path(), self.progress.subscribe(), options, at(100))
+        }
+
+        async fn read(&self, options: LogOptions) -> String {
+            let pieces: Vec<_> = self.stream(options).collect().await;
+            let pieces = pieces.into_iter().flat_map(|piece| piece.unwrap().to_vec());
+            String::from_utf8(pieces.collect()).unwrap()
+        }
+    }
+
+    #[tokio::test]
+    async fn options_choose_lines() {
+        let log = Log::new();
+        log.write(1, "F", "one");
+        log.write(90, "P", "tw");
+        log.write(91, "F", "o");
+        log.write(95, "F", "three");
+        let all = LogOptions::default();
+        assert_eq!(log.read(all.clone()).await, "one\ntwo\nthree\n");
+        let tail = LogOptions { tail_lines: Some(1), ..all.clone() };
+        assert_eq!(log.read(tail).await, "three\n");
+        let none = LogOptions { tail_lines: Some(0), ..all.clone() };
+        assert_eq!(log.read(none).await, "");
+        let limited = LogOptions { limit_bytes: Some(5), ..all.clone() };
+        assert_eq!(log.read(limited).await, "one\nt");
+        let since = LogOptions { since_seconds: Some(10), ..all.clone() };
+        assert_eq!(log.read(since).await, "two\nthree\n");
+        let since = LogOptions { since_time: Some(at(95)), timestamps: true, ..all };
+        assert_eq!(log.read(since).await, "2023-11-14T22:14:55.000000000Z three\n");
+        assert_eq!(last_lines(&log.path(), 1), "three\n");
+    }
+
+    #[tokio::test]
+    async fn whoever_follows_sees_everything_once_across_files() {
+        let log = Log::new();
+        log.write(1, "F", "one");
+        let mut stream = log.stream(LogOptions { follow: true, ..LogOptions::default() });
+        assert_eq!(stream.next().await.unwrap().unwrap(), "one\n");
+        log.write(2, "F", "two");
+        std::fs::rename(log.path(), older(&log.path())).unwrap();
+        log.progress.send_modify(|progress| progress.file += 1);
+        log.write(3, "F", "three");
+        log.progress.send_modify(|progress| progress.ended = true);
+        let mut rest = Vec::new();
+        while let Some(piece) = stream.next().await {
+            rest.extend_from_slice(&piece.unwrap());
+        }
+        assert_eq!(rest, b"two\nthree\n");
+    }
+
+    #[tokio::test]
+    async fn a_log_without_a_file_is_empty() {
+        assert_eq!(Log::new().read(LogOptions::default()).await, "");
+    }
+}
