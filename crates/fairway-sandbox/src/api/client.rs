@@ -143,6 +143,23 @@ impl Client {
         }
     }
 
+    /// Deletes an object at once, however long it was given to end. It is no error if it is gone.
+    pub fn delete_now<K: Object>(&self, object: &K) -> Result<(), Refusal> {
+        let metadata = object.metadata();
+        let namespace = metadata.namespace.as_deref().unwrap_or_default();
+        let mut call = self.call::<K>(Verb::Delete, namespace, metadata.name.as_deref())?;
+        call.body = Body::Object(json!({
+            "kind": "DeleteOptions",
+            "apiVersion": "v1",
+            "gracePeriodSeconds": 0,
+            "preconditions": { "uid": metadata.uid },
+        }));
+        match self.api.answer(&call) {
+            Err(refusal) if refusal.code != 404 => Err(refusal),
+            _ => Ok(()),
+        }
+    }
+
     fn put<K: Object>(&self, object: &K, subresource: Option<Subresource>) -> Result<K, Refusal> {
         let metadata = object.metadata();
         let namespace = metadata.namespace.as_deref().unwrap_or_default();
