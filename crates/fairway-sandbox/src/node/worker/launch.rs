@@ -1,0 +1,365 @@
+//! Starting a container.
+
+use std::fs::{self, Permissions};
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use jiff::{SignedDuration, Timestamp};
+use k8s_openapi::api::core::v1::{Container, Pod};
+use tokio::sync::watch;
+
+use super::storage::Objects;
+use super::{Context, Handle, Happened, Worker};
+use crate::init::{Mount, Plan, Root};
+use crate::node::backoff::{Backoff, written};
+use crate::node::environment::{environment, expand, service};
+use crate::node::files::remove_tree;
+use crate::node::identity::{capabilities, command, identity};
+use crate::node::images::{UnpackedImage, told};
+use crate::node::logs::{Progress, pump};
+use crate::node::probes::{Question, Tally};
+use crate::node::runtime::{Orders, StartError, prepare_overlay};
+use crate::node::state::{Ended, Kind, State};
+use crate::node::volumes::mount;
+
+/// What a container engine says of a program that it could not start.
+const START_ERROR: i32 = 128;
+/// How often a kubelet looks whether what was missing is there.
+const RETRY: SignedDuration = SignedDuration::from_secs(5);
+/// Where the last words of a container are expected.
+const MESSAGE_PATH: &str = "/dev/termination-log";
+
+/// A container that runs.
+pub(crate) struct Started {
+    orders: Orders,
+    plan: Plan,
+    process: i32,
+    image_id: String,
+    id: String,
+}
+
+/// Why a container does not run.
+pub(crate) enum Refused {
+    /// Its image is not there.
+    Image(String),
+    /// What it refers to is not there.
+    Config(String),
+    /// Its program cannot be started.
+    Program { message: String, image_id: String },
+}
+
+/// Everything that starting needs, apart from the worker.
+struct Launch {
+    context: Arc<Context>,
+    pod: Arc<Pod>,
+    container: Container,
+    /// Of the pod.
+    directory: PathBuf,
+    /// How many runs there were before.
+    attempt: i32,
+    mounts: Result<Vec<Mount>, String>,
+    environment: Result<Vec<(String, String)>, String>,
+    message_file: PathBuf,
+}
+
+impl Worker {
+    /// Begins to start a container; what becomes of it is told through the inbox.
+    pub(super) fn start(&mut self, index: usize) {
+        let slot = &mut self.slots[index];
+        if slot.end().is_some() {
+            let ended = slot.end().cloned();
+            slot.last = ended;
+            slot.restarts += 1;
+            slot.backoff = slot.backoff.tried();
+        }
+        slot.state = State::Starting;
+        let launch = self.launch(index);
+        let outbox = self.outbox.clone();
+        tokio::spawn(async move {
+            let happened = match launch.run().await {
+                Ok((started, container, output)) => {
+                    let started = Box::new(started);
+                    let told = outbox.send(Happened::Started { slot: index, started }).await;
+                    if told.is_err() {
+                        return;
+                    }
+                    // Everything it wrote is in its log before its end is told.
+                    let (_, code) = tokio::join!(output, container);
+                    Happened::Ended { slot: index, code }
+                }
+                Err(refused) => Happened::Refused { slot: index, refused },
+            };
+            // Without a worker there is nobody to tell.
+            let _ = outbox.send(happened).await;
+        });
+    }
+
+    fn launch(&self, index: usize) -> Launch {
+        let slot = &self.slots[index];
+        let container = &slot.container;
+        let lookup = Objects::of(&self.context.client, &self.pod);
+        let service = service(self.context.options.api_server);
+        let environment = environment(&self.pod, container, &lookup, service);
+        let environment = environment.map_err(|error| error.to_string());
+        let known = environment.clone().unwrap_or_default();
+        let variable = |name: &str| {
+            known.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone())
+        };
+        let volumes = container.volume_mounts.iter().flatten().map(|asked| {
+            let place = self.storage.places.get(&asked.name);
+            let place = place.ok_or_else(|| format!("no volume {:?}", asked.name))?;
+            mount(place, asked, |text| expand(text, variable))
+        });
+        Launch {
+            mounts: volumes.collect(),
+            context: Arc::clone(&self.context),
+            pod: Arc::clone(&self.pod),
+            container: container.clone(),
+            directory: self.directory.clone(),
+            attempt: slot.restarts,
+            environment,
+            message_file: self.message_file(index),
+        }
+    }
+
+    pub(super) async fn note_started(&mut self, index: usize, started: Started) {
+        let now = self.now();
+        let slot = &mut self.slots[index];
+        let name = slot.container.name.clone();
+        let image = slot.container.image.clone().unwrap_or_default();
+        slot.image_id = started.image_id;
+        slot.state = State::Running { since: now, id: started.id };
+        slot.started = Question::Startup.probe(&slot.container).is_none();
+        slot.ready = Question::Readiness.probe(&slot.container).is_none();
+        let hooked = slot.container.lifecycle.as_ref();
+        let hooked = hooked.is_some_and(|lifecycle| lifecycle.post_start.is_some());
+        let present = format!("Container image {image:?} already present on machine");
+        self.events.normal(&name, "Pulled", &present);
+        self.events.normal(&name, "Created", &format!("Created container: {name}"));
+        self.events.normal(&name, "Started", &format!("Started container {name}"));
+        if hooked {
+            let message = "the sandbox runs no postStart hooks";
+            self.events.warning(&name, "FailedPostStartHook", message);
+        }
+        let handle = Handle {
+            orders: started.orders,
+            plan: started.plan,
+            process: started.process,
+            probes: Vec::new(),
+            tallies: [Tally::default(); 3],
+            kill: None,
+        };
+        self.handles.insert(index, handle);
+        self.begin_probes(index);
+    }
+
+    pub(super) fn note_refused(&mut self, index: usize, refused: Refused) {
+        let now = self.now();
+        match refused {
+            Refused::Image(message) => self.note_no_image(index, &message, now),
+            Refused::Config(message) => {
+                let name = self.slots[index].container.name.clone();
+                self.events.warning(&name, "Failed", &format!("Error: {message}"));
+                let retry = now.saturating_add(RETRY).ok();
+                let reason = "CreateContainerConfigError".to_owned();
+                self.slots[index].state = State::Waiting { reason, message, retry };
+            }
+            Refused::Program { message, image_id } => {
+                let slot = &mut self.slots[index];
+                let name = slot.container.name.clone();
+                slot.image_id = image_id;
+                slot.state = State::Ended(Ended {
+                    code: START_ERROR,
+                    reason: "StartError".to_owned(),
+                    message: message.clone(),
+                    // It never ran; a container engine says so.
+                    since: Timestamp::UNIX_EPOCH,
+                    until: now,
+                    id: String::new(),
+                });
+                self.events.warning(&name, "Failed", &format!("Error: {message}"));
+            }
+        }
+    }
+
+    fn note_no_image(&mut self, index: usize, message: &str, now: Timestamp) {
+        let slot = &mut self.slots[index];
+        let name = slot.container.name.clone();
+        let image = slot.container.image.clone().unwrap_or_default();
+        if slot.container.image_pull_policy.as_deref() == Some("Never") {
+            let message = format!(
+                "Container image {image:?} is not present with pull policy of Never: {message}"
+            );
+            let retry = now.saturating_add(RETRY).ok();
+            let reason = "ErrImageNeverPull".to_owned();
+            self.events.warning(&name, "ErrImageNeverPull", &message);
+            slot.state = State::Waiting { reason, message, retry };
+            return;
+        }
+        let (reason, told) = if slot.backoff == Backoff::default() {
+            self.events.warning(
+                &name,
+                "Failed",
+                &format!("Failed to pull image {image:?}: {message}"),
+            );
+            self.events.warning(&name, "Failed", "Error: ErrImagePull");
+            ("ErrImagePull", message.to_owned())
+        } else {
+            self.events.normal(&name, "BackOff", &format!("Back-off pulling image {image:?}"));
+            self.events.warning(&name, "Failed", "Error: ImagePullBackOff");
+            ("ImagePullBackOff", format!("Back-off pulling image {image:?}: {message}"))
+        };
+        slot.backoff = slot.backoff.tried();
+        tracing::debug!(image, delay = written(slot.backoff.delay()), "an image is missing");
+        let retry = Some(slot.backoff.until(now));
+        slot.state = State::Waiting { reason: reason.to_owned(), message: told, retry };
+        debug_assert!(matches!(slot.kind, Kind::Init | Kind::Sidecar | Kind::Main));
+    }
+}
+
+impl Launch {
+    async fn run(
+        self,
+    ) -> Result<(Started, impl Future<Output = i32>, impl Future<Output = io::Result<()>>), Refused>
+    {
+        let name = self.container.image.clone().unwrap_or_default();
+        let place = self.place();
+        let files = |error: io::Error| Refused::Config(error.to_string());
+        remove_tree(&place).map_err(files)?;
+        fs::create_dir_all(&place).map_err(files)?;
+        let images = &self.context.images;
+        let image = if self.context.runtime.mode().overlay {
+            images.get(&name).await
+        } else {
+            images.copy(&name, place.join("root")).await
+        };
+        let image = image.map_err(Refused::Image)?;
+        let plan = self.plan(&image, place).map_err(Refused::Config)?;
+        let image_id = format!("{}@{}", name.split(['@']).next().unwrap_or_default(), image.digest);
+        let mut container = self.context.runtime.start(&plan).await.map_err(|error| {
+            let message = match error {
+                StartError::Refused(message) => message,
+                error @ StartError::Io(_) => told(&error),
+            };
+            Refused::Program { message, image_id: image_id.clone() }
+        })?;
+        let output = self.write_log(container.output.take());
+        let uid = self.pod.metadata.uid.as_deref().unwrap_or_default();
+        let id = format!("fairway://{uid}-{}-{}", self.container.name, self.attempt);
+        let (orders, process) = (container.orders, container.process);
+        let started = Started { orders, plan, process, image_id, id };
+        Ok((started, container.end.wait(), output))
+    }
+
+    /// The files of this run.
+    fn place(&self) -> PathBuf {
+        self.directory.join("containers").join(&self.container.name)
+    }
+
+    fn write_log(
+        &self,
+        output: Option<crate::node::runtime::Output>,
+    ) -> impl Future<Output = io::Result<()>> + use<> {
+        let logs = self.directory.join("logs").join(&self.container.name);
+        let path = logs.join(format!("{}.log", self.attempt));
+        let (sender, receiver) = watch::channel(Progress::default());
+        let uid = self.pod.metadata.uid.as_deref().unwrap_or_default();
+        self.context.logs.begin(uid, &self.container.name, &path, receiver);
+        let api = self.context.client.api().clone();
+        async move {
+            match output {
+                Some(output) => pump(output, path, sender, api).await,
+                None => Ok(()),
+            }
+        }
+    }
+
+    fn plan(&self, image: &UnpackedImage, place: PathBuf) -> Result<Plan, String> {
+        let failed = |error: io::Error| error.to_string();
+        let mode = self.context.runtime.mode();
+        let passwd = fs::read_to_string(image.root.join("etc/passwd")).unwrap_or_default();
+        let identity = identity(&self.pod, &self.container, &image.config, &passwd)?;
+        let mut environment: Vec<(String, String)> = image
+            .config
+            .env
+            .iter()
+            .filter_map(|variable| variable.split_once('='))
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .collect();
+        let hostname = self.hostname();
+        environment.push(("HOSTNAME".to_owned(), hostname.clone()));
+        environment.extend(self.environment.clone()?);
+        let command = command(&self.container, &image.config, &environment);
+        let root = match mode.overlay {
+            true => prepare_overlay(&place, &image.root).map_err(failed)?,
+            false => Root::Directory(image.root.clone()),
+        };
+        let mut mounts = self.system_files(&hostname).map_err(failed)?;
+        mounts.extend(self.mounts.clone()?);
+        let of_image = image.config.working_dir.clone();
+        let directory =
+            self.container.working_dir.clone().filter(|directory| !directory.is_empty());
+        let directory = directory.unwrap_or(of_image);
+        let context = self.container.security_context.as_ref();
+        Ok(Plan {
+            confinement: mode.confinement,
+            root,
+            read_only_root: context.and_then(|context| context.read_only_root_filesystem)
+                == Some(true),
+            mounts,
+            hostname,
+            command,
+            environment,
+            working_directory: PathBuf::from("/").join(directory),
+            user: identity.user,
+            group: identity.group,
+            groups: identity.groups,
+            capabilities: capabilities(&self.container),
+        })
+    }
+
+    fn hostname(&self) -> String {
+        let spec = self.pod.spec.as_ref();
+        let asked = spec.and_then(|spec| spec.hostname.clone());
+        asked.or_else(|| self.pod.metadata.name.clone()).unwrap_or_default()
+    }
+
+    /// The files that every container has, whatever its image.
+    fn system_files(&self, hostname: &str) -> io::Result<Vec<Mount>> {
+        let directory = self.directory.join("etc");
+        fs::create_dir_all(&directory)?;
+        let aliases = self.pod.spec.iter().flat_map(|spec| spec.host_aliases.iter().flatten());
+        let aliases: String = aliases
+            .map(|alias| {
+                format!(
+                    "{}\t{}\n",
+                    alias.ip,
+                    alias.hostnames.clone().unwrap_or_default().join("\t")
+                )
+            })
+            .collect();
+        let hosts = format!("127.0.0.1\tlocalhost {hostname}\n::1\tlocalhost\n{aliases}");
+        let resolver = fs::read_to_string("/etc/resolv.conf").unwrap_or_default();
+        let mut mounts = Vec::new();
+        for (name, content) in
+            [("hosts", hosts), ("hostname", format!("{hostname}\n")), ("resolv.conf", resolver)]
+        {
+            fs::write(directory.join(name), content)?;
+            let (source, target) = (directory.join(name), PathBuf::from("/etc").join(name));
+            mounts.push(Mount { source, target, read_only: false });
+        }
+        if let Some(parent) = self.message_file.parent() {
+            fs::create_dir_all(parent)?;
+        }
+        fs::write(&self.message_file, "")?;
+        fs::set_permissions(&self.message_file, Permissions::from_mode(0o666))?;
+        let target = self.container.termination_message_path.clone();
+        let target =
+            target.filter(|path| !path.is_empty()).unwrap_or_else(|| MESSAGE_PATH.to_owned());
+        let source = self.message_file.clone();
+        mounts.push(Mount { source, target: target.into(), read_only: false });
+        Ok(mounts)
+    }
+}
