@@ -77,7 +77,7 @@ pub(crate) async fn read(mut output: Output) -> String {
 }
 
 /// An image with a shell and some programs.
-fn shell() -> Image {
+pub(crate) fn shell() -> Image {
     let mut layer = LayerBuilder::new();
     for program in ["sh", "cat", "ls", "id", "sleep", "touch", "mount", "setsid", "hostname"] {
         layer = layer.host_program(format!("bin/{program}"), &host(program)).unwrap();

@@ -52,7 +52,7 @@ async fn a_signal_reaches_the_program_and_its_end_is_told() {
     let output = container.output.take().unwrap();
     let reading = tokio::spawn(read(output));
     // The trap is set once it has said so; a signal before that would end it.
-    tokio::time::timeout(Duration::from_millis(500), std::future::pending::<()>()).await.ok();
+    timeout(Duration::from_millis(500), std::future::pending::<()>()).await.ok();
     container.orders.signal(15).await;
     assert_eq!(timeout(Duration::from_secs(10), container.end.wait()).await.unwrap(), 3);
     assert_eq!(reading.await.unwrap(), "ready\ncaught\n");

@@ -21,7 +21,7 @@ use crate::node::images::{UnpackedImage, told};
 use crate::node::logs::{Progress, pump};
 use crate::node::probes::{Question, Tally};
 use crate::node::runtime::{Orders, StartError, prepare_overlay};
-use crate::node::state::{Ended, Kind, State};
+use crate::node::state::{Ended, State};
 use crate::node::volumes::mount;
 
 /// What a container engine says of a program that it could not start.
@@ -99,7 +99,7 @@ impl Worker {
     fn launch(&self, index: usize) -> Launch {
         let slot = &self.slots[index];
         let container = &slot.container;
-        let lookup = Objects::of(&self.context.client, &self.pod);
+        let lookup = Objects::of(&self.context, &self.pod);
         let service = service(self.context.options.api_server);
         let environment = environment(&self.pod, container, &lookup, service);
         let environment = environment.map_err(|error| error.to_string());
@@ -131,6 +131,10 @@ impl Worker {
         let image = slot.container.image.clone().unwrap_or_default();
         slot.image_id = started.image_id;
         slot.state = State::Running { since: now, id: started.id };
+        if slot.restarts == 0 {
+            // What kept it from starting is forgotten.
+            slot.backoff = Backoff::default();
+        }
         slot.started = Question::Startup.probe(&slot.container).is_none();
         slot.ready = Question::Readiness.probe(&slot.container).is_none();
         let hooked = slot.container.lifecycle.as_ref();
@@ -215,7 +219,6 @@ impl Worker {
         tracing::debug!(image, delay = written(slot.backoff.delay()), "an image is missing");
         let retry = Some(slot.backoff.until(now));
         slot.state = State::Waiting { reason: reason.to_owned(), message: told, retry };
-        debug_assert!(matches!(slot.kind, Kind::Init | Kind::Sidecar | Kind::Main));
     }
 }
 

@@ -23,6 +23,9 @@ const LONGEST_RETRY: SignedDuration = SignedDuration::from_secs(122);
 /// A token's, unless the pod says otherwise.
 const DEFAULT_LIFETIME: i64 = 3600;
 
+/// Where every namespace has the certificate of the API server.
+const CA_CONFIG_MAP: &str = "kube-root-ca.crt";
+
 /// Where the volumes of a pod are.
 pub(super) struct Storage {
     directory: PathBuf,
@@ -78,7 +81,7 @@ impl Worker {
 
     fn prepare_volume(&mut self, pod: &Pod, volume: &Volume, now: Timestamp) -> Result<(), String> {
         let failed = |error: std::io::Error| error.to_string();
-        let lookup = Objects::of(&self.context.client, pod);
+        let lookup = Objects::of(&self.context, pod);
         let tokens = Minter { context: &self.context, pod, storage: &self.storage, now };
         let planned = plan(&Planner { pod, lookup: &lookup, tokens: &tokens }, volume)?;
         let directory = self.storage.directory.join(&volume.name);
@@ -108,23 +111,31 @@ impl Worker {
 pub(super) struct Objects {
     client: Client,
     namespace: String,
+    ca: String,
 }
 
 impl Objects {
-    pub(super) fn of(client: &Client, pod: &Pod) -> Self {
+    pub(super) fn of(context: &Context, pod: &Pod) -> Self {
         let namespace = pod.metadata.namespace.clone().unwrap_or_default();
-        Self { client: client.clone(), namespace }
+        Self { client: context.client.clone(), namespace, ca: context.options.ca.clone() }
     }
 }
 
 impl Lookup for Objects {
     fn config_map(&self, name: &str) -> Option<ConfigMap> {
-        self.client.get(&self.namespace, name).ok().flatten()
+        let found = self.client.get(&self.namespace, name).ok().flatten();
+        // A pod may be faster than whoever publishes the certificate in a new namespace.
+        found.or_else(|| (name == CA_CONFIG_MAP).then(|| certificate(&self.ca)))
     }
 
     fn secret(&self, name: &str) -> Option<Secret> {
         self.client.get(&self.namespace, name).ok().flatten()
     }
+}
+
+fn certificate(ca: &str) -> ConfigMap {
+    let data = [("ca.crt".to_owned(), ca.to_owned())].into();
+    ConfigMap { data: Some(data), ..ConfigMap::default() }
 }
 
 /// Makes tokens, and keeps them until most of their time is over.
