@@ -64,7 +64,10 @@ fn enter_working_directory(plan: &Plan) -> Result<(), String> {
     // On a read-only root it has to be there already.
     let _ = std::fs::create_dir_all(&directory);
     std::env::set_current_dir(&directory).map_err(|error| {
-        format!("chdir to cwd ({:?}) set in config.json failed: {error}", plan.working_directory)
+        format!(
+            "chdir to cwd ({:?}) set in config.json failed: {error}",
+            plan.working_directory.to_string_lossy()
+        )
     })
 }
 

@@ -31,10 +31,10 @@ pub(super) fn run(user: bool) -> io::Result<ExitCode> {
 
 fn enter(user: bool) -> Result<(), String> {
     if user {
-        let (uid, gid) = (geteuid().as_raw(), getegid().as_raw());
+        let (user_outside, group_outside) = (geteuid().as_raw(), getegid().as_raw());
         unshare(UnshareFlags::NEWUSER)
             .map_err(|error| format!("the kernel refuses a namespace of users: {error}"))?;
-        map_user(0, uid, 0, gid)
+        map_user((0, user_outside), (0, group_outside))
             .map_err(|error| format!("the kernel refuses to map a user: {error}"))?;
     }
     let others =
@@ -43,12 +43,14 @@ fn enter(user: bool) -> Result<(), String> {
         .map_err(|error| format!("the kernel refuses namespaces of mounts and processes: {error}"))
 }
 
-/// Makes one user and one group of a new namespace out of one each of the namespace around it.
-pub(super) fn map_user(uid: u32, outer_uid: u32, gid: u32, outer_gid: u32) -> io::Result<()> {
+/// Makes one user and one group of a new namespace, the first numbers, out of one each of the
+/// namespace around it.
+pub(super) fn map_user(user: (u32, u32), group: (u32, u32)) -> io::Result<()> {
+    let line = |(inside, outside)| format!("{inside} {outside} 1");
     // An ordinary user may map groups only where nobody can drop one.
     fs::write("/proc/self/setgroups", "deny")?;
-    fs::write("/proc/self/uid_map", format!("{uid} {outer_uid} 1"))?;
-    fs::write("/proc/self/gid_map", format!("{gid} {outer_gid} 1"))
+    fs::write("/proc/self/uid_map", line(user))?;
+    fs::write("/proc/self/gid_map", line(group))
 }
 
 #[expect(

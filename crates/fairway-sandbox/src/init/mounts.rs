@@ -64,7 +64,7 @@ pub(super) fn build(plan: &Plan) -> Outcome {
     mount_system(plan)?;
     mount_devices(devices)?;
     for (volume, place) in volumes.into_iter().zip(&plan.mounts) {
-        attach(volume, &place.target)?;
+        attach(&volume, &place.target)?;
         if place.read_only {
             make_read_only(&place.target)?;
         }
@@ -144,7 +144,7 @@ fn mount_devices(devices: [(&str, Outcome<OwnedFd>); DEVICES.len()]) -> Outcome 
     mount("tmpfs", dev, "tmpfs", MountFlags::NOSUID, c"mode=755,size=65536k")
         .doing(|| "mount /dev".to_owned())?;
     for (name, device) in devices {
-        attach(device?, &dev.join(name))?;
+        attach(&device?, &dev.join(name))?;
     }
     for (target, name) in DEVICE_LINKS {
         symlink(target, dev.join(name)).doing(|| format!("link /dev/{name}"))?;
@@ -169,9 +169,9 @@ fn detach(source: &Path) -> Outcome<OwnedFd> {
 }
 
 /// Gives it a place, which is made if it is missing.
-fn attach(source: OwnedFd, target: &Path) -> Outcome {
+fn attach(source: &OwnedFd, target: &Path) -> Outcome {
     let doing = || format!("mount {}", target.display());
-    let status = rustix::fs::fstat(&source).doing(doing)?;
+    let status = rustix::fs::fstat(source).doing(doing)?;
     if rustix::fs::FileType::from_raw_mode(status.st_mode).is_dir() {
         make_directory(target)?;
     } else {
@@ -181,7 +181,7 @@ fn attach(source: OwnedFd, target: &Path) -> Outcome {
         }
     }
     let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH;
-    move_mount(&source, "", CWD, target, flags).doing(doing)
+    move_mount(source, "", CWD, target, flags).doing(doing)
 }
 
 /// Mount points of an image that has none belong to nobody in particular.

@@ -18,7 +18,7 @@ pub(super) fn give_up(plan: &Plan) -> io::Result<()> {
         // There is one user only; the namespace inside the namespace calls it by another number.
         Confinement::User if (plan.user, plan.group) != (0, 0) => {
             unshare(UnshareFlags::NEWUSER)?;
-            map_user(plan.user, 0, plan.group, 0)?;
+            map_user((plan.user, 0), (plan.group, 0))?;
         }
         Confinement::User | Confinement::Plain => {}
     }

@@ -85,10 +85,10 @@ impl Images {
         let places: Vec<_> =
             self.layouts.iter().map(|layout| layout.display().to_string()).collect();
         let places = if places.is_empty() { "nowhere".to_owned() } else { places.join(", ") };
-        let problems: String = problems.iter().map(|problem| format!("; {problem}")).collect();
+        let problems = problems.join("; ");
         Err(format!(
             "the sandbox pulls no images: {name:?} is in no OCI layout directory it was given \
-             (looked in: {places}{problems})"
+             (looked in: {places}) {problems}"
         ))
     }
 }

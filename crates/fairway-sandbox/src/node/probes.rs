@@ -123,12 +123,10 @@ async fn http_get(get: &HTTPGetAction, container: &Container) -> Result<(), Stri
     let (host, port) = (get.host.clone(), get.port.clone());
     let mut stream = connect(&TCPSocketAction { host, port }, container).await?;
     let path = get.path.as_deref().unwrap_or("/");
-    let headers: String = get
-        .http_headers
-        .iter()
-        .flatten()
-        .map(|header| format!("{}: {}\r\n", header.name, header.value))
-        .collect();
+    let headers = get.http_headers.iter().flatten();
+    let headers: Vec<String> =
+        headers.map(|header| format!("{}: {}\r\n", header.name, header.value)).collect();
+    let headers = headers.concat();
     let request = format!(
         "GET {path} HTTP/1.1\r\nHost: {ADDRESS}\r\nUser-Agent: kube-probe/1.33\r\n\
          Accept: */*\r\nConnection: close\r\n{headers}\r\n"

@@ -35,9 +35,10 @@ impl Machine {
     }
 
     pub(crate) fn plan(&self, name: &str, script: &str) -> Plan {
-        let root = match self.runtime.mode().overlay {
-            true => prepare_overlay(&self.path(name), &self.path("image")).unwrap(),
-            false => Root::Directory(self.path("image")),
+        let root = if self.runtime.mode().overlay {
+            prepare_overlay(&self.path(name), &self.path("image")).unwrap()
+        } else {
+            Root::Directory(self.path("image"))
         };
         plan(self.runtime.mode().confinement, root, script)
     }

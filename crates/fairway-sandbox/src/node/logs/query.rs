@@ -39,9 +39,10 @@ pub(super) fn container(pod: &Pod, options: &LogOptions) -> Result<String, Refus
         if let ([only], true) = (main.as_slice(), init.is_empty()) {
             return Ok(only.clone());
         }
-        let or_init = match init.is_empty() {
-            true => String::new(),
-            false => format!(" or one of the init containers: [{}]", init.join(" ")),
+        let or_init = if init.is_empty() {
+            String::new()
+        } else {
+            format!(" or one of the init containers: [{}]", init.join(" "))
         };
         return Err(Refusal::bad_request(format!(
             "a container name must be specified for pod {name}, choose one of: [{}]{or_init}",
@@ -87,7 +88,7 @@ mod tests {
 
     use super::*;
 
-    fn pod(spec: Value, reason: &str) -> Pod {
+    fn pod(spec: &Value, reason: &str) -> Pod {
         let waiting = json!([{ "name": "a", "image": "", "imageID": "", "ready": false,
             "restartCount": 0, "state": { "waiting": { "reason": reason } } }]);
         let pod = json!({ "metadata": { "name": "web" }, "spec": spec,
@@ -97,10 +98,10 @@ mod tests {
 
     #[test]
     fn the_only_container_needs_no_name() {
-        let one = pod(json!({ "containers": [{ "name": "a" }] }), "");
+        let one = pod(&json!({ "containers": [{ "name": "a" }] }), "");
         assert_eq!(container(&one, &LogOptions::default()).unwrap(), "a");
         let two = pod(
-            json!({ "initContainers": [{ "name": "i" }],
+            &json!({ "initContainers": [{ "name": "i" }],
                 "containers": [{ "name": "a" }, { "name": "b" }] }),
             "",
         );
@@ -116,11 +117,11 @@ mod tests {
     fn why_there_is_nothing() {
         let on_node = json!({ "nodeName": "n", "containers": [{ "name": "a" }] });
         let told =
-            |reason: &str, previous| nothing(&pod(on_node.clone(), reason), "a", previous).message;
+            |reason: &str, previous| nothing(&pod(&on_node, reason), "a", previous).message;
         insta::assert_snapshot!(told("ContainerCreating", false), @r#"container "a" in pod "web" is waiting to start: ContainerCreating"#);
         insta::assert_snapshot!(told("ImagePullBackOff", false), @r#"container "a" in pod "web" is waiting to start: trying and failing to pull image"#);
         insta::assert_snapshot!(told("", true), @r#"previous terminated container "a" in pod "web" not found"#);
-        let unbound = pod(json!({ "containers": [{ "name": "a" }] }), "");
+        let unbound = pod(&json!({ "containers": [{ "name": "a" }] }), "");
         insta::assert_snapshot!(nothing(&unbound, "a", false).message, @"pod web does not have a host assigned");
     }
 }

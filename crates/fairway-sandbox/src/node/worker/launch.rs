@@ -3,7 +3,7 @@
 use std::fs::{self, Permissions};
 use std::io;
 use std::os::unix::fs::PermissionsExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
@@ -124,7 +124,7 @@ impl Worker {
         }
     }
 
-    pub(super) async fn note_started(&mut self, index: usize, started: Started) {
+    pub(super) fn note_started(&mut self, index: usize, started: Started) {
         let now = self.now();
         let slot = &mut self.slots[index];
         let name = slot.container.name.clone();
@@ -239,7 +239,7 @@ impl Launch {
             images.copy(&name, place.join("root")).await
         };
         let image = image.map_err(Refused::Image)?;
-        let plan = self.plan(&image, place).map_err(Refused::Config)?;
+        let plan = self.plan(&image, &place).map_err(Refused::Config)?;
         let image_id = format!("{}@{}", name.split(['@']).next().unwrap_or_default(), image.digest);
         let mut container = self.context.runtime.start(&plan).await.map_err(|error| {
             let message = match error {
@@ -279,7 +279,7 @@ impl Launch {
         }
     }
 
-    fn plan(&self, image: &UnpackedImage, place: PathBuf) -> Result<Plan, String> {
+    fn plan(&self, image: &UnpackedImage, place: &Path) -> Result<Plan, String> {
         let failed = |error: io::Error| error.to_string();
         let mode = self.context.runtime.mode();
         let passwd = fs::read_to_string(image.root.join("etc/passwd")).unwrap_or_default();
@@ -295,9 +295,10 @@ impl Launch {
         environment.push(("HOSTNAME".to_owned(), hostname.clone()));
         environment.extend(self.environment.clone()?);
         let command = command(&self.container, &image.config, &environment);
-        let root = match mode.overlay {
-            true => prepare_overlay(&place, &image.root).map_err(failed)?,
-            false => Root::Directory(image.root.clone()),
+        let root = if mode.overlay {
+            prepare_overlay(place, &image.root).map_err(failed)?
+        } else {
+            Root::Directory(image.root.clone())
         };
         let mut mounts = self.system_files(&hostname).map_err(failed)?;
         mounts.extend(self.mounts.clone()?);
@@ -334,15 +335,13 @@ impl Launch {
         let directory = self.directory.join("etc");
         fs::create_dir_all(&directory)?;
         let aliases = self.pod.spec.iter().flat_map(|spec| spec.host_aliases.iter().flatten());
-        let aliases: String = aliases
+        let aliases: Vec<String> = aliases
             .map(|alias| {
-                format!(
-                    "{}\t{}\n",
-                    alias.ip,
-                    alias.hostnames.clone().unwrap_or_default().join("\t")
-                )
+                let names = alias.hostnames.clone().unwrap_or_default();
+                format!("{}\t{}\n", alias.ip, names.join("\t"))
             })
             .collect();
+        let aliases = aliases.concat();
         let hosts = format!("127.0.0.1\tlocalhost {hostname}\n::1\tlocalhost\n{aliases}");
         let resolver = fs::read_to_string("/etc/resolv.conf").unwrap_or_default();
         let mut mounts = Vec::new();

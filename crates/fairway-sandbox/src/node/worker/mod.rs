@@ -253,7 +253,7 @@ impl Worker {
 
     async fn note(&mut self, happened: Happened) {
         match happened {
-            Happened::Started { slot, started } => self.note_started(slot, *started).await,
+            Happened::Started { slot, started } => self.note_started(slot, *started),
             Happened::Refused { slot, refused } => self.note_refused(slot, refused),
             Happened::Ended { slot, code } => self.note_ended(slot, code),
             Happened::Answered { slot, question, answer } => {
