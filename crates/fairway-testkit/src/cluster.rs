@@ -113,6 +113,15 @@ impl TestCluster {
         TestNamespace::create(self.client(), self.kubeconfig.clone(), name).await
     }
 
+    /// Runs what removes a test's objects, from a destructor.
+    pub fn clean_up<F>(&self, work: impl FnOnce(Client) -> F + Send + 'static)
+    where
+        F: Future<Output = Result<()>> + Send,
+    {
+        let kubeconfig = self.kubeconfig.clone();
+        in_a_runtime_of_its_own(async move { work(client(&kubeconfig).await?).await });
+    }
+
     /// Installs the CustomResourceDefinitions of the update API and waits until they serve.
     ///
     /// By create and replace, not by server-side apply: old servers refuse to apply what is newer

@@ -1,0 +1,1 @@
+//! Where the real cluster of the tests is too old to behave as the sandbox does.

@@ -1,0 +1,14 @@
+//! How a Kubernetes API behaves, whichever stands behind it: every case asserts the same of the
+//! sandbox and of a real cluster. Where the real one of the tests is too old for that,
+//! [`differences`] says so and why.
+
+mod differences;
+mod support;
+
+mod apply;
+mod create;
+mod delete;
+mod list;
+mod patch;
+mod update;
+mod watch;

@@ -1,0 +1,14 @@
+//! What the cases are written with.
+
+mod answer;
+mod caller;
+mod case;
+mod events;
+mod normal;
+mod transcript;
+
+pub(crate) use answer::Answer;
+pub(crate) use caller::{Caller, Patch, encoded};
+pub(crate) use case::{Case, config_map};
+pub(crate) use events::Events;
+pub(crate) use transcript::Transcript;

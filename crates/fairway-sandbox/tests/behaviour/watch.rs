@@ -1,0 +1,278 @@
+//! Watching objects.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context, Result, ensure};
+use insta::assert_snapshot;
+use serde_json::{Value, json};
+
+use crate::support::{Case, Events, Transcript, config_map};
+
+/// Config maps of the case alone: controllers put others into a namespace.
+const OWN: &str = "configmaps?labelSelector=suite";
+
+fn labelled(name: &str, label: &str) -> Value {
+    let mut object = config_map(name, json!({ "k": "0" }));
+    object["metadata"]["labels"] = json!({ "suite": label });
+    object
+}
+
+async fn create(case: &Case, name: &str, label: &str) -> Result<Value> {
+    case.create("configmaps", &labelled(name, label)).await?.object()
+}
+
+async fn change(case: &Case, name: &str, value: &str) -> Result<Value> {
+    case.merge(&format!("configmaps/{name}"), &json!({ "data": { "k": value } })).await?.object()
+}
+
+fn version(object: &Value) -> Result<u64> {
+    Ok(object["metadata"]["resourceVersion"].as_str().context("no version")?.parse()?)
+}
+
+/// A watch of the case's own objects from the present on.
+async fn from_now(case: &Case, query: &str) -> Result<Events> {
+    let list = case.get(OWN).await?.object()?;
+    case.watch(&format!("{OWN}{query}&resourceVersion={}", version(&list)?)).await
+}
+
+#[tokio::test]
+async fn events_come_in_the_order_of_the_writes() -> Result<()> {
+    let case = Case::begin("watch").await?;
+    let mut events = from_now(&case, "").await?;
+    create(&case, "a", "x").await?;
+    create(&case, "b", "x").await?;
+    change(&case, "a", "1").await?;
+    case.delete("configmaps/a").await?.object()?;
+    change(&case, "b", "2").await?;
+    assert_snapshot!(events.shown(5).await?, @r#"
+    ADDED "a" {"k":"0"}
+    ADDED "b" {"k":"0"}
+    MODIFIED "a" {"k":"1"}
+    DELETED "a" {"k":"1"}
+    MODIFIED "b" {"k":"2"}
+    "#);
+    Ok(())
+}
+
+#[tokio::test]
+async fn without_a_version_a_watch_begins_with_what_is_there() -> Result<()> {
+    let case = Case::begin("watch").await?;
+    create(&case, "b", "x").await?;
+    create(&case, "a", "x").await?;
+    for query in ["", "&resourceVersion=0"] {
+        let mut events = case.watch(&format!("{OWN}{query}")).await?;
+        let mut first = [events.event().await?, events.event().await?]
+            .map(|event| event["object"]["metadata"]["name"].clone());
+        first.sort_by_key(ToString::to_string);
+        assert_eq!(first, ["a", "b"], "{query}");
+        change(&case, "a", if query.is_empty() { "1" } else { "2" }).await?;
+        assert_eq!(events.event().await?["type"], "MODIFIED");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_watch_from_a_version_tells_what_happened_since() -> Result<()> {
+    let case = Case::begin("watch").await?;
+    let first = create(&case, "a", "x").await?;
+    change(&case, "a", "1").await?;
+    change(&case, "a", "2").await?;
+    case.delete("configmaps/a").await?.object()?;
+    let mut events = case.watch(&format!("{OWN}&resourceVersion={}", version(&first)?)).await?;
+    assert_snapshot!(events.shown(3).await?, @r#"
+    MODIFIED "a" {"k":"1"}
+    MODIFIED "a" {"k":"2"}
+    DELETED "a" {"k":"2"}
+    "#);
+    Ok(())
+}
+
+#[tokio::test]
+async fn an_event_carries_the_object_with_the_version_of_the_write() -> Result<()> {
+    let case = Case::begin("watch").await?;
+    let mut events = from_now(&case, "").await?;
+    let created = create(&case, "a", "x").await?;
+    let changed = change(&case, "a", "1").await?;
+    case.delete("configmaps/a").await?.object()?;
+    assert_eq!(events.event().await?, json!({ "type": "ADDED", "object": created }));
+    assert_eq!(events.event().await?, json!({ "type": "MODIFIED", "object": changed }));
+    let deleted = events.event().await?;
+    assert!(
+        version(&deleted["object"])? > version(&changed)?,
+        "a deletion has a version of its own"
+    );
+    assert_eq!(deleted["object"]["data"], changed["data"]);
+    Ok(())
+}
+
+#[tokio::test]
+async fn what_comes_to_match_a_selector_is_added_and_what_ceases_to_is_deleted() -> Result<()> {
+    let case = Case::begin("watch").await?;
+    let list = case.get(OWN).await?.object()?;
+    let path = format!("configmaps?labelSelector=suite%3Dyes&resourceVersion={}", version(&list)?);
+    let mut events = case.watch(&path).await?;
+    create(&case, "a", "no").await?;
+    let label = |label: &str| json!({ "metadata": { "labels": { "suite": label } } });
+    case.merge("configmaps/a", &label("yes")).await?.object()?;
+    change(&case, "a", "1").await?;
+    case.merge("configmaps/a", &label("no")).await?.object()?;
+    change(&case, "a", "2").await?;
+    case.merge("configmaps/a", &label("yes")).await?.object()?;
+    case.delete("configmaps/a").await?.object()?;
+    assert_snapshot!(events.shown(5).await?, @r#"
+    ADDED "a" {"k":"0"}
+    MODIFIED "a" {"k":"1"}
+    DELETED "a" {"k":"1"}
+    ADDED "a" {"k":"2"}
+    DELETED "a" {"k":"2"}
+    "#);
+    Ok(())
+}
+
+#[tokio::test]
+async fn what_ceases_to_match_is_told_as_it_was_with_the_new_version() -> Result<()> {
+    let case = Case::begin("watch").await?;
+    let created = create(&case, "a", "yes").await?;
+    let path =
+        format!("configmaps?labelSelector=suite%3Dyes&resourceVersion={}", version(&created)?);
+    let mut events = case.watch(&path).await?;
+    let patch = json!({ "metadata": { "labels": { "suite": "no" } }, "data": { "k": "new" } });
+    let after = case.merge("configmaps/a", &patch).await?.object()?;
+    let event = events.event().await?;
+    assert_eq!((&event["type"], &event["object"]["data"]["k"]), (&json!("DELETED"), &json!("0")));
+    assert_eq!(version(&event["object"])?, version(&after)?);
+    Ok(())
+}
+
+#[tokio::test]
+async fn one_object_is_watched_by_its_name() -> Result<()> {
+    let case = Case::begin("watch").await?;
+    let mut events = from_now(&case, "&fieldSelector=metadata.name%3Db").await?;
+    create(&case, "a", "x").await?;
+    create(&case, "b", "x").await?;
+    change(&case, "a", "1").await?;
+    change(&case, "b", "1").await?;
+    assert_snapshot!(events.shown(2).await?, @r#"
+    ADDED "b" {"k":"0"}
+    MODIFIED "b" {"k":"1"}
+    "#);
+    Ok(())
+}
+
+#[tokio::test]
+async fn the_name_in_the_path_is_watched_too() -> Result<()> {
+    let case = Case::begin("watch").await?;
+    create(&case, "a", "x").await?;
+    create(&case, "b", "x").await?;
+    let mut events = case.watch("/api/v1/watch/namespaces/{ns}/configmaps/b").await?;
+    change(&case, "a", "1").await?;
+    change(&case, "b", "1").await?;
+    assert_snapshot!(events.shown(2).await?, @r#"
+    ADDED "b" {"k":"0"}
+    MODIFIED "b" {"k":"1"}
+    "#);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_watch_ends_after_the_seconds_it_was_asked_for() -> Result<()> {
+    let case = Case::begin("watch").await?;
+    create(&case, "a", "x").await?;
+    let mut events = case.watch(&format!("{OWN}&timeoutSeconds=1")).await?;
+    assert_snapshot!(events.rest().await?, @r#"ADDED "a" {"k":"0"}"#);
+    Ok(())
+}
+
+#[tokio::test]
+async fn bookmarks_tell_how_far_a_watch_has_come() -> Result<()> {
+    let case = Case::begin("watch").await?;
+    let created = create(&case, "a", "x").await?;
+    let path = format!("{OWN}&allowWatchBookmarks=true&timeoutSeconds=3&resourceVersion=0");
+    let mut events = case.watch(&path).await?;
+    assert_eq!(events.event().await?["type"], "ADDED");
+    let bookmark = events.event().await?;
+    assert_eq!(
+        (&bookmark["type"], &bookmark["object"]["kind"]),
+        (&json!("BOOKMARK"), &json!("ConfigMap"))
+    );
+    assert!(version(&bookmark["object"])? >= version(&created)?);
+    let metadata = bookmark["object"]["metadata"].as_object().context("no metadata")?;
+    assert_eq!(metadata.get("name"), None);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_watch_that_cannot_begin_is_refused() -> Result<()> {
+    let case = Case::begin("watch").await?;
+    let mut said = Transcript::default();
+    for query in [
+        "labelSelector=a%20b",
+        "fieldSelector=data.k%3Dv",
+        "resourceVersionMatch=Exact&resourceVersion=1",
+    ] {
+        said.add(query, &case.get(&format!("configmaps?watch=true&{query}")).await?);
+    }
+    assert_snapshot!(said, @r#"
+    labelSelector=a%20b: 400 BadRequest: unable to parse requirement: found 'b', expected: '=', '!=', '==', 'in', notin'
+    fieldSelector=data.k%3Dv: 400 BadRequest: "data.k" is not a known field selector: only "metadata.name", "metadata.namespace"
+    resourceVersionMatch=Exact&resourceVersion=1: 422 Invalid: ListOptions.meta.k8s.io "" is invalid: …
+      about {"group":"meta.k8s.io","kind":"ListOptions"}
+      FieldValueForbidden resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden for watch
+    "#);
+    Ok(())
+}
+
+#[tokio::test]
+async fn concurrent_writers_lose_and_double_no_event() -> Result<()> {
+    const WRITERS: usize = 4;
+    const WRITES: usize = 10;
+    let case = Case::begin("watch").await?;
+    let mut events = from_now(&case, "").await?;
+    let write = |writer: usize| {
+        let case = &case;
+        async move {
+            let name = format!("w{writer}");
+            create(case, &name, "x").await?;
+            for number in 1..WRITES {
+                change(case, &name, &number.to_string()).await?;
+            }
+            anyhow::Ok(())
+        }
+    };
+    futures::future::try_join_all((0..WRITERS).map(write)).await?;
+    let mut seen: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let mut last = 0;
+    for _ in 0..WRITERS * WRITES {
+        let event = events.event().await?;
+        let version = version(&event["object"])?;
+        ensure!(version > last, "version {version} came after {last}");
+        last = version;
+        let object = &event["object"];
+        let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        seen.entry(word(&object["metadata"]["name"])).or_default().push(word(&object["data"]["k"]));
+    }
+    let all: Vec<String> = (0..WRITES).map(|number| number.to_string()).collect();
+    for writer in 0..WRITERS {
+        assert_eq!(seen.get(&format!("w{writer}")), Some(&all));
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn all_namespaces_are_watched_at_once() -> Result<()> {
+    let case = Case::begin("watch").await?;
+    let other = case.cluster.namespace("another").await?;
+    let own = create(&case, "a", case.ns()).await?;
+    let selector = format!("labelSelector=suite%3D{}", case.ns());
+    let mut events = case
+        .watch(&format!("/api/v1/configmaps?{selector}&resourceVersion={}", version(&own)?))
+        .await?;
+    let path = format!("/api/v1/namespaces/{}/configmaps", other.name());
+    case.create(&path, &labelled("b", case.ns())).await?.object()?;
+    change(&case, "a", "1").await?;
+    assert_snapshot!(events.shown(2).await?, @r#"
+    ADDED "b" {"k":"0"}
+    MODIFIED "a" {"k":"1"}
+    "#);
+    Ok(())
+}
