@@ -13,7 +13,7 @@ use fairway_testbed::state::State;
 use k8s_openapi::api::core::v1::Node;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::api::{Api, DeleteParams, ListParams, ObjectMeta, Patch, PatchParams, PostParams};
-use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::config::{AuthInfo, KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config, ResourceExt};
 use serde::de::DeserializeOwned;
 use serde_json::json;
@@ -78,6 +78,13 @@ impl TestCluster {
     /// A client with all permissions.
     pub fn client(&self) -> Client {
         self.client.clone()
+    }
+
+    /// A client of whoever bears that token.
+    pub async fn client_with_token(&self, token: &str) -> Result<Client> {
+        let mut config = config(&self.kubeconfig).await?;
+        config.auth_info = AuthInfo { token: Some(token.into()), ..AuthInfo::default() };
+        Ok(Client::try_from(config)?)
     }
 
     /// How other programs reach the cluster.
@@ -192,11 +199,14 @@ fn find() -> Result<(PathBuf, Option<PathBuf>)> {
 }
 
 pub(crate) async fn client(kubeconfig: &Path) -> Result<Client> {
+    Ok(Client::try_from(config(kubeconfig).await?)?)
+}
+
+async fn config(kubeconfig: &Path) -> Result<Config> {
     install_tls_provider();
     let read = Kubeconfig::read_from(kubeconfig)
         .with_context(|| format!("cannot read {}", kubeconfig.display()))?;
-    let config = Config::from_custom_kubeconfig(read, &KubeConfigOptions::default()).await?;
-    Ok(Client::try_from(config)?)
+    Ok(Config::from_custom_kubeconfig(read, &KubeConfigOptions::default()).await?)
 }
 
 /// Every process needs one TLS provider; a test program has no `main` to install it in.

@@ -329,8 +329,14 @@ async fn a_status_is_applied_on_its_own() -> Result<()> {
     let after = case.apply("services/s/status", "two", &status).await?.object()?;
     assert_eq!(after["status"], status["status"]);
     assert_eq!(after["spec"]["ports"][0]["port"], 80);
-    let missing = case.apply("services/none/status", "two", &status).await?;
-    assert_eq!(missing.status, 404);
+    let mut missing = status;
+    missing["metadata"]["name"] = json!("none");
+    let answer = case.apply("services/none/status", "two", &missing).await?;
+    assert_snapshot!(answer.shown(), @r#"
+    422 Invalid: Service "none" is invalid: …
+      about {"kind":"Service","name":"none"}
+      FieldValueRequired spec.ports: Required value
+    "#);
     Ok(())
 }
 

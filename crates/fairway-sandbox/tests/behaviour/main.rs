@@ -5,8 +5,11 @@
 mod differences;
 mod support;
 
+mod access;
 mod apply;
 mod create;
+mod custom;
+mod definitions;
 mod delete;
 mod list;
 mod patch;

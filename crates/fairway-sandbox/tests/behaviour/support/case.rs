@@ -3,7 +3,7 @@
 use std::ops::Deref;
 use std::sync::{Mutex, PoisonError};
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use fairway_testkit::{TestCluster, TestNamespace, wait};
 use http::Method;
 use serde_json::{Value, json};
@@ -43,6 +43,20 @@ impl Case {
     /// The same namespace, as somebody else sees it.
     pub(crate) fn user(&self, name: &str) -> Result<Caller> {
         self.caller.saying("impersonate-user", name)
+    }
+
+    /// The same namespace, as the bearer of a token sees it.
+    pub(crate) async fn with_token(&self, token: &str) -> Result<Caller> {
+        let client = self.cluster.client_with_token(token).await?;
+        Ok(Caller { client, ..self.caller.clone() })
+    }
+
+    /// A token of a service account.
+    pub(crate) async fn token(&self, account: &str) -> Result<String> {
+        self.until(&format!("serviceaccounts/{account}"), "to be there", |_| true).await?;
+        let path = format!("serviceaccounts/{account}/token");
+        let request = self.create(&path, &json!({ "spec": {} })).await?.object()?;
+        Ok(request["status"]["token"].as_str().context("no token")?.to_owned())
     }
 
     /// Creates something outside the namespace, which goes with the case.

@@ -3,6 +3,7 @@
 mod answer;
 mod caller;
 mod case;
+mod definition;
 mod events;
 mod normal;
 mod transcript;
@@ -10,5 +11,6 @@ mod transcript;
 pub(crate) use answer::Answer;
 pub(crate) use caller::{Caller, Patch, encoded};
 pub(crate) use case::{Case, config_map};
+pub(crate) use definition::{DEFINITIONS, widgets};
 pub(crate) use events::Events;
 pub(crate) use transcript::Transcript;
