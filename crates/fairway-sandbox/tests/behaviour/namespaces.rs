@@ -1,0 +1,155 @@
+//! Namespaces.
+
+use anyhow::{Context, Result};
+use insta::assert_snapshot;
+use serde_json::{Value, json};
+
+use crate::support::{Case, Transcript, config_map};
+
+/// A namespace beside that of the case, which the case may delete.
+async fn another(case: &Case) -> Result<String> {
+    let namespace = json!({ "metadata": { "name": format!("{}-2", case.ns()) } });
+    let created = case.create_outside("/api/v1/namespaces", &namespace).await?.object()?;
+    Ok(format!("/api/v1/namespaces/{}", created["metadata"]["name"].as_str().context("no name")?))
+}
+
+#[tokio::test]
+async fn a_namespace_begins_active_and_with_what_pods_need() -> Result<()> {
+    let case = Case::begin("namespace").await?;
+    let namespace = case.get("/api/v1/namespaces/{ns}").await?.object()?;
+    assert_eq!(namespace["status"], json!({ "phase": "Active" }));
+    assert_eq!(namespace["spec"], json!({ "finalizers": ["kubernetes"] }));
+    case.until("serviceaccounts/default", "to be there", |_| true).await?;
+    let root = case.until("configmaps/kube-root-ca.crt", "to be there", |_| true).await?;
+    let certificate = root["data"]["ca.crt"].as_str().unwrap_or_default();
+    assert!(certificate.starts_with("-----BEGIN CERTIFICATE-----"), "{certificate}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_deleted_namespace_takes_its_content_along() -> Result<()> {
+    let case = Case::begin("namespace").await?;
+    let path = another(&case).await?;
+    for name in ["a", "b"] {
+        case.create(&format!("{path}/configmaps"), &config_map(name, json!({}))).await?.object()?;
+    }
+    let deleted = case.delete(&path).await?;
+    assert_eq!(deleted.status, 200);
+    let deleted = deleted.object()?;
+    assert_eq!(deleted["kind"], "Namespace");
+    assert!(deleted["metadata"]["deletionTimestamp"].is_string());
+    assert_eq!(deleted["status"]["phase"], "Terminating");
+    case.until_gone(&path).await?;
+    assert_eq!(case.get(&format!("{path}/configmaps/a")).await?.status, 404);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_namespace_that_goes_takes_nothing_new() -> Result<()> {
+    let case = Case::begin("namespace").await?;
+    let path = another(&case).await?;
+    let mut held = config_map("held", json!({}));
+    held["metadata"]["finalizers"] = json!(["example.com/wait"]);
+    case.create(&format!("{path}/configmaps"), &held).await?.object()?;
+    case.delete(&path).await?.object()?;
+    let mut said = Transcript::default();
+    let refused = case.create(&format!("{path}/configmaps"), &config_map("new", json!({}))).await?;
+    said.add("create", &refused);
+    let changed =
+        case.merge(&format!("{path}/configmaps/held"), &json!({ "data": { "k": "v" } })).await?;
+    said.line("change", changed.status);
+    assert_snapshot!(said, @r#"
+    create: 403 Forbidden: configmaps "new" is forbidden: unable to create new content in namespace NS-2 because it is being terminated
+      about {"kind":"configmaps","name":"new"}
+      NamespaceTerminating metadata.namespace: namespace NS-2 is being terminated
+    change: 200
+    "#);
+    let free = json!({ "metadata": { "finalizers": null } });
+    case.merge(&format!("{path}/configmaps/held"), &free).await?.object()?;
+    case.until_gone(&path).await
+}
+
+#[tokio::test]
+async fn a_namespace_says_what_it_waits_for() -> Result<()> {
+    let case = Case::begin("namespace").await?;
+    let path = another(&case).await?;
+    let mut held = config_map("held", json!({}));
+    held["metadata"]["finalizers"] = json!(["example.com/wait"]);
+    case.create(&format!("{path}/configmaps"), &held).await?.object()?;
+    case.delete(&path).await?.object()?;
+    let waiting = case
+        .until(&path, "conditions", |namespace| {
+            conditions(namespace)
+                .iter()
+                .any(|it| it.starts_with("NamespaceFinalizersRemaining True"))
+        })
+        .await?;
+    assert_snapshot!(conditions(&waiting).join("\n"), @"
+    NamespaceContentRemaining True SomeResourcesRemain Some resources are remaining: configmaps. has 1 resource instances
+    NamespaceDeletionContentFailure False ContentDeleted All content successfully deleted, may be waiting on finalization
+    NamespaceDeletionDiscoveryFailure False ResourcesDiscovered All resources successfully discovered
+    NamespaceDeletionGroupVersionParsingFailure False ParsedGroupVersions All legacy kube types successfully parsed
+    NamespaceFinalizersRemaining True SomeFinalizersRemain Some content in the namespace has finalizers remaining: example.com/wait in 1 resource instances
+    ");
+    let free = json!({ "metadata": { "finalizers": null } });
+    case.merge(&format!("{path}/configmaps/held"), &free).await?.object()?;
+    Ok(())
+}
+
+/// The conditions, a line each, in the order of their names.
+fn conditions(namespace: &Value) -> Vec<String> {
+    let conditions = namespace["status"]["conditions"].as_array().into_iter().flatten();
+    let word = |value: &Value| value.as_str().unwrap_or("-").to_owned();
+    let mut lines: Vec<String> = conditions
+        .map(|it| [&it["type"], &it["status"], &it["reason"], &it["message"]].map(word).join(" "))
+        .collect();
+    lines.sort();
+    lines
+}
+
+#[tokio::test]
+async fn a_finalizer_of_a_namespace_keeps_it() -> Result<()> {
+    let case = Case::begin("namespace").await?;
+    let path = another(&case).await?;
+    case.merge(&path, &json!({ "metadata": { "finalizers": ["example.com/wait"] } }))
+        .await?
+        .object()?;
+    case.create(&format!("{path}/configmaps"), &config_map("a", json!({}))).await?.object()?;
+    case.delete(&path).await?.object()?;
+    case.until_gone(&format!("{path}/configmaps/a")).await?;
+    assert_eq!(case.get(&path).await?.status, 200);
+    case.merge(&path, &json!({ "metadata": { "finalizers": null } })).await?.object()?;
+    case.until_gone(&path).await
+}
+
+#[tokio::test]
+async fn some_namespaces_stay_for_ever() -> Result<()> {
+    let case = Case::begin("namespace").await?;
+    let mut said = Transcript::default();
+    for name in ["default", "kube-system", "kube-public"] {
+        said.add(name, &case.delete(&format!("/api/v1/namespaces/{name}?dryRun=All")).await?);
+    }
+    assert_snapshot!(said, @r#"
+    default: 403 Forbidden: namespaces "default" is forbidden: this namespace may not be deleted
+      about {"kind":"namespaces","name":"default"}
+    kube-system: 403 Forbidden: namespaces "kube-system" is forbidden: this namespace may not be deleted
+      about {"kind":"namespaces","name":"kube-system"}
+    kube-public: 403 Forbidden: namespaces "kube-public" is forbidden: this namespace may not be deleted
+      about {"kind":"namespaces","name":"kube-public"}
+    "#);
+    Ok(())
+}
+
+#[tokio::test]
+async fn custom_objects_go_with_their_namespace() -> Result<()> {
+    let case = Case::begin("namespace").await?;
+    case.define(&json!({ "type": "object" })).await?;
+    let path = another(&case).await?;
+    let name = path.rsplit('/').next().unwrap_or_default();
+    let collection = format!("/apis/{}.test/v1/namespaces/{name}/widgets", case.ns());
+    case.create(&collection, &case.widget("w", &json!({}))).await?.object()?;
+    case.delete(&path).await?.object()?;
+    case.until_gone(&path).await?;
+    assert_eq!(case.get(&format!("{collection}/w")).await?.status, 404);
+    Ok(())
+}
