@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 use fairway_api::{ClusterOperator, ClusterVersion};
+use fairway_registry::push::push;
 use fairway_testbed::cache::{Cache, take_turn};
 use fairway_testbed::kube::{self as real, Cluster};
 use fairway_testbed::state::State;
@@ -18,7 +19,7 @@ use kube::{Client, Config, ResourceExt};
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
-use crate::{AuditLog, TestNamespace, environment, wait};
+use crate::{AuditLog, TestNamespace, environment, images, wait};
 
 /// A Kubernetes API, whatever is behind it. Whatever a test holds of it goes with this value.
 pub struct TestCluster {
@@ -118,6 +119,16 @@ impl TestCluster {
     /// A namespace for one test, whose name begins with `name`. It goes with the value.
     pub async fn namespace(&self, name: &str) -> Result<TestNamespace> {
         TestNamespace::create(self.client(), self.kubeconfig.clone(), name).await
+    }
+
+    /// An image with `sh`, `cat` and `sleep`, and with those other programs of this machine; its
+    /// reference.
+    pub async fn shell_image(&self, programs: &[&str]) -> Result<String> {
+        let image = images::shell_and(programs)?;
+        let name = if programs.is_empty() { "shell" } else { "shell-and-more" };
+        install_tls_provider();
+        let destination = format!("{}/{name}:test", environment::registry()?);
+        push(&image, &destination).await.context("cannot push the test's image")
     }
 
     /// Runs what removes a test's objects, from a destructor.

@@ -20,3 +20,20 @@ pub async fn push_directory(
         .await
         .context("cannot push the test's image")
 }
+
+/// What most scripts of tests need. Few, so that the image is small: it is made for every test.
+const SHELL: [&str; 3] = ["/bin/cat", "/bin/sh", "/bin/sleep"];
+
+/// An image with a shell, and with those other programs of this machine.
+pub(crate) fn shell_and(programs: &[&str]) -> Result<Image> {
+    let mut layer = LayerBuilder::new().directory("/tmp", 0o1777)?;
+    for program in SHELL.iter().chain(programs) {
+        layer = layer.host_program(program, Path::new(program))?;
+    }
+    let config = ImageConfig {
+        cmd: vec!["/bin/sh".to_owned()],
+        env: vec!["PATH=/bin:/usr/bin".to_owned(), "IMAGE=shell".to_owned()],
+        ..ImageConfig::default()
+    };
+    Ok(Image::new(vec![layer.build()?], &config))
+}

@@ -1,0 +1,334 @@
+//! Pods from their beginning to their end.
+
+use anyhow::Result;
+use insta::assert_snapshot;
+use serde_json::{Value, json};
+
+use crate::support::{Case, Transcript, container, once};
+
+/// How the only container came to its end.
+fn terminated(pod: &Value) -> &Value {
+    &pod["status"]["containerStatuses"][0]["state"]["terminated"]
+}
+
+/// Phase and reason of a pod, exit code, reason and message of its container.
+fn outcome(pod: &Value) -> String {
+    let (status, end) = (&pod["status"], terminated(pod));
+    let parts =
+        [&status["phase"], &status["reason"], &end["exitCode"], &end["reason"], &end["message"]];
+    json!(parts).to_string()
+}
+
+#[tokio::test]
+async fn a_pod_succeeds_or_fails_with_its_container() -> Result<()> {
+    let case = Case::begin("pods").await?;
+    let image = case.shell().await?;
+    let pods = [("zero", "exit 0"), ("seven", "exit 7"), ("most", "exit 255")];
+    let specs = pods.map(|(name, script)| (name, once(&image, script)));
+    let mut said = Transcript::default();
+    for ((_, script), pod) in pods.iter().zip(case.run_all(&specs).await?) {
+        said.line(script, outcome(&pod));
+    }
+    assert_snapshot!(said, @r#"
+    exit 0: ["Succeeded",null,0,"Completed",null]
+    exit 7: ["Failed",null,7,"Error",null]
+    exit 255: ["Failed",null,255,"Error",null]
+    "#);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_pod_that_ended_tells_its_story() -> Result<()> {
+    let case = Case::begin("pods").await?;
+    let pod = case.run("p", &once(&case.shell().await?, "echo hello")).await?;
+    let status = &pod["status"];
+    let container = &status["containerStatuses"][0];
+    for time in
+        [&status["startTime"], &terminated(&pod)["startedAt"], &terminated(&pod)["finishedAt"]]
+    {
+        assert!(time.is_string(), "{status}");
+    }
+    for id in [
+        &container["containerID"],
+        &container["imageID"],
+        &pod["spec"]["nodeName"],
+        &status["hostIP"],
+    ] {
+        assert!(id.as_str().is_some_and(|id| !id.is_empty()), "{pod}");
+    }
+    assert_eq!(
+        (&container["restartCount"], &container["ready"], &container["name"]),
+        (&json!(0), &json!(false), &json!("main"))
+    );
+    let mut said = Transcript::default();
+    for condition in status["conditions"].as_array().into_iter().flatten() {
+        let known = ["Initialized", "Ready", "ContainersReady", "PodScheduled"];
+        if known.iter().any(|known| condition["type"] == *known) {
+            said.line(&condition["type"], json!([condition["status"], condition["reason"]]));
+        }
+    }
+    assert_snapshot!(said, @r#"
+    "Initialized": ["True","PodCompleted"]
+    "Ready": ["False","PodCompleted"]
+    "ContainersReady": ["False","PodCompleted"]
+    "PodScheduled": ["True",null]
+    "#);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_running_pod_is_ready() -> Result<()> {
+    let case = Case::begin("pods").await?;
+    case.start("p", &once(&case.shell().await?, "sleep 60")).await?;
+    let pod = case.until("pods/p", "to run", |pod| pod["status"]["phase"] == "Running").await?;
+    let container = &pod["status"]["containerStatuses"][0];
+    assert_eq!((&container["ready"], &container["started"]), (&json!(true), &json!(true)));
+    assert!(container["state"]["running"]["startedAt"].is_string());
+    let ready = |pod: &Value| {
+        let conditions = pod["status"]["conditions"].as_array().into_iter().flatten();
+        conditions.filter(|it| it["type"] == "Ready").any(|it| it["status"] == "True")
+    };
+    case.until("pods/p", "to be ready", ready).await?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_container_leaves_a_message() -> Result<()> {
+    let case = Case::begin("pods").await?;
+    let image = case.shell().await?;
+    let with = |script: &str, field: &str, value: &str| {
+        let mut spec = once(&image, script);
+        spec["containers"][0][field] = json!(value);
+        spec
+    };
+    let (path, policy) = ("terminationMessagePath", "terminationMessagePolicy");
+    let (log, fallback) = ("echo from the log", "FallbackToLogsOnError");
+    let pods = [
+        ("usual", once(&image, "printf 'last words' > /dev/termination-log; exit 1")),
+        ("elsewhere", with("printf elsewhere > /tmp/message", path, "/tmp/message")),
+        ("failing", with(&format!("{log}; exit 1"), policy, fallback)),
+        ("succeeding", with(log, policy, fallback)),
+    ];
+    let mut said = Transcript::default();
+    for ((name, _), pod) in pods.iter().zip(case.run_all(&pods).await?) {
+        said.line(name, outcome(&pod));
+    }
+    assert_snapshot!(said, @r#"
+    usual: ["Failed",null,1,"Error","last words"]
+    elsewhere: ["Succeeded",null,0,"Completed","elsewhere"]
+    failing: ["Failed",null,1,"Error","from the log\n"]
+    succeeding: ["Succeeded",null,0,"Completed",null]
+    "#);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_container_that_fails_is_started_again() -> Result<()> {
+    let case = Case::begin("pods").await?;
+    let mut spec = once(&case.shell().await?, "test -e /shared/x && exit 0; > /shared/x; exit 3");
+    spec["restartPolicy"] = json!("OnFailure");
+    spec["volumes"] = json!([{ "name": "shared", "emptyDir": {} }]);
+    spec["containers"][0]["volumeMounts"] = json!([{ "name": "shared", "mountPath": "/shared" }]);
+    let pod = case.run("p", &spec).await?;
+    assert_eq!(outcome(&pod), r#"["Succeeded",null,0,"Completed",null]"#);
+    assert_eq!(pod["status"]["containerStatuses"][0]["restartCount"], 1);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_container_that_is_always_to_run_is_started_again_after_success() -> Result<()> {
+    let case = Case::begin("pods").await?;
+    let mut spec = once(&case.shell().await?, "exit 0");
+    spec["restartPolicy"] = json!("Always");
+    case.start("p", &spec).await?;
+    let pod = case
+        .until("pods/p", "a restart", |pod| {
+            let container = &pod["status"]["containerStatuses"][0];
+            container["restartCount"] == 1 && container["state"]["waiting"].is_object()
+        })
+        .await?;
+    let container = &pod["status"]["containerStatuses"][0];
+    assert_eq!(container["state"]["waiting"]["reason"], "CrashLoopBackOff");
+    assert_eq!(container["lastState"]["terminated"]["exitCode"], 0);
+    assert_eq!(pod["status"]["phase"], "Running");
+    Ok(())
+}
+
+#[tokio::test]
+async fn init_containers_run_one_after_the_other_before_the_rest() -> Result<()> {
+    let case = Case::begin("pods").await?;
+    let image = case.shell().await?;
+    let mut spec = once(&image, "cat /shared/order");
+    spec["volumes"] = json!([{ "name": "shared", "emptyDir": {} }]);
+    let mount = json!([{ "name": "shared", "mountPath": "/shared" }]);
+    spec["containers"][0]["volumeMounts"] = mount.clone();
+    let mut inits = Vec::new();
+    for name in ["one", "two"] {
+        let mut init = container(name, &image, &format!("echo {name} >> /shared/order"));
+        init["volumeMounts"] = mount.clone();
+        inits.push(init);
+    }
+    spec["initContainers"] = json!(inits);
+    let pod = case.run("p", &spec).await?;
+    assert_eq!(case.log("pods/p/log").await?, "one\ntwo\n");
+    let inits = pod["status"]["initContainerStatuses"].as_array().into_iter().flatten();
+    let inits: Vec<&Value> = inits.map(|init| &init["state"]["terminated"]["reason"]).collect();
+    assert_eq!(inits, ["Completed", "Completed"]);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_failed_init_container_fails_a_pod_that_is_not_restarted() -> Result<()> {
+    let case = Case::begin("pods").await?;
+    let image = case.shell().await?;
+    let mut spec = once(&image, "echo never");
+    spec["initContainers"] = json!([container("first", &image, "exit 4")]);
+    let pod = case.run("p", &spec).await?;
+    let (init, main) =
+        (&pod["status"]["initContainerStatuses"][0], &pod["status"]["containerStatuses"][0]);
+    assert_snapshot!(json!([
+        pod["status"]["phase"], init["state"]["terminated"]["exitCode"], main["state"]["waiting"]["reason"],
+    ]), @r#"["Failed",4,"PodInitializing"]"#);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_pod_fails_at_its_deadline() -> Result<()> {
+    let case = Case::begin("pods").await?;
+    let mut spec = once(&case.shell().await?, "sleep 60");
+    spec["activeDeadlineSeconds"] = json!(1);
+    let pod = case.run("p", &spec).await?;
+    assert_snapshot!(json!([pod["status"]["phase"], pod["status"]["reason"], pod["status"]["message"]]), @r#"["Failed","DeadlineExceeded","Pod was active on the node longer than the specified deadline"]"#);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_deleted_pod_may_finish_its_work() -> Result<()> {
+    let case = Case::begin("pods").await?;
+    let script = "trap 'echo finishing; exit 0' TERM; echo ready; while true; do sleep 0.1; done";
+    let mut spec = once(&case.shell().await?, script);
+    spec["terminationGracePeriodSeconds"] = json!(20);
+    case.start("p", &spec).await?;
+    case.until("pods/p", "to run", |pod| pod["status"]["phase"] == "Running").await?;
+    let follow = case.get("pods/p/log?follow=true");
+    let delete = async {
+        fairway_testkit::wait::until("the first line", || async {
+            Ok(case.log("pods/p/log").await?.contains("ready").then_some(()))
+        })
+        .await?;
+        let deleted = case.delete("pods/p").await?.object()?;
+        assert_eq!(deleted["metadata"]["deletionGracePeriodSeconds"], 20);
+        anyhow::Ok(deleted)
+    };
+    let (log, deleted) = futures::future::try_join(follow, delete).await?;
+    // A container that goes while its log is read may be told about at the end.
+    assert!(log.text().starts_with("ready\nfinishing\n"), "{}", log.text());
+    assert!(deleted["metadata"]["deletionTimestamp"].is_string());
+    case.until_gone("pods/p").await
+}
+
+#[tokio::test]
+async fn a_pod_that_does_not_end_is_ended() -> Result<()> {
+    let case = Case::begin("pods").await?;
+    case.start("p", &once(&case.shell().await?, "trap '' TERM; while true; do sleep 0.1; done"))
+        .await?;
+    case.until("pods/p", "to run", |pod| pod["status"]["phase"] == "Running").await?;
+    case.delete("pods/p?gracePeriodSeconds=1").await?.object()?;
+    case.until_gone("pods/p").await
+}
+
+#[tokio::test]
+async fn without_grace_a_pod_is_gone_at_once() -> Result<()> {
+    let case = Case::begin("pods").await?;
+    case.start("p", &once(&case.shell().await?, "sleep 60")).await?;
+    case.until("pods/p", "to run", |pod| pod["status"]["phase"] == "Running").await?;
+    case.delete_with("pods/p", &json!({ "gracePeriodSeconds": 0 })).await?.object()?;
+    assert_eq!(case.get("pods/p").await?.status, 404);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_pod_whose_image_is_missing_waits() -> Result<()> {
+    let case = Case::begin("pods").await?;
+    let mut spec = once("localhost:1/none:none", "exit 0");
+    spec["containers"][0]["imagePullPolicy"] = json!("Never");
+    case.start("p", &spec).await?;
+    let waiting = |pod: &Value| {
+        pod["status"]["containerStatuses"][0]["state"]["waiting"]["reason"] == "ErrImageNeverPull"
+    };
+    let pod = case.until("pods/p", "ErrImageNeverPull", waiting).await?;
+    assert_eq!(pod["status"]["phase"], "Pending");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_pod_whose_program_is_missing_fails() -> Result<()> {
+    let case = Case::begin("pods").await?;
+    let mut spec = once(&case.shell().await?, "");
+    spec["containers"][0]["command"] = json!(["/no/such/program"]);
+    let pod = case.run("p", &spec).await?;
+    assert_snapshot!(json!([pod["status"]["phase"], terminated(&pod)["exitCode"], terminated(&pod)["reason"]]), @r#"["Failed",128,"StartError"]"#);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_pod_that_fits_no_node_waits() -> Result<()> {
+    let case = Case::begin("pods").await?;
+    let mut spec = once("image", "exit 0");
+    spec["nodeSelector"] = json!({ "no": "such-node" });
+    case.start("p", &spec).await?;
+    let unschedulable = |pod: &Value| pod["status"]["conditions"][0]["reason"] == "Unschedulable";
+    let pod = case.until("pods/p", "to be unschedulable", unschedulable).await?;
+    assert_eq!(
+        (&pod["status"]["phase"], &pod["spec"]["nodeName"]),
+        (&json!("Pending"), &Value::Null)
+    );
+    assert_eq!(pod["status"]["conditions"][0]["type"], "PodScheduled");
+    case.delete("pods/p").await?.object()?;
+    case.until_gone("pods/p").await
+}
+
+#[tokio::test]
+async fn containers_of_a_pod_run_side_by_side() -> Result<()> {
+    let case = Case::begin("pods").await?;
+    let image = case.shell().await?;
+    let mut spec = once(&image, "while ! test -e /shared/x; do sleep 0.1; done; echo met");
+    spec["volumes"] = json!([{ "name": "shared", "emptyDir": {} }]);
+    spec["containers"] =
+        json!([spec["containers"][0], container("other", &image, "> /shared/x; exit 5")]);
+    for container in spec["containers"].as_array_mut().into_iter().flatten() {
+        container["volumeMounts"] = json!([{ "name": "shared", "mountPath": "/shared" }]);
+    }
+    let pod = case.run("p", &spec).await?;
+    assert_eq!(pod["status"]["phase"], "Failed");
+    assert_eq!(case.log("pods/p/log?container=main").await?, "met\n");
+    let which = case.get("pods/p/log").await?;
+    assert_snapshot!(which.shown(), @"400 BadRequest: a container name must be specified for pod p, choose one of: [main other]");
+    let none = case.get("pods/p/log?container=none").await?;
+    assert_snapshot!(none.shown(), @"400 BadRequest: container none is not valid for pod p");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_pod_is_told_about_in_events() -> Result<()> {
+    let case = Case::begin("pods").await?;
+    let pod = case.run("p", &once(&case.shell().await?, "exit 0")).await?;
+    let path = format!(
+        "events?fieldSelector=involvedObject.uid%3D{}",
+        pod["metadata"]["uid"].as_str().unwrap_or_default()
+    );
+    let reasons = |list: &Value| -> Vec<String> {
+        let events = list["items"].as_array().into_iter().flatten();
+        let mut reasons: Vec<String> =
+            events.map(|it| it["reason"].as_str().unwrap_or_default().to_owned()).collect();
+        reasons.sort();
+        reasons
+    };
+    let list = case
+        .until(&path, "the start", |list| reasons(list).iter().any(|it| it == "Started"))
+        .await?;
+    for reason in ["Created", "Pulled", "Scheduled", "Started"] {
+        assert!(reasons(&list).iter().any(|it| it == reason), "{reason}: {:?}", reasons(&list));
+    }
+    Ok(())
+}
