@@ -1,7 +1,7 @@
 //! The variables by which the test command tells the tests it runs what to use.
 
-/// Which cluster tests run against: `kube` (the default), a Kubernetes of the testbed, or
-/// `kubeconfig`, whatever `KUBECONFIG` names.
+/// Which cluster tests run against: `sandbox` (the default), a cluster in their own process;
+/// `kube`, a Kubernetes of the testbed; or `kubeconfig`, whatever `KUBECONFIG` names.
 pub const CLUSTER: &str = "FAIRWAY_TEST_CLUSTER";
 
 /// The run directory of the Kubernetes that tests share.

@@ -8,22 +8,25 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail, ensure};
 use fairway_api::{ClusterOperator, ClusterVersion};
 use fairway_registry::push::push;
+use fairway_sandbox::sandbox::{Options, Sandbox};
 use fairway_testbed::cache::{Cache, take_turn};
 use fairway_testbed::kube::{self as real, Cluster};
 use fairway_testbed::state::State;
 use k8s_openapi::api::core::v1::Node;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::api::{Api, DeleteParams, ListParams, ObjectMeta, Patch, PatchParams, PostParams};
-use kube::config::{AuthInfo, KubeConfigOptions, Kubeconfig};
-use kube::{Client, Config, ResourceExt};
+use kube::{Client, ResourceExt};
 use serde::de::DeserializeOwned;
 use serde_json::json;
+use tempfile::TempDir;
 
+use crate::access::{Access, install_tls_provider};
 use crate::{AuditLog, TestNamespace, environment, images, wait};
 
 /// A Kubernetes API, whatever is behind it. Whatever a test holds of it goes with this value.
 pub struct TestCluster {
     client: Client,
+    access: Access,
     kubeconfig: PathBuf,
     audit_log: Option<PathBuf>,
     hold: Hold,
@@ -38,13 +41,19 @@ enum Hold {
     Shared,
     /// The objects that exist once in a cluster, until the lock goes.
     Turn { _lock: File },
-    /// All of it.
+    /// All of a control plane.
     Own { _cluster: Box<Cluster> },
+    /// A cluster in this process, and its directory, which goes after it.
+    Sandbox { sandbox: Box<Sandbox>, _directory: TempDir },
 }
 
 impl TestCluster {
-    /// The cluster that all tests share. Keep to a [namespace](Self::namespace) of your own.
+    /// The cluster that all tests share; of sandboxes, every test has its own. Keep to a
+    /// [namespace](Self::namespace) of your own.
     pub async fn shared() -> Result<Self> {
+        if backend()? == Backend::Sandbox {
+            return Self::sandbox().await;
+        }
         let (kubeconfig, audit_log) = find()?;
         Self::connect(kubeconfig, audit_log, Hold::Shared).await
     }
@@ -52,6 +61,11 @@ impl TestCluster {
     /// The shared cluster with ClusterVersion and all ClusterOperators to yourself: waits until
     /// no other test holds them, and removes those that are left.
     pub async fn in_turn() -> Result<Self> {
+        if backend()? == Backend::Sandbox {
+            let cluster = Self::sandbox().await?;
+            cluster.install_crds().await?;
+            return Ok(cluster);
+        }
         let (kubeconfig, audit_log) = find()?;
         let take_turn = || take_turn(&Cache::from_env()?, "cluster-tests", LONGEST_TURN);
         let lock = tokio::task::spawn_blocking(take_turn).await??;
@@ -60,10 +74,15 @@ impl TestCluster {
         Ok(cluster)
     }
 
-    /// A control plane of your own, without a node: starts in seconds, ends with this value.
+    /// A control plane of your own, without a node unless it is a sandbox: starts in seconds, ends
+    /// with this value.
     pub async fn own() -> Result<Self> {
-        if backend()? != Backend::Kube {
-            bail!("a cluster of one's own cannot be had from somebody else's");
+        match backend()? {
+            Backend::Sandbox => return Self::sandbox().await,
+            Backend::Kube => {}
+            Backend::Kubeconfig => {
+                bail!("a cluster of one's own cannot be had from somebody else's")
+            }
         }
         let start = || Cluster::start(real::Options::control_plane());
         let cluster = tokio::task::spawn_blocking(start).await??;
@@ -71,9 +90,30 @@ impl TestCluster {
         Self::connect(kubeconfig, Some(log), Hold::Own { _cluster: Box::new(cluster) }).await
     }
 
+    /// A sandbox in this process; its client needs no network.
+    async fn sandbox() -> Result<Self> {
+        let directory = tempfile::tempdir()?;
+        let sandbox = Sandbox::start(Options::new(directory.path())).await?;
+        let access = Access::in_process(&sandbox);
+        Ok(Self {
+            client: access.client().await?,
+            access,
+            kubeconfig: sandbox.kubeconfig(),
+            audit_log: Some(sandbox.audit_log().to_owned()),
+            hold: Hold::Sandbox { sandbox: Box::new(sandbox), _directory: directory },
+        })
+    }
+
     async fn connect(kubeconfig: PathBuf, audit_log: Option<PathBuf>, hold: Hold) -> Result<Self> {
-        let client = client(&kubeconfig).await?;
-        Ok(Self { client, kubeconfig, audit_log, hold })
+        let access = Access::Kubeconfig(kubeconfig.clone());
+        Ok(Self { client: access.client().await?, access, kubeconfig, audit_log, hold })
+    }
+
+    /// The same cluster, with a client that speaks to it over TLS as every other program does.
+    pub async fn over_tls(mut self) -> Result<Self> {
+        self.access = Access::Kubeconfig(self.kubeconfig.clone());
+        self.client = self.access.client().await?;
+        Ok(self)
     }
 
     /// A client with all permissions.
@@ -83,9 +123,7 @@ impl TestCluster {
 
     /// A client of whoever bears that token.
     pub async fn client_with_token(&self, token: &str) -> Result<Client> {
-        let mut config = config(&self.kubeconfig).await?;
-        config.auth_info = AuthInfo { token: Some(token.into()), ..AuthInfo::default() };
-        Ok(Client::try_from(config)?)
+        Access::bearing(&self.kubeconfig, token).await
     }
 
     /// How other programs reach the cluster.
@@ -98,7 +136,7 @@ impl TestCluster {
         let mut command = Command::new("kubectl");
         command.env("KUBECONFIG", &self.kubeconfig);
         // Addresses are used again: what one cluster served must not be remembered for the next.
-        if backend().is_ok_and(|backend| backend == Backend::Kube) {
+        if backend().is_ok_and(|backend| backend != Backend::Kubeconfig) {
             command.arg("--cache-dir").arg(self.kubeconfig.with_file_name("kubectl-cache"));
         }
         command
@@ -118,7 +156,7 @@ impl TestCluster {
 
     /// A namespace for one test, whose name begins with `name`. It goes with the value.
     pub async fn namespace(&self, name: &str) -> Result<TestNamespace> {
-        TestNamespace::create(self.client(), self.kubeconfig.clone(), name).await
+        TestNamespace::create(self.client(), self.access.clone(), name).await
     }
 
     /// An image with `sh`, `cat` and `sleep`, and with those other programs of this machine; its
@@ -126,6 +164,11 @@ impl TestCluster {
     pub async fn shell_image(&self, programs: &[&str]) -> Result<String> {
         let image = images::shell_and(programs)?;
         let name = if programs.is_empty() { "shell" } else { "shell-and-more" };
+        if let Hold::Sandbox { sandbox, .. } = &self.hold {
+            let layout = sandbox.directory().join(name);
+            fairway_registry::layout::write(&layout, &image, "test")?;
+            return Ok(format!("{}:test", layout.display()));
+        }
         install_tls_provider();
         let destination = format!("{}/{name}:test", environment::registry()?);
         push(&image, &destination).await.context("cannot push the test's image")
@@ -136,8 +179,8 @@ impl TestCluster {
     where
         F: Future<Output = Result<()>> + Send,
     {
-        let kubeconfig = self.kubeconfig.clone();
-        in_a_runtime_of_its_own(async move { work(client(&kubeconfig).await?).await });
+        let access = self.access.clone();
+        in_a_runtime_of_its_own(async move { work(access.client().await?).await });
     }
 
     /// Installs the CustomResourceDefinitions of the update API and waits until they serve.
@@ -177,6 +220,8 @@ impl Drop for TestCluster {
 /// What stands behind the tests' cluster.
 #[derive(PartialEq)]
 enum Backend {
+    /// A cluster in this process.
+    Sandbox,
     /// A Kubernetes of the testbed.
     Kube,
     /// Whatever `KUBECONFIG` names. Asked for by name, because tests remove objects there.
@@ -185,9 +230,12 @@ enum Backend {
 
 fn backend() -> Result<Backend> {
     match std::env::var(environment::CLUSTER).as_deref() {
-        Err(_) | Ok("kube") => Ok(Backend::Kube),
+        Err(_) | Ok("sandbox") => Ok(Backend::Sandbox),
+        Ok("kube") => Ok(Backend::Kube),
         Ok("kubeconfig") => Ok(Backend::Kubeconfig),
-        Ok(other) => bail!("{}={other}: it is `kube` or `kubeconfig`", environment::CLUSTER),
+        Ok(other) => {
+            bail!("{}={other}: it is `sandbox`, `kube` or `kubeconfig`", environment::CLUSTER)
+        }
     }
 }
 
@@ -207,23 +255,6 @@ fn find() -> Result<(PathBuf, Option<PathBuf>)> {
         "no Kubernetes runs: start one with `cargo xtask kube up`, or run `cargo xtask test`",
     )?;
     Ok(of(kubeconfig.parent().unwrap_or(Path::new("/"))))
-}
-
-pub(crate) async fn client(kubeconfig: &Path) -> Result<Client> {
-    Ok(Client::try_from(config(kubeconfig).await?)?)
-}
-
-async fn config(kubeconfig: &Path) -> Result<Config> {
-    install_tls_provider();
-    let read = Kubeconfig::read_from(kubeconfig)
-        .with_context(|| format!("cannot read {}", kubeconfig.display()))?;
-    Ok(Config::from_custom_kubeconfig(read, &KubeConfigOptions::default()).await?)
-}
-
-/// Every process needs one TLS provider; a test program has no `main` to install it in.
-pub(crate) fn install_tls_provider() {
-    // An error means that another test of this process has done it already.
-    let _ = rustls::crypto::ring::default_provider().install_default();
 }
 
 /// Runs clean-up from a destructor, where the test's own runtime may be busy or gone. A failure is

@@ -13,7 +13,7 @@ pub async fn push_directory(
     directory: &Path,
     config: &ImageConfig,
 ) -> Result<String> {
-    crate::cluster::install_tls_provider();
+    crate::access::install_tls_provider();
     let layer = LayerBuilder::new().host_tree("/", directory)?.build()?;
     let image = Image::new(vec![layer], config);
     push::push(&image, &format!("{registry}/{repository}:test"))

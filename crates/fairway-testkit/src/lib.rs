@@ -8,6 +8,7 @@
 //! Tests that need a cluster carry `#[ignore = "needs a cluster: cargo xtask test"]`; the test
 //! command starts what they need and runs them.
 
+mod access;
 mod audit;
 mod cluster;
 pub mod environment;

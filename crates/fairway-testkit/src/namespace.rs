@@ -1,25 +1,24 @@
 //! A namespace for one test.
 
-use std::path::PathBuf;
-
 use anyhow::{Context, Result, ensure};
 use k8s_openapi::NamespaceResourceScope;
 use k8s_openapi::api::core::v1::{Namespace, Pod};
 use kube::api::{Api, DeleteParams, LogParams, ObjectMeta, PostParams};
 use kube::{Client, Resource, ResourceExt};
 
-use crate::cluster::{client, in_a_runtime_of_its_own};
+use crate::access::Access;
+use crate::cluster::in_a_runtime_of_its_own;
 use crate::wait;
 
 /// A namespace for one test. It goes with this value, and with it everything inside.
 pub struct TestNamespace {
     client: Client,
-    kubeconfig: PathBuf,
+    access: Access,
     name: String,
 }
 
 impl TestNamespace {
-    pub(crate) async fn create(client: Client, kubeconfig: PathBuf, prefix: &str) -> Result<Self> {
+    pub(crate) async fn create(client: Client, access: Access, prefix: &str) -> Result<Self> {
         let metadata =
             ObjectMeta { generate_name: Some(format!("{prefix}-")), ..ObjectMeta::default() };
         let namespace = Namespace { metadata, ..Namespace::default() };
@@ -27,7 +26,7 @@ impl TestNamespace {
             .create(&PostParams::default(), &namespace)
             .await
             .context("cannot create a namespace for the test")?;
-        Ok(Self { client, kubeconfig, name: created.name_any() })
+        Ok(Self { client, access, name: created.name_any() })
     }
 
     /// Its name.
@@ -87,9 +86,9 @@ fn state(pod: &Pod) -> String {
 
 impl Drop for TestNamespace {
     fn drop(&mut self) {
-        let (kubeconfig, name) = (self.kubeconfig.clone(), self.name.clone());
+        let (access, name) = (self.access.clone(), self.name.clone());
         in_a_runtime_of_its_own(async move {
-            let namespaces: Api<Namespace> = Api::all(client(&kubeconfig).await?);
+            let namespaces: Api<Namespace> = Api::all(access.client().await?);
             namespaces.delete(&name, &DeleteParams::default()).await?;
             Ok(())
         });
