@@ -26,6 +26,10 @@ const SERVER_NAMES: [&str; 5] = [
     "kubernetes.default.svc.cluster.local",
 ];
 
+/// The address of the Service by which pods reach the API server: the first of its range, as on
+/// every cluster.
+pub(crate) const SERVICE_ADDRESS: Ipv4Addr = Ipv4Addr::new(127, 77, 0, 1);
+
 /// In the order of preference: watches share one connection by HTTP/2.
 const PROTOCOLS: [&[u8]; 2] = [b"h2", b"http/1.1"];
 
@@ -127,7 +131,8 @@ fn server_config(
 
 fn server_names() -> Vec<SanType> {
     let names = SERVER_NAMES.iter().filter_map(|name| (*name).try_into().ok());
-    names.map(SanType::DnsName).chain([SanType::IpAddress(Ipv4Addr::LOCALHOST.into())]).collect()
+    let addresses = [Ipv4Addr::LOCALHOST, SERVICE_ADDRESS].map(|it| SanType::IpAddress(it.into()));
+    names.map(SanType::DnsName).chain(addresses).collect()
 }
 
 /// Who a client is by its certificate, which TLS has verified; `None` where it names nobody.

@@ -17,7 +17,7 @@ use tokio_util::task::TaskTracker;
 use crate::api::{Api, Refusal};
 use crate::controllers;
 use crate::faults::Faults;
-use crate::pki::{self, Authority, Identity, PkiError};
+use crate::pki::{self, Authority, Identity, PkiError, SERVICE_ADDRESS};
 use crate::rbac::User;
 use crate::server::{self, AuditLog, Caller, Limits, Server};
 use crate::token::{TokenError, Tokens};
@@ -124,10 +124,14 @@ impl Sandbox {
         }));
         let router = server::router(Arc::clone(&server));
         let tasks = TaskTracker::new();
-        let tls = authority.server()?;
-        let serving =
-            server::serve(listener, tls, router.clone(), Arc::clone(&server), tasks.clone());
-        tasks.spawn(serving);
+        let tls = Arc::new(authority.server()?);
+        // Not every system has more than one address on loopback; pods there have to do without
+        // the Service.
+        let service = TcpListener::bind((SERVICE_ADDRESS, address.port())).await.ok();
+        for listener in [Some(listener), service].into_iter().flatten() {
+            let (tls, router, server) = (Arc::clone(&tls), router.clone(), Arc::clone(&server));
+            tasks.spawn(server::serve(listener, tls, router, server, tasks.clone()));
+        }
 
         let sandbox = Self {
             api,
@@ -142,7 +146,7 @@ impl Sandbox {
             tasks,
             stopping,
         };
-        bootstrap::bootstrap(&sandbox.api, address)?;
+        bootstrap::bootstrap(&sandbox.api, address.port())?;
         sandbox.components();
         sandbox.write_kubeconfig()?;
         Ok(sandbox)

@@ -1,4 +1,4 @@
-//! OpenAPI documents, one for each version of a group: what `kubectl` reads to explain, and to
+//! `OpenAPI` documents, one for each version of a group: what `kubectl` reads to explain, and to
 //! learn what the server checks.
 
 mod builtin;

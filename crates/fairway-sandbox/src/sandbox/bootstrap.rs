@@ -1,22 +1,21 @@
 //! What every cluster has from its beginning.
 
-use std::net::SocketAddr;
-
 use serde_json::{Value, json};
 
 use crate::api::{Api, Body, Call, Query, Refusal};
 use crate::catalog::Verb;
+use crate::pki::SERVICE_ADDRESS;
 use crate::rbac::User;
 
 const OBJECTS: &str = include_str!("bootstrap.yaml");
 
 const RBAC: &str = "rbac.authorization.k8s.io";
 
-/// Makes it, for a cluster at this address.
-pub(super) fn bootstrap(api: &Api, address: SocketAddr) -> Result<(), Refusal> {
+/// Makes it, for a cluster whose API server has this port.
+pub(super) fn bootstrap(api: &Api, port: u16) -> Result<(), Refusal> {
     let objects = fairway_api::read::documents("bootstrap.yaml", OBJECTS.as_bytes());
     let objects: Vec<Value> = objects.map_err(Refusal::internal)?;
-    objects.into_iter().map(marked).chain([way_in(address)]).try_for_each(|it| create(api, it))
+    objects.into_iter().map(marked).chain([way_in(port)]).try_for_each(|it| create(api, it))
 }
 
 /// Roles and bindings say that they are no work of people.
@@ -30,22 +29,20 @@ fn marked(mut object: Value) -> Value {
     object
 }
 
-/// The Service by which pods reach the API. Its address is that of the API server: there is nothing
-/// between them here. Endpoints cannot say so, because they may not be on loopback.
-fn way_in(address: SocketAddr) -> Value {
-    let metadata = json!({
-        "name": "kubernetes",
-        "namespace": "default",
-        "labels": { "component": "apiserver", "provider": "kubernetes" },
-    });
-    let (ip, port) = (address.ip().to_string(), address.port());
+/// The Service by which pods reach the API. It has the port of the API server, because nothing
+/// stands between the two, and no Endpoints: those cannot be on loopback.
+fn way_in(port: u16) -> Value {
     json!({
         "apiVersion": "v1",
         "kind": "Service",
-        "metadata": metadata,
+        "metadata": {
+            "name": "kubernetes",
+            "namespace": "default",
+            "labels": { "component": "apiserver", "provider": "kubernetes" },
+        },
         "spec": {
-            "clusterIP": ip,
-            "clusterIPs": [ip],
+            "clusterIP": SERVICE_ADDRESS,
+            "clusterIPs": [SERVICE_ADDRESS],
             "type": "ClusterIP",
             "ports": [{ "name": "https", "port": port, "protocol": "TCP", "targetPort": port }],
         },
@@ -85,7 +82,7 @@ mod tests {
     #[test]
     fn a_cluster_begins_with_it() {
         let api = Api::default();
-        bootstrap(&api, SocketAddr::from(([127, 0, 0, 1], 6443))).unwrap();
+        bootstrap(&api, 6443).unwrap();
         let client = api.client("test");
         let names: Vec<_> = client.list::<Namespace>("").unwrap();
         let names: Vec<_> = names.into_iter().filter_map(|it| it.metadata.name).collect();

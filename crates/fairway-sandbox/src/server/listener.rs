@@ -57,12 +57,12 @@ pub(super) struct Connection {
 /// Accepts connections until the sandbox stops.
 pub(crate) async fn serve(
     listener: TcpListener,
-    tls: ServerConfig,
+    tls: Arc<ServerConfig>,
     router: Router,
     server: Arc<Server>,
     tasks: TaskTracker,
 ) {
-    let acceptor = TlsAcceptor::from(Arc::new(tls));
+    let acceptor = TlsAcceptor::from(tls);
     let slots = Arc::new(Semaphore::new(CONNECTIONS));
     loop {
         let Ok(slot) = Arc::clone(&slots).acquire_owned().await else { return };

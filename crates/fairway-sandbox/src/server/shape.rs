@@ -7,7 +7,7 @@ use bytes::Bytes;
 use futures::stream;
 use http::Response;
 use jiff::Timestamp;
-use serde::ser::{Serialize, SerializeMap as _, Serializer};
+use serde::ser::{Serialize, Serializer};
 use serde_json::{Map, Value, json};
 
 use super::negotiate::{Accepted, Form, Syntax};
@@ -52,9 +52,7 @@ impl Shape {
     ) -> Result<Response<Body>, Refusal> {
         let respond = |document: &Value| respond::document(code, document, self.accepted);
         match self.accepted.form {
-            Form::Itself | Form::Aggregated => {
-                Ok(respond::document(code, &self.item(object), self.accepted))
-            }
+            Form::Itself | Form::Aggregated => Ok(respond(object)),
             Form::Table => {
                 Ok(respond(&json!(Table::of_one(&self.resource, object, self.include, now))))
             }
@@ -127,7 +125,7 @@ impl Shape {
         now: Timestamp,
     ) -> serde_json::Result<Vec<u8>> {
         match self.accepted.form {
-            Form::Itself | Form::Aggregated => serde_json::to_vec(&self.item(object)),
+            Form::Itself | Form::Aggregated => serde_json::to_vec(object),
             Form::Partial | Form::PartialList => serde_json::to_vec(&partial(object)),
             Form::Table => {
                 let mut table = Table::of_one(&self.resource, object, self.include, now);
@@ -154,14 +152,9 @@ impl Shape {
         json!({ "kind": kind, "apiVersion": version, "metadata": metadata })
     }
 
-    fn item<'a>(&'a self, object: &'a Value) -> Item<'a> {
-        let own = object.get("kind").and_then(Value::as_str) == Some(&self.resource.kind);
-        Item { object, api_version: own.then_some(&*self.api_version), with_kind: true }
-    }
-
     /// Within lists, built-in objects do not say what they are.
-    fn list_item<'a>(&'a self, object: &'a Value) -> Item<'a> {
-        Item { with_kind: self.resource.custom.is_some(), ..self.item(object) }
+    fn list_item<'a>(&self, object: &'a Value) -> Item<'a> {
+        Item { object, with_kind: self.resource.custom.is_some() }
     }
 }
 
@@ -191,25 +184,17 @@ struct ListDocument<'a> {
     items: &'a [Item<'a>],
 }
 
-/// An object, written without a copy of it: in the version in which it is asked for.
+/// An object of a list, written without a copy of it.
 #[derive(Clone, Copy)]
 struct Item<'a> {
     object: &'a Value,
-    api_version: Option<&'a str>,
     with_kind: bool,
 }
 
 impl Serialize for Item<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Value::Object(fields) = self.object else { return self.object.serialize(serializer) };
-        let mut map = serializer.serialize_map(None)?;
-        for (name, value) in fields {
-            match (name.as_str(), self.api_version) {
-                ("kind" | "apiVersion", _) if !self.with_kind => {}
-                ("apiVersion", Some(version)) => map.serialize_entry(name, version)?,
-                _ => map.serialize_entry(name, value)?,
-            }
-        }
-        map.end()
+        let shown = |name: &str| self.with_kind || !matches!(name, "kind" | "apiVersion");
+        serializer.collect_map(fields.iter().filter(|(name, _)| shown(name)))
     }
 }

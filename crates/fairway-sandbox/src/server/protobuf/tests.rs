@@ -12,12 +12,15 @@ fn field(number: u8, content: &[u8]) -> Vec<u8> {
 
 fn varint(mut number: u64) -> Vec<u8> {
     let mut bytes = Vec::new();
-    while number >= 0x80 {
-        bytes.push((number & 0x7f) as u8 | 0x80);
+    loop {
+        let [low, ..] = number.to_le_bytes();
         number >>= 7;
+        if number == 0 {
+            bytes.push(low);
+            return bytes;
+        }
+        bytes.push(low | 0x80);
     }
-    bytes.push(number as u8);
-    bytes
 }
 
 fn number_field(field: u8, number: u64) -> Vec<u8> {

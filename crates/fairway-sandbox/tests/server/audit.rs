@@ -1,0 +1,59 @@
+//! The audit log, as its readers find it.
+
+use anyhow::Result;
+use serde_json::{Value, json};
+
+use super::raw::{self, request};
+use super::{nobody, start};
+
+#[tokio::test]
+async fn who_asked_for_what_can_be_read_as_soon_as_it_was_answered() -> Result<()> {
+    let started = start().await?;
+    let path = "/api/v1/namespaces/a/pods/x/log?follow=true";
+    let ann = nobody("ann");
+    let get = request("GET", path, &["User-Agent: test/1"], "");
+    let answer = raw::send_as(&started.sandbox, Some(&ann), &get).await?;
+    assert_eq!(answer.status, 403);
+
+    let text = std::fs::read_to_string(started.sandbox.audit_log())?;
+    let event: Value = serde_json::from_str(text.lines().last().unwrap_or_default())?;
+    for (field, expected) in [
+        ("/verb", json!("get")),
+        ("/stage", json!("ResponseComplete")),
+        ("/level", json!("Metadata")),
+        ("/requestURI", json!(path)),
+        ("/user", json!({ "username": "ann", "groups": ["system:authenticated"] })),
+        ("/userAgent", json!("test/1")),
+        ("/sourceIPs", json!(["127.0.0.1"])),
+        (
+            "/objectRef",
+            json!({ "resource": "pods", "namespace": "a", "name": "x", "apiVersion": "v1", "subresource": "log" }),
+        ),
+        ("/responseStatus/code", json!(403)),
+        ("/responseStatus/reason", json!("Forbidden")),
+        ("/annotations/authorization.k8s.io~1decision", json!("forbid")),
+    ] {
+        assert_eq!(event.pointer(field), Some(&expected), "{field}");
+    }
+    let id = event["auditID"].as_str().unwrap_or_default();
+    assert!(answer.head.contains(&format!("audit-id: {id}")), "{}", answer.head);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_watch_is_logged_when_it_begins_and_when_it_ends() -> Result<()> {
+    let started = start().await?;
+    let watch = request("GET", "/api/v1/pods?watch=1&timeoutSeconds=1", &[], "");
+    raw::send(&started.sandbox, &watch).await?;
+    let log = started.sandbox.audit_log().to_owned();
+    started.sandbox.stop().await;
+    let text = std::fs::read_to_string(log)?;
+    let events: Vec<Value> = text.lines().map(serde_json::from_str).collect::<Result<_, _>>()?;
+    let stages: Vec<_> = events
+        .iter()
+        .filter(|event| event["verb"] == "watch")
+        .map(|event| event["stage"].as_str().unwrap_or_default())
+        .collect();
+    assert_eq!(stages, ["ResponseStarted", "ResponseComplete"]);
+    Ok(())
+}
