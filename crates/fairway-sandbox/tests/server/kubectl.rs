@@ -45,7 +45,6 @@ const SESSION: &[(&str, &str)] = &[
     ("get deployment web -n NS -o jsonpath={.spec.replicas}", ""),
     ("delete configmap c m -n NS", ""),
     ("get nothing -n NS", ""),
-    ("create -f - -n NS", "apiVersion: v1\nkind: Nothing\nmetadata: {name: x}\n"),
 ];
 
 #[tokio::test]
