@@ -116,8 +116,7 @@ mod tests {
     #[test]
     fn why_there_is_nothing() {
         let on_node = json!({ "nodeName": "n", "containers": [{ "name": "a" }] });
-        let told =
-            |reason: &str, previous| nothing(&pod(&on_node, reason), "a", previous).message;
+        let told = |reason: &str, previous| nothing(&pod(&on_node, reason), "a", previous).message;
         insta::assert_snapshot!(told("ContainerCreating", false), @r#"container "a" in pod "web" is waiting to start: ContainerCreating"#);
         insta::assert_snapshot!(told("ImagePullBackOff", false), @r#"container "a" in pod "web" is waiting to start: trying and failing to pull image"#);
         insta::assert_snapshot!(told("", true), @r#"previous terminated container "a" in pod "web" not found"#);
