@@ -410,9 +410,9 @@ async fn rules_that_make_no_sense_are_refused() -> Result<()> {
     assert_snapshot!(said, @r#"
     [{}]: 422 Invalid: Role.rbac.authorization.k8s.io "r" is invalid: …
       about {"group":"rbac.authorization.k8s.io","kind":"Role","name":"r"}
-      FieldValueRequired rules[0].verbs: Required value: verbs must contain at least one value
       FieldValueRequired rules[0].apiGroups: Required value: resource rules must supply at least one api group
       FieldValueRequired rules[0].resources: Required value: resource rules must supply at least one resource
+      FieldValueRequired rules[0].verbs: Required value: verbs must contain at least one value
     [{"verbs":["get"]}]: 422 Invalid: Role.rbac.authorization.k8s.io "r" is invalid: …
       about {"group":"rbac.authorization.k8s.io","kind":"Role","name":"r"}
       FieldValueRequired rules[0].apiGroups: Required value: resource rules must supply at least one api group

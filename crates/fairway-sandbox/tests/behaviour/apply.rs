@@ -85,18 +85,31 @@ async fn what_another_manager_applies_too_stays() -> Result<()> {
 async fn a_value_of_another_manager_is_a_conflict() -> Result<()> {
     let case = Case::begin("apply").await?;
     applied(&case, "one", json!({ "a": "1", "b": "1", "c": "1" })).await?;
-    case.merge("configmaps/a?fieldManager=editor", &json!({ "data": { "c": "2" } }))
-        .await?
-        .object()?;
     let answer =
         case.apply("configmaps/a", "two", &map(json!({ "a": "2", "b": "1", "c": "3" }))).await?;
     assert_snapshot!(answer.shown(), @r#"
-    409 Conflict: Apply failed with 2 conflicts: conflicts with "editor" using v1:
-    - .data.c
-    conflicts with "one":
+    409 Conflict: Apply failed with 2 conflicts: conflicts with "one":
     - .data.a
-      FieldManagerConflict .data.c: conflict with "editor" using v1
+    - .data.c
       FieldManagerConflict .data.a: conflict with "one"
+      FieldManagerConflict .data.c: conflict with "one"
+    "#);
+    Ok(())
+}
+
+#[tokio::test]
+async fn values_of_several_managers_are_a_conflict_with_each() -> Result<()> {
+    let case = Case::begin("apply").await?;
+    applied(&case, "one", json!({ "a": "1", "b": "1" })).await?;
+    let edit = json!({ "data": { "b": "2" } });
+    case.merge("configmaps/a?fieldManager=editor", &edit).await?.object()?;
+    let answer = case.apply("configmaps/a", "two", &map(json!({ "a": "2", "b": "3" }))).await?;
+    assert_eq!(answer.status, 409);
+    let shown = answer.shown();
+    let causes: Vec<&str> = shown.lines().filter(|line| line.starts_with("  ")).collect();
+    assert_snapshot!(causes.join("\n"), @r#"
+    FieldManagerConflict .data.a: conflict with "one"
+    FieldManagerConflict .data.b: conflict with "editor" using v1
     "#);
     Ok(())
 }
@@ -329,13 +342,12 @@ async fn a_status_is_applied_on_its_own() -> Result<()> {
     let after = case.apply("services/s/status", "two", &status).await?.object()?;
     assert_eq!(after["status"], status["status"]);
     assert_eq!(after["spec"]["ports"][0]["port"], 80);
-    let mut missing = status;
-    missing["metadata"]["name"] = json!("none");
-    let answer = case.apply("services/none/status", "two", &missing).await?;
-    assert_snapshot!(answer.shown(), @r#"
-    422 Invalid: Service "none" is invalid: …
-      about {"kind":"Service","name":"none"}
-      FieldValueRequired spec.ports: Required value
+    let deployment =
+        json!({ "apiVersion": "apps/v1", "kind": "Deployment", "metadata": { "name": "none" } });
+    let missing = case.apply("deployments/none/status", "two", &deployment).await?;
+    assert_snapshot!(missing.shown(), @r#"
+    404 NotFound: deployments.apps "none" not found
+      about {"group":"apps","kind":"deployments","name":"none"}
     "#);
     Ok(())
 }

@@ -4,7 +4,7 @@ use anyhow::Result;
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
-use crate::support::{Case, DEFINITIONS, Transcript, widgets};
+use crate::support::{Answer, Case, DEFINITIONS, Transcript, widgets};
 
 fn object() -> Value {
     json!({ "type": "object" })
@@ -53,7 +53,12 @@ async fn defaults_of_a_definition_are_filled_in() -> Result<()> {
 /// What is changed in a definition, and where.
 type Change = (&'static str, Value);
 
-async fn refusals(case: &Case, changes: Vec<Change>) -> Result<Transcript> {
+/// What is answered to definitions with one change each.
+async fn refusals(
+    case: &Case,
+    changes: Vec<Change>,
+    show: fn(&Answer) -> String,
+) -> Result<Transcript> {
     let mut said = Transcript::default();
     for (pointer, value) in changes {
         let mut definition = widgets(case.ns(), &object());
@@ -62,7 +67,7 @@ async fn refusals(case: &Case, changes: Vec<Change>) -> Result<Transcript> {
         }
         let answer = case.create_outside(DEFINITIONS, &definition).await?;
         let field = pointer.rsplit('/').next().unwrap_or_default();
-        said.add(format!("{field} {value}"), &answer);
+        said.line(format!("{field} {value}"), show(&answer));
     }
     Ok(said)
 }
@@ -83,6 +88,7 @@ async fn definitions_with_wrong_names_are_refused() -> Result<()> {
             ("/spec/names/singular", json!("Widget")),
             ("/spec/versions/0/name", json!("1")),
         ],
+        Answer::shown,
     )
     .await?;
     assert_snapshot!(said, @r#"
@@ -109,8 +115,8 @@ async fn definitions_with_wrong_names_are_refused() -> Result<()> {
       FieldValueInvalid spec.names.singular: Invalid value: "Widget": a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')
     name "1": 422 Invalid: CustomResourceDefinition.apiextensions.k8s.io "widgets.NS.test" is invalid: …
       about {"group":"apiextensions.k8s.io","kind":"CustomResourceDefinition","name":"widgets.NS.test"}
-      FieldValueInvalid spec.versions[0].name: Invalid value: "1": a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')
       FieldValueInvalid spec.version: Invalid value: "1": a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')
+      FieldValueInvalid spec.versions[0].name: Invalid value: "1": a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')
     "#);
     Ok(())
 }
@@ -155,13 +161,12 @@ async fn definitions_with_schemas_that_are_not_structural_are_refused() -> Resul
             (SCHEMA, json!({ "type": "object", "properties": { "a": {} } })),
             (SCHEMA, json!({ "type": "object", "properties": { "a": { "type": "array" } } })),
             (SCHEMA, json!({ "type": "object", "properties": { "a": { "type": "nonsense" } } })),
-            (SCHEMA, json!({ "type": "object", "properties": { "a": { "type": "string", "pattern": "(" } } })),
-            (SCHEMA, json!({ "type": "object", "properties": { "a": { "type": "integer", "default": "x" } } })),
             (SCHEMA, json!({ "type": "object", "properties": {}, "additionalProperties": { "type": "string" } })),
             (SCHEMA, json!({ "type": "object", "anyOf": [{ "properties": { "b": { "type": "string" } } }] })),
             (SCHEMA, json!({ "type": "object", "properties": { "a": { "type": "array", "items": { "type": "string" }, "x-kubernetes-list-type": "map" } } })),
             ("/spec/versions/0/schema", Value::Null),
         ],
+        Answer::shown,
     )
     .await?;
     assert_snapshot!(said, @r#"
@@ -180,12 +185,6 @@ async fn definitions_with_schemas_that_are_not_structural_are_refused() -> Resul
     openAPIV3Schema {"properties":{"a":{"type":"nonsense"}},"type":"object"}: 422 Invalid: CustomResourceDefinition.apiextensions.k8s.io "widgets.NS.test" is invalid: …
       about {"group":"apiextensions.k8s.io","kind":"CustomResourceDefinition","name":"widgets.NS.test"}
       FieldValueNotSupported spec.validation.openAPIV3Schema.properties[a].type: Unsupported value: "nonsense": supported values: "array", "boolean", "integer", "number", "object", "string"
-    openAPIV3Schema {"properties":{"a":{"pattern":"(","type":"string"}},"type":"object"}: 422 Invalid: CustomResourceDefinition.apiextensions.k8s.io "widgets.NS.test" is invalid: …
-      about {"group":"apiextensions.k8s.io","kind":"CustomResourceDefinition","name":"widgets.NS.test"}
-      FieldValueInvalid spec.validation.openAPIV3Schema.properties[a].pattern: Invalid value: "(": must be a valid regular expression, but isn't: error parsing regexp: missing closing ): `(`
-    openAPIV3Schema {"properties":{"a":{"default":"x","type":"integer"}},"type":"object"}: 422 Invalid: CustomResourceDefinition.apiextensions.k8s.io "widgets.NS.test" is invalid: …
-      about {"group":"apiextensions.k8s.io","kind":"CustomResourceDefinition","name":"widgets.NS.test"}
-      FieldValueInvalid spec.validation.openAPIV3Schema.properties[a].default: Invalid value: "string":  in body must be of type integer: "string"
     openAPIV3Schema {"additionalProperties":{"type":"string"},"properties":{},"type":"object"}: 422 Invalid: CustomResourceDefinition.apiextensions.k8s.io "widgets.NS.test" is invalid: …
       about {"group":"apiextensions.k8s.io","kind":"CustomResourceDefinition","name":"widgets.NS.test"}
       FieldValueForbidden spec.validation.openAPIV3Schema.additionalProperties: Forbidden: must not be used at the root
@@ -195,11 +194,31 @@ async fn definitions_with_schemas_that_are_not_structural_are_refused() -> Resul
       FieldValueRequired spec.validation.openAPIV3Schema.properties[b]: Required value: because it is defined in spec.validation.openAPIV3Schema.anyOf[0].properties[b]
     openAPIV3Schema {"properties":{"a":{"items":{"type":"string"},"type":"array","x-kubernetes-list-type":"map"}},"type":"object"}: 422 Invalid: CustomResourceDefinition.apiextensions.k8s.io "widgets.NS.test" is invalid: …
       about {"group":"apiextensions.k8s.io","kind":"CustomResourceDefinition","name":"widgets.NS.test"}
-      FieldValueRequired spec.validation.openAPIV3Schema.properties[a].x-kubernetes-list-map-keys: Required value: must not be empty if x-kubernetes-list-type is map
       FieldValueInvalid spec.validation.openAPIV3Schema.properties[a].items.type: Invalid value: "string": must be object if parent array's x-kubernetes-list-type is map
+      FieldValueRequired spec.validation.openAPIV3Schema.properties[a].x-kubernetes-list-map-keys: Required value: must not be empty if x-kubernetes-list-type is map
     schema null: 422 Invalid: CustomResourceDefinition.apiextensions.k8s.io "widgets.NS.test" is invalid: …
       about {"group":"apiextensions.k8s.io","kind":"CustomResourceDefinition","name":"widgets.NS.test"}
       FieldValueRequired spec.versions[0].schema.openAPIV3Schema: Required value: schemas are required
+    "#);
+    Ok(())
+}
+
+#[tokio::test]
+async fn definitions_with_patterns_and_defaults_that_are_wrong_are_refused() -> Result<()> {
+    let case = Case::begin("define").await?;
+    let property = |schema: Value| json!({ "type": "object", "properties": { "a": schema } });
+    let changes = vec![
+        (SCHEMA, property(json!({ "type": "string", "pattern": "(" }))),
+        (SCHEMA, property(json!({ "type": "integer", "default": "x" }))),
+        (SCHEMA, property(json!({ "type": "integer", "maximum": 3, "default": 5 }))),
+    ];
+    assert_snapshot!(refusals(&case, changes, Answer::fields).await?, @r#"
+    openAPIV3Schema {"properties":{"a":{"pattern":"(","type":"string"}},"type":"object"}: 422 Invalid
+      FieldValueInvalid spec.validation.openAPIV3Schema.properties[a].pattern
+    openAPIV3Schema {"properties":{"a":{"default":"x","type":"integer"}},"type":"object"}: 422 Invalid
+      FieldValueTypeInvalid spec.validation.openAPIV3Schema.properties[a].default
+    openAPIV3Schema {"properties":{"a":{"default":5,"maximum":3,"type":"integer"}},"type":"object"}: 422 Invalid
+      FieldValueInvalid spec.validation.openAPIV3Schema.properties[a].default
     "#);
     Ok(())
 }

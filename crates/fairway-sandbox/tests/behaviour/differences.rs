@@ -3,7 +3,34 @@
 //! The sandbox follows Kubernetes 1.33, the real cluster is 1.20. What they do differently is
 //! here and nowhere else, found out by what a server does and not by which one it is.
 
+use std::sync::LazyLock;
+
+use regex::Regex;
 use serde_json::Value;
+
+/// What old servers say, and what new ones say instead.
+static WORDS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
+    let table = [
+        // Values of a wrong type have a reason of their own since 1.27.
+        (r"FieldValueInvalid (.*) must be of type", "FieldValueTypeInvalid $1 must be of type"),
+        // So have texts that are too long, …
+        (
+            r#"FieldValueInvalid (\S+): Invalid value: "[^"]*": \S+ in body should be at most ([0-9]+) chars long"#,
+            "FieldValueTooLong $1: Too long: may not be more than $2 bytes",
+        ),
+        // … and lists.
+        (
+            r"FieldValueInvalid (\S+): Invalid value: ([0-9]+): \S+ in body should have at most ([0-9]+) items",
+            "FieldValueTooMany $1: Too many: $2: must have at most $3 items",
+        ),
+    ];
+    table.map(|(old, new)| (Regex::new(old).expect("a pattern"), new)).into()
+});
+
+/// What a server said, in the words of new servers.
+pub(crate) fn in_new_words(said: &str) -> String {
+    WORDS.iter().fold(said.to_owned(), |said, (old, new)| old.replace_all(&said, *new).into_owned())
+}
 
 /// Whether a server passed over a field that is newer than itself: `suspend` of a Job came with
 /// 1.21, `ttlSecondsAfterFinished` counts since 1.21 without being switched on.

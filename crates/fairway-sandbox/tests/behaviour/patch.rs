@@ -292,8 +292,8 @@ async fn a_patch_is_validated_as_a_whole_object_is() -> Result<()> {
       about {"group":"apps","kind":"Deployment","name":"d"}
       FieldValueInvalid metadata.labels: Invalid value: "a b": name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')
     selector: 422 Invalid
-      FieldValueInvalid spec.template.metadata.labels
       FieldValueInvalid spec.selector
+      FieldValueInvalid spec.template.metadata.labels
     "#);
     Ok(())
 }

@@ -206,14 +206,14 @@ async fn a_watch_that_cannot_begin_is_refused() -> Result<()> {
     let case = Case::begin("watch").await?;
     let mut said = Transcript::default();
     for query in [
-        "labelSelector=a%20b",
+        "labelSelector=a%3Db%3Dc",
         "fieldSelector=data.k%3Dv",
         "resourceVersionMatch=Exact&resourceVersion=1",
     ] {
         said.add(query, &case.get(&format!("configmaps?watch=true&{query}")).await?);
     }
     assert_snapshot!(said, @r#"
-    labelSelector=a%20b: 400 BadRequest: unable to parse requirement: found 'b', expected: '=', '!=', '==', 'in', notin'
+    labelSelector=a%3Db%3Dc: 400 BadRequest: found '=', expected: ',' or 'end of string'
     fieldSelector=data.k%3Dv: 400 BadRequest: "data.k" is not a known field selector: only "metadata.name", "metadata.namespace"
     resourceVersionMatch=Exact&resourceVersion=1: 422 Invalid: ListOptions.meta.k8s.io "" is invalid: …
       about {"group":"meta.k8s.io","kind":"ListOptions"}

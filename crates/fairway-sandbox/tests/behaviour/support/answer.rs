@@ -7,6 +7,7 @@ use http::HeaderMap;
 use serde_json::{Map, Value, json};
 
 use super::normal::Names;
+use crate::differences;
 
 /// What a server answered.
 pub(crate) struct Answer {
@@ -52,12 +53,10 @@ impl Answer {
     /// Its code, its reason and the fields that it names, where a server's words are about its own
     /// insides.
     pub(crate) fn fields(&self) -> String {
-        let mut text = self.outline();
         let json = self.json().unwrap_or_default();
-        for Cause { reason, field, .. } in causes(&json["details"]) {
-            let _ = write!(text, "\n  {reason} {field}");
-        }
-        text
+        let lines = lines(&causes(&json["details"]));
+        let fields = lines.iter().map(|line| line.split_once(": ").map_or(&**line, |(it, _)| it));
+        fields.fold(self.outline(), |text, field| format!("{text}\n  {field}"))
     }
 
     /// Everything that the answer says and that is the same in every run.
@@ -97,8 +96,8 @@ fn status_shown(http: u16, status: &mut Map<String, Value>) -> String {
     if details.as_object().is_some_and(|details| !details.is_empty()) {
         let _ = write!(text, "\n  about {details}");
     }
-    for Cause { reason, field, message } in &causes {
-        let _ = write!(text, "\n  {reason} {field}: {message}");
+    for line in lines(&causes) {
+        let _ = write!(text, "\n  {line}");
     }
     let usual = [
         ("kind", json!("Status")),
@@ -146,6 +145,16 @@ impl<'a> Cause<'a> {
         let part = |name: &str| cause[name].as_str().unwrap_or("-");
         Self { reason: part("reason"), field: part("field"), message: part("message") }
     }
+}
+
+/// What is wrong, a line each. A server that keeps fields in a hash table tells it in any order.
+fn lines(causes: &[Cause<'_>]) -> Vec<String> {
+    let line = |Cause { reason, field, message }: &Cause<'_>| {
+        differences::in_new_words(&format!("{reason} {field}: {message}"))
+    };
+    let mut lines: Vec<String> = causes.iter().map(line).collect();
+    lines.sort();
+    lines
 }
 
 /// The message, with `…` where it repeats all causes to the letter.
