@@ -77,6 +77,12 @@ pub(crate) async fn read(mut output: Output) -> String {
     text
 }
 
+/// Processes and files tell nobody that they are gone: they are asked again after this.
+pub(crate) async fn moment() {
+    let pause = std::time::Duration::from_millis(20);
+    let _ = tokio::time::timeout(pause, std::future::pending::<()>()).await;
+}
+
 /// An image with a shell and some programs.
 pub(crate) fn shell() -> Image {
     let mut layer = LayerBuilder::new();

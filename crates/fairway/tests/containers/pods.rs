@@ -10,6 +10,7 @@ use k8s_openapi::api::core::v1::{ConfigMap, Node, Pod, Secret};
 use serde_json::json;
 
 use crate::cluster::Cluster;
+use crate::machine::moment;
 
 #[tokio::test]
 async fn a_pod_runs_to_its_end() {
@@ -128,7 +129,7 @@ async fn a_deleted_pod_is_asked_to_end_and_then_goes() {
     assert!(cluster.events("a").contains("Normal Killing Stopping container main"));
     let left = || std::fs::read_dir(&pod_directory).unwrap().count();
     while left() > 0 {
-        tokio::task::yield_now().await;
+        moment().await;
     }
 }
 

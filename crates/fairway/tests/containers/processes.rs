@@ -6,7 +6,7 @@ use std::time::Duration;
 use fairway_sandbox::init::{Confinement, Root};
 use tokio::time::{Instant, timeout};
 
-use crate::machine::{Machine, plan, read};
+use crate::machine::{Machine, moment, plan, read};
 
 /// Processes of this machine whose command line contains a word that only one test uses.
 fn processes(word: &str) -> Vec<i32> {
@@ -22,7 +22,7 @@ async fn until_gone(word: &str) {
     let deadline = Instant::now() + Duration::from_secs(10);
     while !processes(word).is_empty() {
         assert!(Instant::now() < deadline, "{:?} are left", processes(word));
-        tokio::task::yield_now().await;
+        moment().await;
     }
 }
 
@@ -36,7 +36,7 @@ async fn a_container_ends_when_its_handle_is_dropped() {
     ] {
         let container = machine.runtime.start(&plan).await.unwrap();
         while processes("98761").len() < 3 {
-            tokio::task::yield_now().await;
+            moment().await;
         }
         drop(container);
         until_gone("98761").await;
@@ -85,7 +85,7 @@ async fn hold_and_kill() {
     let deadline = Instant::now() + Duration::from_secs(30);
     while !directory.path().join("started").exists() || processes("98763").len() < 2 {
         assert!(Instant::now() < deadline, "the container did not start");
-        tokio::task::yield_now().await;
+        moment().await;
     }
     holder.kill().await.unwrap();
     until_gone("98763").await;
