@@ -17,6 +17,7 @@ use tokio_util::task::TaskTracker;
 use crate::api::{Api, Refusal};
 use crate::controllers;
 use crate::faults::Faults;
+use crate::node::{NodeError, NodeOptions, Nodes};
 use crate::pki::{self, Authority, Identity, PkiError, SERVICE_ADDRESS};
 use crate::rbac::User;
 use crate::server::{self, AuditLog, Caller, Limits, Server};
@@ -34,18 +35,38 @@ pub struct Options {
     pub port: Option<u16>,
     /// What requests get.
     pub limits: Limits,
+    /// The names of the nodes.
+    pub nodes: Vec<String>,
+    /// OCI layout directories, or directories of them, with the images that pods can use.
+    pub images: Vec<PathBuf>,
+    /// The program that runs pods, which is this one with a `main` that begins as the node wants
+    /// it; without it there are no nodes.
+    pub program: Option<PathBuf>,
 }
 
 impl Options {
     /// With everything in this directory.
     pub fn new(directory: impl Into<PathBuf>) -> Self {
-        Self { directory: directory.into(), port: None, limits: Limits::default() }
+        Self {
+            directory: directory.into(),
+            port: None,
+            limits: Limits::default(),
+            nodes: vec!["node-1".to_owned()],
+            images: Vec::new(),
+            program: None,
+        }
     }
 
     /// On this port.
     #[must_use]
     pub fn port(self, port: u16) -> Self {
         Self { port: Some(port), ..self }
+    }
+
+    /// With these nodes, whose pods this program runs with these images.
+    #[must_use]
+    pub fn nodes(self, names: Vec<String>, program: PathBuf, images: Vec<PathBuf>) -> Self {
+        Self { nodes: names, program: Some(program), images, ..self }
     }
 
     /// With these limits.
@@ -80,6 +101,9 @@ pub enum StartError {
     /// There are no tokens.
     #[error(transparent)]
     Token(#[from] TokenError),
+    /// There are no nodes.
+    #[error(transparent)]
+    Nodes(#[from] NodeError),
     /// What every cluster has could not be made.
     #[error("what every cluster has could not be made")]
     Bootstrap(#[from] Refusal),
@@ -96,6 +120,7 @@ pub struct Sandbox {
     address: SocketAddr,
     directory: PathBuf,
     audit: AuditLog,
+    nodes: Option<Nodes>,
     tasks: TaskTracker,
     stopping: CancellationToken,
 }
@@ -103,9 +128,9 @@ pub struct Sandbox {
 impl Sandbox {
     /// Starts a cluster; it serves when this returns.
     pub async fn start(options: Options) -> Result<Self, StartError> {
-        let Options { directory, port, limits } = options;
+        let directory = options.directory.clone();
         create_directory(&directory)?;
-        let (listener, address) = listen(port.unwrap_or_default()).await?;
+        let (listener, address) = listen(options.port.unwrap_or_default()).await?;
         let authority = Authority::create()?;
         let tokens = Arc::new(Tokens::create(&format!("https://{address}"))?);
         let audit_path = directory.join("audit.log");
@@ -118,7 +143,7 @@ impl Sandbox {
             tokens: Arc::clone(&tokens),
             audit: audit.clone(),
             faults: faults.clone(),
-            limits,
+            limits: options.limits,
             address: address.to_string(),
             stopping: stopping.clone(),
         }));
@@ -133,7 +158,8 @@ impl Sandbox {
             tasks.spawn(server::serve(listener, tls, router, server, tasks.clone()));
         }
 
-        let sandbox = Self {
+        let mut sandbox = Self {
+            nodes: None,
             api,
             server,
             router,
@@ -147,15 +173,35 @@ impl Sandbox {
             stopping,
         };
         bootstrap::bootstrap(&sandbox.api, address.port())?;
-        sandbox.components();
+        sandbox.components(options).await?;
         sandbox.write_kubeconfig()?;
         Ok(sandbox)
     }
 
     /// Whatever acts on the cluster by itself begins here: it is spawned on the tracker, ends with
     /// the token, and reaches objects through the API.
-    fn components(&self) {
+    async fn components(&mut self, options: Options) -> Result<(), StartError> {
         controllers::run(&self.api, &self.authority(), &self.stopping, &self.tasks);
+        let Some(program) = options.program else { return Ok(()) };
+        let options = NodeOptions {
+            directory: self.directory.clone(),
+            names: options.nodes,
+            images: options.images,
+            program,
+            api_server: self.address,
+            ca: self.authority(),
+            tokens: Arc::clone(&self.tokens),
+        };
+        let nodes =
+            Nodes::start(self.api.client("kubelet"), options, self.stopping.clone()).await?;
+        self.server.serve_logs(nodes.logs());
+        self.nodes = Some(nodes);
+        Ok(())
+    }
+
+    /// What runs pods, if there is something.
+    pub fn nodes(&self) -> Option<&Nodes> {
+        self.nodes.as_ref()
     }
 
     fn write_kubeconfig(&self) -> Result<(), StartError> {
@@ -239,7 +285,13 @@ impl Sandbox {
         self.stopping.cancel();
         self.server.cut_connections();
         self.tasks.close();
-        if timeout(FAREWELL, self.tasks.wait()).await.is_err() {
+        let ended = async {
+            self.tasks.wait().await;
+            if let Some(nodes) = &self.nodes {
+                nodes.ended().await;
+            }
+        };
+        if timeout(FAREWELL, ended).await.is_err() {
             tracing::warn!("some tasks of the sandbox did not end in time");
         }
         self.audit.flush().await;

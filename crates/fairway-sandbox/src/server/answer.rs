@@ -5,6 +5,7 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::extract::State;
 use bytes::Bytes;
+use futures::{StreamExt as _, future};
 use http::{HeaderValue, Request, Response};
 use serde_json::Value;
 
@@ -17,7 +18,8 @@ use super::respond::{self, GoesOn, Reason};
 use super::shape::Shape;
 use super::watch::{self, Wishes};
 use super::{
-    Server, body, credentials, documents, escalation, identity, impersonate, negotiate, reviews,
+    Server, body, credentials, documents, escalation, identity, impersonate, logs, negotiate,
+    reviews,
 };
 use crate::api::{Call, Details, Refusal, Reply};
 use crate::catalog::{self, PathError, Subresource, Target, Verb};
@@ -212,6 +214,9 @@ impl Server {
         if let Some(document) = self.review(exchange, &call)? {
             return Ok(respond::document(201, &document, exchange.accepted));
         }
+        if call.subresource == Some(Subresource::Log) {
+            return Ok(self.log(exchange, &call)?);
+        }
         self.check_escalation(&call)?;
         let reply = match self.api.answer(&call) {
             // Whoever watches learns it from an event.
@@ -264,6 +269,29 @@ impl Server {
         let review =
             review.or_else(|| credentials::answer(&self.tokens, self.api.store(), call, now));
         review.transpose()
+    }
+
+    /// What a container wrote; the request was allowed.
+    fn log(&self, exchange: &Exchange, call: &Call) -> Result<Response<Body>, Refusal> {
+        let namespace = call.namespace.as_deref().unwrap_or_default();
+        let pod = call.name.as_deref().unwrap_or_default();
+        let options = logs::options(pod, &call.query)?;
+        let served =
+            self.logs.get().ok_or_else(|| Refusal::not_implemented("logs without nodes"))?;
+        let log = served.log(namespace, pod, &options)?;
+        let ending = self.audit.ending(exchange.entry.clone(), &self.api);
+        let (cut, stopping) = (self.connections(), self.stopping().clone());
+        let until_cut = async move {
+            tokio::select! {
+                () = cut.cancelled_owned() => {}
+                () = stopping.cancelled_owned() => {}
+            }
+        };
+        // What logs the end goes with the stream.
+        let log = log.take_until(until_cut).scan(ending, |_, piece| future::ready(Some(piece)));
+        let mut response = respond::body(200, "text/plain", Body::from_stream(log));
+        response.extensions_mut().insert(GoesOn);
+        Ok(response)
     }
 
     /// Looks at what a role or a binding would be after the request, before it is.

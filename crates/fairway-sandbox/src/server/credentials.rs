@@ -5,8 +5,9 @@ use k8s_openapi::api::authentication::v1::{BoundObjectReference, TokenRequest, T
 use serde_json::{Value, json};
 
 use super::identity::{Identity, verify};
+use super::invalid::Invalid;
 use super::reviews;
-use crate::api::{Call, Cause, Details, Refusal};
+use crate::api::{Call, Details, Refusal};
 use crate::catalog::Subresource;
 use crate::store::{Key, Resource, Store};
 use crate::token::{ClusterClaims, Named, TokenError, Tokens};
@@ -82,17 +83,8 @@ fn check_seconds(seconds: i64) -> Result<(), Refusal> {
         SHORTEST..=LONGEST => return Ok(()),
         _ => "may not specify a duration larger than 2^32 seconds",
     };
-    let field = "spec.expirationSeconds";
-    let problem = format!("Invalid value: {seconds}: {detail}");
-    let message = format!("TokenRequest.{GROUP} \"\" is invalid: {field}: {problem}");
-    let reason = "FieldValueInvalid".to_owned();
-    let cause = Cause { reason, message: problem, field: field.to_owned() };
-    Err(Refusal::new(422, "Invalid", message).about(Details {
-        group: GROUP.to_owned(),
-        kind: "TokenRequest".to_owned(),
-        causes: vec![cause],
-        ..Details::default()
-    }))
+    let request = Invalid { kind: "TokenRequest", group: GROUP, ..Invalid::default() };
+    Err(request.value("spec.expirationSeconds", &seconds.to_string(), detail))
 }
 
 fn bound_pod(

@@ -11,7 +11,9 @@ mod escalation;
 mod exchange;
 mod identity;
 mod impersonate;
+mod invalid;
 mod listener;
+mod logs;
 mod negotiate;
 mod protobuf;
 mod respond;
@@ -19,7 +21,7 @@ mod reviews;
 mod shape;
 mod watch;
 
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use std::time::Duration;
 
 use axum::Router;
@@ -28,6 +30,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::api::Api;
 use crate::faults::Faults;
+use crate::node::logs::Logs;
 use crate::openapi::OpenApi;
 use crate::token::Tokens;
 
@@ -62,6 +65,8 @@ pub(crate) struct Server {
     audit: AuditLog,
     faults: Faults,
     open_api: OpenApi,
+    /// What pods write, once there are nodes that run them.
+    logs: OnceLock<Logs>,
     limits: Limits,
     watches: Arc<Semaphore>,
     /// As clients know it, without the scheme.
@@ -92,12 +97,18 @@ impl Server {
             audit,
             faults,
             open_api: OpenApi::default(),
+            logs: OnceLock::new(),
             watches: Arc::new(Semaphore::new(limits.watches)),
             limits,
             address,
             connections: RwLock::new(CancellationToken::new()),
             stopping,
         }
+    }
+
+    /// From now on there are logs of pods; those of the first nodes stay.
+    pub(crate) fn serve_logs(&self, logs: &Logs) {
+        let _ = self.logs.set(logs.clone());
     }
 
     /// Ends all connections and watches, at once; new ones may begin.

@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 
 use super::access::Access;
 use super::identity::Identity;
-use crate::api::{Body, Call, Cause, Details, Refusal};
+use super::invalid::Invalid;
+use crate::api::{Body, Call, Refusal};
 use crate::rbac::{Decision, Grant, Request, User};
 
 const GROUP: &str = "authorization.k8s.io";
@@ -214,14 +215,7 @@ pub(super) fn reviewed(call: &Call, status: Value) -> Result<Value, Refusal> {
     Ok(answer)
 }
 
+/// The API server leaves out what it is about.
 fn invalid(field: &str, value: &str, detail: &str) -> Refusal {
-    let problem = format!("Invalid value: {value}: {detail}");
-    let message = format!(".{GROUP} \"\" is invalid: {field}: {problem}");
-    let cause =
-        Cause { reason: "FieldValueInvalid".to_owned(), message: problem, field: field.to_owned() };
-    Refusal::new(422, "Invalid", message).about(Details {
-        group: GROUP.to_owned(),
-        causes: vec![cause],
-        ..Details::default()
-    })
+    Invalid { group: GROUP, ..Invalid::default() }.value(field, value, detail)
 }

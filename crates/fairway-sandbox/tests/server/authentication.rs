@@ -114,12 +114,12 @@ async fn nobody_gives_away_what_they_do_not_have() -> Result<()> {
 
     let bob = User { name: "bob".to_owned(), groups: vec!["g".to_owned()] };
     let roles: Api<Role> = Api::namespaced(started.client_of(bob), "default");
-    let role = |verbs: serde_json::Value| {
+    let giving = |verbs: serde_json::Value| {
         let rules = json!([{ "apiGroups": [""], "resources": ["pods"], "verbs": verbs }]);
         object::<Role>(json!({ "metadata": { "name": "r" }, "rules": rules }))
     };
-    let refused = roles.create(&PostParams::default(), &role(json!(["get", "delete"]))?).await;
-    let message = refused.map(|_| String::new()).unwrap_or_else(|error| error.to_string());
+    let refused = roles.create(&PostParams::default(), &giving(json!(["get", "delete"]))?).await;
+    let message = refused.map_or_else(|error| error.to_string(), |_| String::new());
     assert!(
         message.contains(
             "user \"bob\" (groups=[\"g\" \"system:authenticated\"]) is attempting to grant RBAC \
@@ -128,7 +128,7 @@ async fn nobody_gives_away_what_they_do_not_have() -> Result<()> {
         ),
         "{message}"
     );
-    roles.create(&PostParams::default(), &role(json!(["get"]))?).await?;
+    roles.create(&PostParams::default(), &giving(json!(["get"]))?).await?;
     Ok(())
 }
 

@@ -18,13 +18,11 @@ async fn bodies_that_make_no_sense_are_refused_and_named() -> Result<()> {
     let started = start().await?;
     let deep = format!("{}1{}", r#"{"a":"#.repeat(20_000), "}".repeat(20_000));
     // Nine of nine of nine … nine times.
-    let bomb: String = ('b'..='j')
-        .zip('a'..)
-        .map(|(name, before)| {
-            format!("{name}: &{name} [{}]\n", vec![format!("*{before}"); 9].join(","))
-        })
-        .collect();
-    let yaml_bomb = format!("a: &a [x]\n{bomb}");
+    let levels = ('b'..='j').zip('a'..).map(|(name, before)| {
+        let nine = vec![format!("*{before}"); 9].join(",");
+        format!("{name}: &{name} [{nine}]")
+    });
+    let yaml_bomb = format!("a: &a [x]\n{}", levels.collect::<Vec<_>>().join("\n"));
     let unknown = "the body of the request was in an unknown format";
     let yaml = "Content-Type: application/yaml";
     for (method, path, header, body, status, message) in [
