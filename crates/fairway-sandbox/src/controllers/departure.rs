@@ -90,7 +90,7 @@ mod tests {
         let cheap = json!({ "annotations": { DELETION_COST: "-5" } });
         let failing = json!({ "restarts": 3 });
         let young = json!({ "creationTimestamp": "2026-01-02T00:00:00Z" });
-        for (why, first, second) in [
+        let cases = vec![
             (
                 "no node",
                 pod("a", "", "Pending", None, &none),
@@ -136,7 +136,8 @@ mod tests {
                 pod("a", "n", "Running", early, &young),
                 pod("b", "m", "Running", early, &none),
             ),
-        ] {
+        ];
+        for (why, first, second) in cases {
             for pods in [vec![first.clone(), second.clone()], vec![second, first]] {
                 let sorted = in_order_of_departure(pods);
                 assert_eq!(sorted[0].metadata.name.as_deref(), Some("a"), "{why}");

@@ -135,7 +135,7 @@ mod tests {
 
     use super::*;
 
-    fn node(spec: Value) -> Node {
+    fn node(spec: &Value) -> Node {
         let labels = json!({ "zone": "a", "cores": "8" });
         serde_json::from_value(
             json!({ "metadata": { "name": "one", "labels": labels }, "spec": spec }),
@@ -143,13 +143,13 @@ mod tests {
         .unwrap()
     }
 
-    fn pod(spec: Value) -> PodSpec {
+    fn pod(spec: &Value) -> PodSpec {
         let mut full = json!({ "containers": [] });
-        json_patch::merge(&mut full, &spec);
+        json_patch::merge(&mut full, spec);
         serde_json::from_value(full).unwrap()
     }
 
-    fn required(terms: Value) -> Value {
+    fn required(terms: &Value) -> Value {
         json!({ "affinity": { "nodeAffinity": {
             "requiredDuringSchedulingIgnoredDuringExecution": { "nodeSelectorTerms": terms },
         } } })
@@ -159,12 +159,12 @@ mod tests {
     fn selectors_and_affinity_choose_nodes() {
         let expression = |key, operator, values| {
             required(
-                json!([{ "matchExpressions": [{ "key": key, "operator": operator, "values": values }] }]),
+                &json!([{ "matchExpressions": [{ "key": key, "operator": operator, "values": values }] }]),
             )
         };
         let name = |operator, name| {
             required(
-                json!([{ "matchFields": [{ "key": "metadata.name", "operator": operator, "values": [name] }] }]),
+                &json!([{ "matchFields": [{ "key": "metadata.name", "operator": operator, "values": [name] }] }]),
             )
         };
         for (spec, expected) in [
@@ -189,28 +189,28 @@ mod tests {
             (name("In", "one"), true),
             (name("In", "two"), false),
             (name("NotIn", "two"), true),
-            (required(json!([])), false),
-            (required(json!([{}])), false),
+            (required(&json!([])), false),
+            (required(&json!([{}])), false),
             (
                 required(
-                    json!([{}, { "matchExpressions": [{ "key": "zone", "operator": "Exists" }] }]),
+                    &json!([{}, { "matchExpressions": [{ "key": "zone", "operator": "Exists" }] }]),
                 ),
                 true,
             ),
         ] {
-            assert_eq!(matches_node(&pod(spec.clone()), &node(json!({}))), expected, "{spec}");
+            assert_eq!(matches_node(&pod(&spec), &node(&json!({}))), expected, "{spec}");
         }
     }
 
     #[test]
     fn taints_keep_pods_away_that_do_not_tolerate_them() {
         let taint =
-            |effect| node(json!({ "taints": [{ "key": "k", "value": "v", "effect": effect }] }));
-        let with = |toleration: Value| pod(json!({ "tolerations": [toleration] }));
+            |effect| node(&json!({ "taints": [{ "key": "k", "value": "v", "effect": effect }] }));
+        let with = |toleration: Value| pod(&json!({ "tolerations": [toleration] }));
         for (pod, effect, expected) in [
-            (pod(json!({})), "NoSchedule", false),
-            (pod(json!({})), "NoExecute", false),
-            (pod(json!({})), "PreferNoSchedule", true),
+            (pod(&json!({})), "NoSchedule", false),
+            (pod(&json!({})), "NoExecute", false),
+            (pod(&json!({})), "PreferNoSchedule", true),
             (with(json!({ "operator": "Exists" })), "NoExecute", true),
             (with(json!({ "key": "k", "operator": "Exists" })), "NoSchedule", true),
             (with(json!({ "key": "x", "operator": "Exists" })), "NoSchedule", false),
@@ -234,16 +234,16 @@ mod tests {
     #[test]
     fn the_first_obstacle_is_told() {
         let cordoned = node(
-            json!({ "unschedulable": true, "taints": [{ "key": "k", "effect": "NoSchedule" }] }),
+            &json!({ "unschedulable": true, "taints": [{ "key": "k", "effect": "NoSchedule" }] }),
         );
-        let far = pod(json!({ "nodeSelector": { "zone": "b" } }));
+        let far = pod(&json!({ "nodeSelector": { "zone": "b" } }));
         assert_eq!(obstacle(&far, &cordoned), Some(Obstacle::Unschedulable));
-        let tolerant = pod(json!({
+        let tolerant = pod(&json!({
             "nodeSelector": { "zone": "b" },
             "tolerations": [{ "key": "node.kubernetes.io/unschedulable", "operator": "Exists" }],
         }));
         assert_eq!(obstacle(&tolerant, &cordoned), Some(Obstacle::Taint("k: ".to_owned())));
-        assert_eq!(obstacle(&far, &node(json!({}))), Some(Obstacle::Affinity));
-        assert_eq!(obstacle(&pod(json!({})), &node(json!({}))), None);
+        assert_eq!(obstacle(&far, &node(&json!({}))), Some(Obstacle::Affinity));
+        assert_eq!(obstacle(&pod(&json!({})), &node(&json!({}))), None);
     }
 }

@@ -98,15 +98,15 @@ fn pods_go_where_they_belong() {
     let taint = |key, effect| json!({ "taints": [{ "key": key, "effect": effect }] });
     let selector =
         json!({ "spec": { "template": { "spec": { "nodeSelector": { "name": "b" } } } } });
-    let plain = json!({});
+    let nothing = json!({});
     let unschedulable = json!({ "unschedulable": true });
     let not_ready = taint("node.kubernetes.io/not-ready", "NoExecute");
     let cases: &[(&Value, Value, &[&str], &[&str])] = &[
-        (&plain, unschedulable.clone(), &[], &["create on a"]),
-        (&plain, not_ready, &[], &["create on a"]),
-        (&plain, taint("k", "NoSchedule"), &[], &[]),
-        (&plain, taint("k", "NoSchedule"), &["a:ready"], &[]),
-        (&plain, taint("k", "NoExecute"), &["a:ready"], &["delete a:ready"]),
+        (&nothing, unschedulable.clone(), &[], &["create on a"]),
+        (&nothing, not_ready, &[], &["create on a"]),
+        (&nothing, taint("k", "NoSchedule"), &[], &[]),
+        (&nothing, taint("k", "NoSchedule"), &["a:ready"], &[]),
+        (&nothing, taint("k", "NoExecute"), &["a:ready"], &["delete a:ready"]),
         (&selector, json!({}), &[], &[]),
         (&selector, json!({}), &["a:ready"], &["delete a:ready"]),
     ];

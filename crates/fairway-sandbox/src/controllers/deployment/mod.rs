@@ -104,12 +104,9 @@ impl Deployments {
 
     fn create(&mut self, deployment: &Deployment, set: &ReplicaSet) -> Result<(), NotDone> {
         let client = self.component.client();
-        let refusal = match client.create(set) {
-            Ok(_) => {
-                self.tell_size(deployment, set, 0);
-                return Ok(());
-            }
-            Err(refusal) => refusal,
+        let Err(refusal) = client.create(set) else {
+            self.tell_size(deployment, set, 0);
+            return Ok(());
         };
         let key = ObjectKey::of_metadata(&set.metadata);
         if refusal.reason == "AlreadyExists" {

@@ -14,7 +14,7 @@ fn now() -> Timestamp {
     NOW.parse().unwrap()
 }
 
-fn deployment(replicas: i32, image: &str, extra: Value) -> Deployment {
+fn deployment(replicas: i32, image: &str, extra: &Value) -> Deployment {
     let mut deployment = json!({
         "metadata": { "name": "web", "namespace": "n", "uid": "d", "generation": 1 },
         "spec": {
@@ -28,11 +28,11 @@ fn deployment(replicas: i32, image: &str, extra: Value) -> Deployment {
             },
         },
     });
-    json_patch::merge(&mut deployment, &extra);
+    json_patch::merge(&mut deployment, extra);
     serde_json::from_value(deployment).unwrap()
 }
 
-fn strategy(surge: Value, unavailable: Value) -> Value {
+fn strategy(surge: &Value, unavailable: &Value) -> Value {
     let rolling = json!({ "maxSurge": surge, "maxUnavailable": unavailable });
     json!({ "spec": { "strategy": { "type": "RollingUpdate", "rollingUpdate": rolling } } })
 }
@@ -155,7 +155,7 @@ impl World {
 
 #[test]
 fn a_first_rollout_makes_one_set_and_says_how_it_goes() {
-    let mut world = World::new(deployment(2, "a", json!({})));
+    let mut world = World::new(deployment(2, "a", &json!({})));
     world.step();
     assert_eq!(world.log(), ["create 2"]);
     assert_eq!(world.condition("Progressing"), "True NewReplicaSetCreated");
@@ -213,8 +213,7 @@ fn pods_are_replaced_a_few_at_a_time() {
         (1, json!("25%"), json!("25%"), &["create 1", "1 1->0"]),
         (1, json!(0), json!(0), &["create 0", "1 1->0", "2 0->1"]),
     ] {
-        let mut world =
-            World::new(deployment(replicas, "a", strategy(surge.clone(), unavailable.clone())));
+        let mut world = World::new(deployment(replicas, "a", &strategy(&surge, &unavailable)));
         world.settle();
         world.log();
         world.image("b");
@@ -226,7 +225,7 @@ fn pods_are_replaced_a_few_at_a_time() {
 
 #[test]
 fn unavailable_pods_of_old_go_first() {
-    let mut world = World::new(deployment(4, "a", strategy(json!(0), json!(2))));
+    let mut world = World::new(deployment(4, "a", &strategy(&json!(0), &json!(2))));
     world.settle();
     world.observe(0, 2);
     world.log();
@@ -237,7 +236,7 @@ fn unavailable_pods_of_old_go_first() {
 
 #[test]
 fn a_rollout_that_does_not_get_available_goes_no_further() {
-    let mut world = World::new(deployment(4, "a", strategy(json!(1), json!(1))));
+    let mut world = World::new(deployment(4, "a", &strategy(&json!(1), &json!(1))));
     world.settle();
     world.image("broken");
     world.log();
@@ -253,7 +252,7 @@ fn a_rollout_that_does_not_get_available_goes_no_further() {
 #[test]
 fn all_old_pods_go_before_new_ones_come() {
     let recreate = json!({ "spec": { "strategy": { "type": "Recreate" } } });
-    let mut world = World::new(deployment(3, "a", recreate));
+    let mut world = World::new(deployment(3, "a", &recreate));
     world.settle();
     world.log();
     world.image("b");
@@ -270,7 +269,7 @@ fn all_old_pods_go_before_new_ones_come() {
 
 #[test]
 fn scaling_is_no_rollout() {
-    let mut world = World::new(deployment(3, "a", json!({})));
+    let mut world = World::new(deployment(3, "a", &json!({})));
     world.settle();
     world.log();
     world.change(&json!({ "spec": { "replicas": 5 } }));
@@ -289,7 +288,7 @@ fn scaling_is_no_rollout() {
 
 #[test]
 fn a_rollout_is_scaled_in_proportion() {
-    let mut world = World::new(deployment(10, "a", strategy(json!(3), json!(2))));
+    let mut world = World::new(deployment(10, "a", &strategy(&json!(3), &json!(2))));
     world.settle();
     world.image("b");
     world.step();
@@ -306,7 +305,7 @@ fn a_rollout_is_scaled_in_proportion() {
 
 #[test]
 fn a_pause_stops_the_rollout_but_not_the_scaling() {
-    let mut world = World::new(deployment(2, "a", json!({})));
+    let mut world = World::new(deployment(2, "a", &json!({})));
     world.settle();
     world.log();
     world.change(&json!({ "spec": { "paused": true } }));
@@ -325,7 +324,7 @@ fn a_pause_stops_the_rollout_but_not_the_scaling() {
 
 #[test]
 fn a_template_that_comes_back_takes_its_set_and_the_newest_revision() {
-    let mut world = World::new(deployment(1, "a", json!({})));
+    let mut world = World::new(deployment(1, "a", &json!({})));
     world.settle();
     world.image("b");
     world.settle();
@@ -341,7 +340,7 @@ fn a_template_that_comes_back_takes_its_set_and_the_newest_revision() {
 #[test]
 fn only_so_much_history_is_kept() {
     let mut world =
-        World::new(deployment(1, "0", json!({ "spec": { "revisionHistoryLimit": 2 } })));
+        World::new(deployment(1, "0", &json!({ "spec": { "revisionHistoryLimit": 2 } })));
     for image in 0..6 {
         world.image(&image.to_string());
         world.settle();
@@ -352,7 +351,7 @@ fn only_so_much_history_is_kept() {
 #[test]
 fn a_rollout_that_stands_still_runs_out_of_time() {
     let mut world =
-        World::new(deployment(1, "a", json!({ "spec": { "progressDeadlineSeconds": 60 } })));
+        World::new(deployment(1, "a", &json!({ "spec": { "progressDeadlineSeconds": 60 } })));
     let plan = world.step();
     let again = plan.again.unwrap();
     assert_eq!(again.duration_since(now()).as_secs(), 61);
@@ -371,7 +370,7 @@ fn a_rollout_that_stands_still_runs_out_of_time() {
 
 #[test]
 fn messages_are_those_of_the_real_controller() {
-    let mut world = World::new(deployment(1, "a", json!({})));
+    let mut world = World::new(deployment(1, "a", &json!({})));
     world.step();
     let first = world.deployment.status.clone();
     world.settle();
@@ -401,7 +400,7 @@ proptest! {
         unavailable in prop_oneof![(0..5_i32).prop_map(|n| json!(n)), (0..=100_i32).prop_map(|n| json!(format!("{n}%")))],
         late in proptest::collection::vec(0..4_i32, 0..30),
     ) {
-        let mut world = World::new(deployment(replicas_wanted, "a", strategy(surge, unavailable)));
+        let mut world = World::new(deployment(replicas_wanted, "a", &strategy(&surge, &unavailable)));
         world.settle();
         world.image("b");
         let most = replicas(&world.deployment) + max_surge(&world.deployment);

@@ -94,7 +94,9 @@ impl Graph {
         if item.waits() && !before.is_some_and(Item::waits) {
             affected.extend(self.dependents.get(&uid).into_iter().flatten().cloned());
         }
-        former.iter().for_each(|owner| self.unlink(owner, &uid));
+        for owner in &former {
+            self.unlink(owner, &uid);
+        }
         for owner in owner_uids(&item) {
             self.dependents.entry(owner).or_default().insert(uid.clone());
         }
@@ -105,7 +107,9 @@ impl Graph {
     /// Takes note that an object is gone; says who has to be looked at because of it.
     pub(super) fn remove(&mut self, uid: &str) -> Vec<Uid> {
         let owners: Vec<_> = self.items.remove(uid).iter().flat_map(owner_uids).collect();
-        owners.iter().for_each(|owner| self.unlink(owner, uid));
+        for owner in &owners {
+            self.unlink(owner, uid);
+        }
         owners.into_iter().chain(self.dependents.get(uid).into_iter().flatten().cloned()).collect()
     }
 

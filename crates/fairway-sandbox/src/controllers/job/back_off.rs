@@ -24,9 +24,9 @@ impl BackOff {
         let mut ends: Vec<_> =
             news.iter().map(|it| (finished_at(&it.pod).unwrap_or(now), it.succeeded)).collect();
         ends.sort_unstable();
-        ends.into_iter().fold(self, |back_off, (at, succeeded)| match succeeded {
-            true => Self::default(),
-            false => Self { failures: back_off.failures.saturating_add(1), last: Some(at) },
+        ends.into_iter().fold(self, |before, (at, succeeded)| {
+            let failures = before.failures.saturating_add(1);
+            if succeeded { Self::default() } else { Self { failures, last: Some(at) } }
         })
     }
 

@@ -145,7 +145,9 @@ impl Jobs {
             self.component.client().update_status(&written)?;
         }
         self.back_offs.insert(key.clone(), back_off);
-        news.iter().for_each(|news| self.tell(job, news));
+        for news in &news {
+            self.tell(job, news);
+        }
         untrack.iter().try_for_each(|pod| self.untrack(pod))?;
         done.map_err(|failure| failure.refusal)?;
         Ok(Outcome::at(again, now))

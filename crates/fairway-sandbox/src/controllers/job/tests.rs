@@ -20,7 +20,7 @@ fn after(seconds: i64) -> Timestamp {
     start() + SignedDuration::from_secs(seconds)
 }
 
-fn job(spec: Value) -> Job {
+fn job(spec: &Value) -> Job {
     let mut object = json!({
         "metadata": { "name": "work", "namespace": "n", "uid": "j", "generation": 1 },
         "spec": {
@@ -28,7 +28,7 @@ fn job(spec: Value) -> Job {
             "template": { "spec": { "containers": [], "restartPolicy": "Never" } },
         },
     });
-    json_patch::merge(&mut object["spec"], &spec);
+    json_patch::merge(&mut object["spec"], spec);
     if spec["completions"] == "none" {
         object["spec"]["completions"] = json!(null);
     }
@@ -150,7 +150,7 @@ impl World {
 
 #[test]
 fn a_job_ends_when_its_pod_has_succeeded() {
-    let mut world = World::new(job(json!({})));
+    let mut world = World::new(job(&json!({})));
     world.settle();
     assert_eq!(world.numbers(), (1, 0, 0));
     assert_eq!(world.conditions(), [] as [&str; 0]);
@@ -185,7 +185,7 @@ fn so_many_pods_run_at_a_time() {
         (json!({ "parallelism": 2, "completions": "none" }), &["Succeeded", "Failed"], 0, 2),
     ];
     for (spec, ends, active, made) in cases {
-        let mut world = World::new(job(spec.clone()));
+        let mut world = World::new(job(spec));
         world.settle();
         for phase in *ends {
             world.end(0, phase);
@@ -197,7 +197,7 @@ fn so_many_pods_run_at_a_time() {
 
 #[test]
 fn without_a_number_of_completions_one_success_and_quiet_is_enough() {
-    let mut world = World::new(job(json!({ "parallelism": 2, "completions": "none" })));
+    let mut world = World::new(job(&json!({ "parallelism": 2, "completions": "none" })));
     world.settle();
     world.end(0, "Succeeded");
     world.settle();
@@ -210,7 +210,7 @@ fn without_a_number_of_completions_one_success_and_quiet_is_enough() {
 
 #[test]
 fn failures_are_followed_by_pauses_and_end_at_the_limit() {
-    let mut world = World::new(job(json!({ "backoffLimit": 2 })));
+    let mut world = World::new(job(&json!({ "backoffLimit": 2 })));
     world.settle();
     world.end(0, "Failed");
     world.settle();
@@ -246,7 +246,7 @@ fn restarts_in_place_count_against_the_limit() {
     ] {
         let spec =
             json!({ "backoffLimit": limit, "template": { "spec": { "restartPolicy": policy } } });
-        let mut world = World::new(job(spec));
+        let mut world = World::new(job(&spec));
         world.settle();
         let status = json!({ "phase": "Running", "containerStatuses": [{
             "name": "c", "image": "", "imageID": "", "ready": false, "restartCount": restarts,
@@ -259,8 +259,9 @@ fn restarts_in_place_count_against_the_limit() {
 
 #[test]
 fn a_job_that_takes_too_long_fails_with_its_pods() {
-    let mut world =
-        World::new(job(json!({ "parallelism": 2, "completions": 2, "activeDeadlineSeconds": 30 })));
+    let mut world = World::new(job(
+        &json!({ "parallelism": 2, "completions": 2, "activeDeadlineSeconds": 30 }),
+    ));
     assert_eq!(world.step().again, Some(after(30)));
     world.now = after(29);
     world.settle();
@@ -279,7 +280,7 @@ fn a_job_that_takes_too_long_fails_with_its_pods() {
 
 #[test]
 fn a_suspended_job_has_no_pods_and_no_time() {
-    let mut world = World::new(job(json!({ "suspend": true, "activeDeadlineSeconds": 30 })));
+    let mut world = World::new(job(&json!({ "suspend": true, "activeDeadlineSeconds": 30 })));
     world.settle();
     assert_eq!(world.made, 0);
     assert_eq!(json!(world.job.status)["startTime"], json!(null));
@@ -298,7 +299,7 @@ fn a_suspended_job_has_no_pods_and_no_time() {
 
 #[test]
 fn pods_that_are_not_wanted_any_more_do_not_count() {
-    let mut world = World::new(job(json!({ "parallelism": 3, "completions": 10 })));
+    let mut world = World::new(job(&json!({ "parallelism": 3, "completions": 10 })));
     world.settle();
     world.change(&json!({ "parallelism": 1 }));
     world.settle();
@@ -308,7 +309,7 @@ fn pods_that_are_not_wanted_any_more_do_not_count() {
 #[test]
 fn a_pod_that_somebody_deletes_has_failed() {
     for (policy, at_once) in [("TerminatingOrFailed", true), ("Failed", false)] {
-        let mut world = World::new(job(json!({ "podReplacementPolicy": policy })));
+        let mut world = World::new(job(&json!({ "podReplacementPolicy": policy })));
         world.settle();
         let pod = world.pods[0].clone();
         world.delete(&pod, true);
@@ -326,7 +327,7 @@ fn a_pod_that_somebody_deletes_has_failed() {
 
 #[test]
 fn a_job_that_is_deleted_makes_no_pods_but_counts() {
-    let mut world = World::new(job(json!({ "completions": 2 })));
+    let mut world = World::new(job(&json!({ "completions": 2 })));
     world.settle();
     world.job.metadata.deletion_timestamp = Some(start().into());
     world.end(0, "Succeeded");
@@ -339,7 +340,7 @@ fn a_job_that_has_ended_goes_after_its_time() {
     for (ttl, expected) in
         [(json!(null), None), (json!(0), Some(after(7))), (json!(60), Some(after(67)))]
     {
-        let mut world = World::new(job(json!({ "ttlSecondsAfterFinished": ttl })));
+        let mut world = World::new(job(&json!({ "ttlSecondsAfterFinished": ttl })));
         world.settle();
         world.now = after(7);
         world.end(0, "Succeeded");
@@ -357,7 +358,7 @@ proptest! {
         ends in proptest::collection::vec((0..5_usize, prop_oneof![Just("Succeeded"), Just("Failed"), Just("deleted")], 0..3_usize), 0..30),
     ) {
         let spec = json!({ "parallelism": parallelism, "completions": completions, "backoffLimit": 100 });
-        let mut world = World::new(job(spec));
+        let mut world = World::new(job(&spec));
         let (mut succeeded, mut failed) = (0, 0);
         for (index, how, steps) in ends {
             if is_finished(&world.job) {

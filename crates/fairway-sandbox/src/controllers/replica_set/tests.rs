@@ -14,7 +14,7 @@ fn now() -> Timestamp {
     NOW.parse().unwrap()
 }
 
-fn set(replicas: usize, extra: Value) -> ReplicaSet {
+fn set(replicas: usize, extra: &Value) -> ReplicaSet {
     let mut set = json!({
         "metadata": { "name": "web", "namespace": "n", "uid": "1", "generation": 4 },
         "spec": {
@@ -23,7 +23,7 @@ fn set(replicas: usize, extra: Value) -> ReplicaSet {
             "template": { "metadata": { "labels": { "app": "web", "tier": "front" } } },
         },
     });
-    json_patch::merge(&mut set, &extra);
+    json_patch::merge(&mut set, extra);
     serde_json::from_value(set).unwrap()
 }
 
@@ -88,14 +88,14 @@ fn pods_come_and_go_until_there_are_enough() {
     ];
     for (replicas, pods, expected) in cases {
         let pods: Vec<_> = pods.iter().map(|name| pod(name)).collect();
-        let plan = plan(&set(*replicas, json!({})), &selector(), pods.clone());
+        let plan = plan(&set(*replicas, &json!({})), &selector(), pods.clone());
         assert_eq!(told(&plan.actions), *expected, "{replicas} {pods:?}");
     }
 }
 
 #[test]
 fn a_set_that_is_deleted_leaves_its_pods_alone() {
-    let leaving = set(3, json!({ "metadata": { "deletionTimestamp": NOW } }));
+    let leaving = set(3, &json!({ "metadata": { "deletionTimestamp": NOW } }));
     let plan = plan(&leaving, &selector(), vec![pod("own-ready"), pod("free-ready")]);
     assert_eq!(plan.actions, []);
     assert_eq!(plan.pods.len(), 1);
@@ -103,7 +103,7 @@ fn a_set_that_is_deleted_leaves_its_pods_alone() {
 
 #[test]
 fn a_turn_has_a_bound() {
-    let plan = plan(&set(10_000, json!({})), &selector(), Vec::new());
+    let plan = plan(&set(10_000, &json!({})), &selector(), Vec::new());
     assert_eq!(plan.actions.len(), BURST);
 }
 
@@ -114,20 +114,20 @@ fn the_status_counts() {
         json!(status(set, &pods, failure, now()))
     };
     assert_eq!(
-        told(&set(2, json!({})), None),
+        told(&set(2, &json!({})), None),
         json!({ "replicas": 2, "readyReplicas": 1, "availableReplicas": 1, "observedGeneration": 4 })
     );
     assert_eq!(
         told(
             &set(
                 2,
-                json!({ "spec": { "minReadySeconds": 11, "template": { "metadata": { "labels": { "tier": null } } } } })
+                &json!({ "spec": { "minReadySeconds": 11, "template": { "metadata": { "labels": { "tier": null } } } } })
             ),
             None
         ),
         json!({ "replicas": 2, "readyReplicas": 1, "fullyLabeledReplicas": 2, "observedGeneration": 4 })
     );
-    let failing = told(&set(2, json!({})), Some(("FailedCreate", "no".to_owned())));
+    let failing = told(&set(2, &json!({})), Some(("FailedCreate", "no".to_owned())));
     assert_eq!(
         failing["conditions"],
         json!([{
@@ -135,7 +135,7 @@ fn the_status_counts() {
             "lastTransitionTime": NOW,
         }])
     );
-    let known = set(2, json!({ "status": failing }));
+    let known = set(2, &json!({ "status": failing }));
     assert_eq!(
         told(&known, Some(("FailedCreate", "still no".to_owned())))["conditions"],
         failing["conditions"]

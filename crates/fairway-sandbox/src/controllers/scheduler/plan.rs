@@ -61,13 +61,13 @@ mod tests {
 
     use super::*;
 
-    fn node(name: &str, spec: Value) -> Node {
+    fn node(name: &str, spec: &Value) -> Node {
         serde_json::from_value(json!({ "metadata": { "name": name }, "spec": spec })).unwrap()
     }
 
-    fn pod(spec: Value) -> PodSpec {
+    fn pod(spec: &Value) -> PodSpec {
         let mut full = json!({ "containers": [] });
-        json_patch::merge(&mut full, &spec);
+        json_patch::merge(&mut full, spec);
         serde_json::from_value(full).unwrap()
     }
 
@@ -80,16 +80,16 @@ mod tests {
             (json!({ "nodeName": "a" }), false),
             (json!({ "schedulingGates": [{ "name": "a.b/c" }] }), false),
         ] {
-            assert_eq!(is_waiting(&pod(spec.clone())), expected, "{spec}");
+            assert_eq!(is_waiting(&pod(&spec)), expected, "{spec}");
         }
     }
 
     #[test]
     fn pods_are_spread() {
         let nodes = [
-            node("a", json!({})),
-            node("b", json!({})),
-            node("c", json!({ "unschedulable": true })),
+            node("a", &json!({})),
+            node("b", &json!({})),
+            node("c", &json!({ "unschedulable": true })),
         ];
         let pods_on = |counts: &[(&str, usize)]| {
             counts.iter().map(|(name, count)| ((*name).to_owned(), *count)).collect()
@@ -100,7 +100,7 @@ mod tests {
             (&[("a", 1), ("b", 1)], "a"),
             (&[("a", 3), ("b", 2)], "b"),
         ] {
-            let decision = decide(&pod(json!({})), &nodes, &pods_on(counts));
+            let decision = decide(&pod(&json!({})), &nodes, &pods_on(counts));
             assert_eq!(decision, Decision::Place(expected.to_owned()), "{counts:?}");
         }
     }
@@ -109,12 +109,12 @@ mod tests {
     fn a_pod_that_has_to_wait_is_told_why() {
         let tainted = json!({ "taints": [{ "key": "k", "value": "v", "effect": "NoSchedule" }] });
         let nodes = [
-            node("a", json!({})),
-            node("b", json!({})),
-            node("c", json!({ "unschedulable": true })),
-            node("d", tainted),
+            node("a", &json!({})),
+            node("b", &json!({})),
+            node("c", &json!({ "unschedulable": true })),
+            node("d", &tainted),
         ];
-        let pod = pod(json!({ "nodeSelector": { "disk": "ssd" } }));
+        let pod = pod(&json!({ "nodeSelector": { "disk": "ssd" } }));
         let text = |nodes: &[Node]| match decide(&pod, nodes, &BTreeMap::new()) {
             Decision::Wait(why) => why,
             Decision::Place(name) => panic!("{name}"),

@@ -17,7 +17,7 @@ use crate::controllers::run;
 use crate::store::Store;
 
 /// How long a test waits for what it expects. No real time passes.
-const PATIENCE: Duration = Duration::from_secs(3600);
+const PATIENCE: Duration = Duration::from_hours(1);
 
 pub(super) struct Cluster {
     pub(super) api: Api,

@@ -1,6 +1,7 @@
 //! All controllers together.
 
 mod cluster;
+mod custom;
 mod kubelet;
 mod objects;
 mod workloads;
