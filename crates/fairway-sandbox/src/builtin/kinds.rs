@@ -14,7 +14,7 @@ use k8s_openapi::api::autoscaling::v1::Scale;
 use k8s_openapi::api::batch::v1::{CronJob, Job};
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::{
-    ConfigMap, Endpoints, Event, LimitRange, Namespace, Node, PersistentVolume,
+    Binding, ConfigMap, Endpoints, Event, LimitRange, Namespace, Node, PersistentVolume,
     PersistentVolumeClaim, Pod, ResourceQuota, Secret, Service, ServiceAccount,
 };
 use k8s_openapi::api::events;
@@ -37,7 +37,8 @@ use super::{
 use crate::metadata::NameRule;
 
 /// All of them, by group and kind.
-pub(super) static KINDS: [Kind; 43] = [
+pub(super) static KINDS: [Kind; 44] = [
+    kind::<Binding>(NOTHING_SPECIAL),
     kind::<ConfigMap>(config_map::RULES),
     kind::<Endpoints>(endpoints::RULES),
     kind::<Event>(event::CORE),
