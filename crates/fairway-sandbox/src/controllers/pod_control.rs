@@ -1,10 +1,14 @@
 //! Pods in the hands of their controllers: made, deleted, adopted and released, and told about.
 
 use k8s_openapi::api::core::v1::{ObjectReference, Pod};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use k8s_openapi::{Metadata, Resource};
 
+use super::candidates;
 use super::machinery::{Component, Recorder, Severity};
-use super::owner;
+use super::owner::{self, Claim};
 use crate::api::{Propagation, Refusal};
+use crate::selector::LabelSelector;
 
 /// How many pods a controller makes or deletes in one turn: others want to write, too.
 pub(super) const BURST: usize = 500;
@@ -63,16 +67,33 @@ impl PodControl {
         }
     }
 
-    pub(super) fn adopt(
+    /// The pods that are a controller's own, some of them from now on.
+    pub(super) fn claim<K>(
         &self,
-        pod: &Pod,
-        reference: k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference,
-    ) -> Result<(), Refusal> {
-        self.merge(pod, owner::adoption(&pod.metadata, reference))
-    }
-
-    pub(super) fn release(&self, pod: &Pod, uid: &str) -> Result<(), Refusal> {
-        self.merge(pod, owner::release(&pod.metadata, uid))
+        controller: &K,
+        selector: &LabelSelector,
+    ) -> Result<Vec<Pod>, Refusal>
+    where
+        K: Resource + Metadata<Ty = ObjectMeta>,
+    {
+        let metadata = controller.metadata();
+        let mut own = Vec::new();
+        for pod in candidates::list::<Pod>(&self.component, metadata, selector)? {
+            let selected = owner::selects(selector, &pod.metadata);
+            match owner::claim(metadata, &pod.metadata, selected) {
+                Claim::Keep => own.push(pod),
+                Claim::Ignore => {}
+                Claim::Adopt => {
+                    self.merge(&pod, owner::adoption(&pod.metadata, owner::reference(controller)))?;
+                    own.push(pod);
+                }
+                Claim::Release => {
+                    let uid = metadata.uid.as_deref().unwrap_or_default();
+                    self.merge(&pod, owner::release(&pod.metadata, uid))?;
+                }
+            }
+        }
+        Ok(own)
     }
 
     /// Changes a pod; one that is gone needs no change.

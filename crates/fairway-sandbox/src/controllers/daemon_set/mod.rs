@@ -12,9 +12,8 @@ use k8s_openapi::api::core::v1::{Node, Pod};
 use self::placement::{only_on, pod_spec};
 use self::plan::{Action, HASH_LABEL, hash, plan, surges};
 use super::machinery::{Change, Component, Controller, ObjectKey, Outcome, Scope, Severity, about};
-use super::owner::{self, Claim};
 use super::pod_control::{Failure, PodControl};
-use super::{candidates, pod};
+use super::{candidates, owner, pod};
 use crate::api::{Api, Refusal};
 use crate::selector::LabelSelector;
 
@@ -33,26 +32,6 @@ impl DaemonSets {
         let component = Component::controller(api, "daemon-set-controller");
         let pods = PodControl::new(&component, "daemonset-controller");
         Self { component, pods }
-    }
-
-    /// The pods that are the DaemonSet's own, some of them from now on.
-    fn claim(&self, set: &DaemonSet, selector: &LabelSelector) -> Result<Vec<Pod>, Refusal> {
-        let mut own = Vec::new();
-        for pod in candidates::list::<Pod>(&self.component, &set.metadata, selector)? {
-            let selected = owner::selects(selector, &pod.metadata);
-            match owner::claim(&set.metadata, &pod.metadata, selected) {
-                Claim::Keep => own.push(pod),
-                Claim::Ignore => {}
-                Claim::Adopt => {
-                    self.pods.adopt(&pod, owner::reference(set))?;
-                    own.push(pod);
-                }
-                Claim::Release => {
-                    self.pods.release(&pod, set.metadata.uid.as_deref().unwrap_or_default())?;
-                }
-            }
-        }
-        Ok(own)
     }
 
     fn carry_out(&mut self, set: &DaemonSet, actions: Vec<Action>) -> Result<(), Failure> {
@@ -98,7 +77,7 @@ impl Controller for DaemonSets {
         let Some(Ok(selector)) = selector.map(LabelSelector::from_structured) else {
             return Ok(Outcome::Done);
         };
-        let own = self.claim(&set, &selector)?;
+        let own = self.pods.claim(&set, &selector)?;
         let plan = plan(&set, &client.list::<Node>("")?, own, now);
         let result = self.carry_out(&set, plan.actions);
         if set.status.as_ref() != Some(&plan.status) {

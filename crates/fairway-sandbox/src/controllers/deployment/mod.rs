@@ -210,7 +210,7 @@ impl Controller for Deployments {
             Err(NotDone::Collision) => {
                 status.collision_count =
                     Some(status.collision_count.unwrap_or(0).saturating_add(1));
-                Ok(Outcome::at(Some(now), now))
+                Ok(Outcome::Done)
             }
             Err(NotDone::NotCreated { message, refusal }) => {
                 status = status::not_created(status, &deployment, message, now);

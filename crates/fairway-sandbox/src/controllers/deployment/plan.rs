@@ -64,7 +64,7 @@ pub(super) fn plan(
     } else {
         status::counts(&sets, conditions, now)
     };
-    let again = status::due(deployment, &status);
+    let again = status::due(deployment, &status).filter(|_| rolls);
     Plan { actions: actions(&sets, &before, leaving), status, again }
 }
 

@@ -18,9 +18,8 @@ use self::back_off::BackOff;
 use self::plan::{Action, News, Plan, aftermath, plan};
 use self::tracking::{FINALIZER, is_tracked};
 use super::machinery::{Change, Component, Controller, ObjectKey, Outcome, Scope, Severity, about};
-use super::owner::{self, Claim};
 use super::pod_control::{Failure, PodControl};
-use super::{candidates, pod};
+use super::{candidates, owner, pod};
 use crate::api::{Api, Propagation, Refusal};
 use crate::selector::LabelSelector;
 
@@ -45,23 +44,10 @@ impl Jobs {
     /// The pods that are the Job's own, some of them from now on.
     fn claim(&self, job: &Job) -> Result<Vec<Pod>, Refusal> {
         let selector = job.spec.as_ref().and_then(|spec| spec.selector.clone()).unwrap_or_default();
-        let Ok(selector) = LabelSelector::from_structured(&selector) else { return Ok(Vec::new()) };
-        let mut own = Vec::new();
-        for pod in candidates::list::<Pod>(&self.component, &job.metadata, &selector)? {
-            let selected = owner::selects(&selector, &pod.metadata);
-            match owner::claim(&job.metadata, &pod.metadata, selected) {
-                Claim::Keep => own.push(pod),
-                Claim::Ignore => {}
-                Claim::Adopt => {
-                    self.pods.adopt(&pod, owner::reference(job))?;
-                    own.push(pod);
-                }
-                Claim::Release => {
-                    self.pods.release(&pod, job.metadata.uid.as_deref().unwrap_or_default())?;
-                }
-            }
+        match LabelSelector::from_structured(&selector) {
+            Ok(selector) => self.pods.claim(job, &selector),
+            Err(_) => Ok(Vec::new()),
         }
-        Ok(own)
     }
 
     fn carry_out(&mut self, job: &Job, actions: Vec<Action>) -> Result<(), Failure> {

@@ -16,6 +16,9 @@ use crate::api::Refusal;
 /// are: definitions come in groups.
 const CATALOG_PAUSE: Duration = Duration::from_millis(50);
 
+/// Times are told in seconds: nothing is decided differently before the next one.
+const SHORTEST_WAIT: Duration = Duration::from_secs(1);
+
 /// When a key's turn comes again, if nothing happens before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::controllers) enum Outcome {
@@ -26,11 +29,11 @@ pub(in crate::controllers) enum Outcome {
 }
 
 impl Outcome {
-    /// At that time, or at once if it has passed; not at all without one.
+    /// At that time, if there is one. What was due already when it was decided to wait is not
+    /// done any sooner by asking again at once.
     pub(in crate::controllers) fn at(time: Option<Timestamp>, now: Timestamp) -> Self {
-        let after = |time: Timestamp| {
-            Self::After(Duration::try_from(time.duration_since(now)).unwrap_or(Duration::ZERO))
-        };
+        let until = |time: Timestamp| Duration::try_from(time.duration_since(now)).ok();
+        let after = |time| Self::After(until(time).unwrap_or_default().max(SHORTEST_WAIT));
         time.map_or(Self::Done, after)
     }
 }
@@ -65,18 +68,18 @@ pub(in crate::controllers) async fn run<C: Controller>(
         let mut queue = Queue::default();
         let mut failures = 0;
         loop {
-            match Watches::open(controller.component(), C::SCOPE) {
-                Ok(watches) => {
-                    failures = 0;
-                    controller.restart();
-                    follow(&mut controller, watches, &mut queue).await;
-                }
-                Err(refusal) => {
-                    tracing::warn!(component = controller.component().name(), %refusal, "cannot watch");
-                    sleep_until(Instant::now() + pause_after(failures)).await;
-                    failures = failures.saturating_add(1);
-                }
+            let watches = Watches::open(controller.component(), C::SCOPE);
+            controller.restart();
+            let end = match watches {
+                Ok(watches) => follow(&mut controller, watches, &mut queue).await,
+                Err(refusal) => Err(refusal),
+            };
+            if let Err(refusal) = &end {
+                let component = controller.component().name();
+                tracing::warn!(component, %refusal, "watches begin anew");
             }
+            failures = if end.is_ok() { 0_u32 } else { failures.saturating_add(1) };
+            sleep_until(Instant::now() + pause_after(failures)).await;
         }
     };
     tokio::select! {
@@ -90,23 +93,19 @@ async fn follow<C: Controller>(
     controller: &mut C,
     mut watches: Watches,
     queue: &mut Queue<C::Key>,
-) {
+) -> Result<(), Refusal> {
     let mut look_at_catalog = None;
     loop {
         tokio::select! {
             // Changes first, so that decisions are made with everything that has happened.
             biased;
             change = watches.next() => {
-                let Some(change) = change else { return };
+                let Some(change) = change else { return Ok(()) };
                 if change.resource.kind == "CustomResourceDefinition" {
                     look_at_catalog.get_or_insert(Instant::now() + CATALOG_PAUSE);
                 }
-                match controller.affected(&change) {
-                    Ok(keys) => keys.into_iter().for_each(|key| queue.add(key, Instant::now())),
-                    Err(refusal) => {
-                        tracing::warn!(component = controller.component().name(), %refusal, "begins anew");
-                        return;
-                    }
+                for key in controller.affected(&change)? {
+                    queue.add(key, Instant::now());
                 }
             }
             () = turn(queue.next_turn()) => {
@@ -116,7 +115,7 @@ async fn follow<C: Controller>(
             }
             () = turn(look_at_catalog) => {
                 if watches.are_outdated(controller.component()) {
-                    return;
+                    return Ok(());
                 }
                 look_at_catalog = None;
             }
@@ -147,5 +146,20 @@ fn take_turn<C: Controller>(controller: &mut C, queue: &mut Queue<C::Key>) {
             tracing::debug!(component, ?key, %refusal, "tries again");
             queue.failed(key, now);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_waits_for_what_is_past() {
+        let now = Timestamp::from_second(100).unwrap();
+        let at = |second| Outcome::at(Some(Timestamp::from_second(second).unwrap()), now);
+        assert_eq!(Outcome::at(None, now), Outcome::Done);
+        assert_eq!(at(107), Outcome::After(Duration::from_secs(7)));
+        assert_eq!(at(100), Outcome::After(SHORTEST_WAIT));
+        assert_eq!(at(-5), Outcome::After(SHORTEST_WAIT));
     }
 }

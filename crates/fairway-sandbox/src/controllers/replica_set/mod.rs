@@ -30,14 +30,8 @@ impl ReplicaSets {
     }
 
     fn carry_out(&mut self, set: &ReplicaSet, actions: Vec<Action>) -> Result<(), Failure> {
-        let uid = set.metadata.uid.as_deref().unwrap_or_default();
-        let claimed = |refusal| Failure { reason: "FailedClaim", refusal };
         for action in actions {
             match action {
-                Action::Adopt(pod) => {
-                    self.pods.adopt(&pod, owner::reference(set)).map_err(claimed)?;
-                }
-                Action::Release(pod) => self.pods.release(&pod, uid).map_err(claimed)?,
                 Action::Create => self.pods.create(&about(set), &new_pod(set))?,
                 Action::Delete(pod) => self.pods.delete(&about(set), &pod)?,
             }
@@ -68,19 +62,18 @@ impl Controller for ReplicaSets {
         let Some(Ok(selector)) = selector.map(LabelSelector::from_structured) else {
             return Ok(Outcome::Done);
         };
-        let pods = candidates::list::<Pod>(&self.component, &set.metadata, &selector)?;
-        let plan = plan(&set, &selector, pods);
-        let result = self.carry_out(&set, plan.actions);
-        let told = result.as_ref().err().filter(|failure| failure.reason != "FailedClaim");
+        let mut active = self.pods.claim(&set, &selector)?;
+        active.retain(pod::is_active);
+        let result = self.carry_out(&set, plan(&set, &active));
+        let told = result.as_ref().err();
         let told = told.map(|failure| (failure.reason, failure.refusal.to_string()));
-        let status = status(&set, &plan.pods, told, now);
+        let status = status(&set, &active, told, now);
         if set.status.as_ref() != Some(&status) {
-            self.component
-                .client()
-                .update_status(&ReplicaSet { status: Some(status), ..set.clone() })?;
+            let observed = ReplicaSet { status: Some(status), ..set.clone() };
+            self.component.client().update_status(&observed)?;
         }
         result.map_err(|failure| failure.refusal)?;
-        Ok(Outcome::at(pod::next_available(&plan.pods, min_ready_seconds(&set), now), now))
+        Ok(Outcome::at(pod::next_available(&active, min_ready_seconds(&set), now), now))
     }
 }
 

@@ -239,6 +239,7 @@ async fn what_is_as_it_should_be_is_left_alone() {
     } });
     cluster.create("apps/v1", "ReplicaSet", &broken);
     cluster.eventually("the rollout", is_rolled_out).await;
+    cluster.patch("Deployment", "web", json!({ "spec": { "paused": true } }));
     cluster.pass(60).await;
     let failure = condition(&cluster.get("ReplicaSet", "broken"), "ReplicaFailure");
     assert_eq!(failure, "True FailedCreate");
