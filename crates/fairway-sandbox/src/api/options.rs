@@ -66,8 +66,8 @@ fn manager_errors(manager: &str) -> Vec<FieldError> {
         let detail = format!("must have at most {MAX_MANAGER_BYTES} bytes");
         errors.push(FieldError::of(FieldErrorKind::TooLong, "fieldManager", manager, detail));
     }
-    if manager.chars().any(char::is_control) {
-        let detail = "should only contain printable characters";
+    if let Some((at, control)) = manager.char_indices().find(|(_, it)| it.is_control()) {
+        let detail = format!("invalid character U+{:04X} (at position {at})", u32::from(control));
         errors.push(FieldError::of(FieldErrorKind::Invalid, "fieldManager", manager, detail));
     }
     errors

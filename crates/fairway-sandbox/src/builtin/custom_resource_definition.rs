@@ -57,10 +57,15 @@ fn remember_stored_versions(definition: &mut Value) {
 }
 
 fn validate(definition: &Value) -> Vec<FieldError> {
-    match CustomResourceDefinition::deserialize(definition) {
+    let mut errors = match CustomResourceDefinition::deserialize(definition) {
         Ok(definition) => Definition::new(&definition).err().unwrap_or_default(),
         Err(error) => vec![FieldError::invalid("spec", Value::Null, error.to_string())],
+    };
+    if items(&definition["status"], "storedVersions").is_empty() {
+        let why = "must have at least one stored version";
+        errors.push(FieldError::invalid("status.storedVersions", json!([]), why));
     }
+    errors
 }
 
 /// What is already stored keeps its place.

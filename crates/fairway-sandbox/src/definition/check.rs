@@ -119,7 +119,8 @@ const NO_DOMAIN: &str = "a lowercase RFC 1123 subdomain must consist of lower ca
     characters, '-' or '.', and must start and end with an alphanumeric character";
 
 const NO_NAME: &str = "a DNS-1035 label must consist of lower case alphanumeric characters or \
-    '-', start with an alphabetic character, and end with an alphanumeric character";
+    '-', start with an alphabetic character, and end with an alphanumeric character (e.g. \
+    'my-name',  or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')";
 
 fn is_label(text: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
@@ -151,8 +152,6 @@ fn versions(spec: &CustomResourceDefinitionSpec, errors: &mut Vec<FieldError>) {
     if storage != 1 {
         let why = "must have exactly one version marked as storage version";
         errors.push(FieldError::invalid("spec.versions", all.clone(), why));
-        let why = "must have at least one stored version";
-        errors.push(FieldError::invalid("status.storedVersions", Value::Array(Vec::new()), why));
     }
     let mut names: Vec<_> = spec.versions.iter().map(|version| &version.name).collect();
     names.sort();

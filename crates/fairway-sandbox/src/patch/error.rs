@@ -12,7 +12,10 @@ pub enum PatchError {
     #[error("the patch nests deeper than {MAX_DEPTH} levels")]
     TooDeep,
     /// It has too many operations.
-    #[error("a JSON patch has at most {MAX_OPERATIONS} operations, this one has {0}")]
+    #[error(
+        "Request entity too large: The allowed maximum operations in a JSON patch is \
+         {MAX_OPERATIONS}, got {0}"
+    )]
     TooManyOperations(usize),
     /// One operation of a JSON patch fails.
     #[error("operation {index} ({operation} {path:?}): {why}")]
