@@ -58,7 +58,12 @@ pub(super) fn selection(call: &Call) -> Result<Selection, Refusal> {
 }
 
 fn limit(call: &Call) -> Result<i64, Refusal> {
-    match call.query.get("limit").unwrap_or_default() {
+    number(call, "timeoutSeconds")?;
+    number(call, "limit")
+}
+
+fn number(call: &Call, parameter: &str) -> Result<i64, Refusal> {
+    match call.query.get(parameter).unwrap_or_default() {
         "" => Ok(0),
         text => text.parse().map_err(|_| Refusal::bad_request(no_number("ParseInt", text))),
     }

@@ -99,7 +99,7 @@ impl Target {
 pub fn decode_path(path: &str) -> Result<Cow<'_, str>, PathError> {
     let invalid = |message: &str| PathError::Invalid { message: message.to_owned() };
     if path.len() > MAX_LENGTH {
-        return Err(invalid(&format!("a path has at most {MAX_LENGTH} bytes")));
+        return Err(PathError::NotFound);
     }
     if !path.contains('%') {
         return Ok(Cow::Borrowed(path));
@@ -170,9 +170,10 @@ fn objects<'a>(
     if resource.namespaced != namespace.is_some() && !(resource.namespaced && all_namespaces) {
         return Err(PathError::NotFound);
     }
-    for part in namespace.into_iter().chain(name) {
-        check_name(part)?;
+    if namespace == Some("") {
+        return Err(PathError::NotFound);
     }
+    name.map_or(Ok(()), check_name)?;
     let known = |word: &str| {
         let named = Subresource::ALL.into_iter().find(|it| it.as_str() == word);
         named.filter(|it| resource.subresources.contains(it)).ok_or(PathError::NotFound)

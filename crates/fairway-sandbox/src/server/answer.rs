@@ -9,7 +9,7 @@ use futures::{StreamExt as _, future};
 use http::{HeaderValue, Request, Response};
 use serde_json::Value;
 
-use super::attributes::Attributes;
+use super::attributes::{Attributes, Objects};
 use super::audit::{Outcome, Stage};
 use super::body::Limit;
 use super::exchange::Exchange;
@@ -22,7 +22,7 @@ use super::{
     reviews,
 };
 use crate::api::{Call, Details, Refusal, Reply};
-use crate::catalog::{self, PathError, Subresource, Target, Verb};
+use crate::catalog::{self, Catalog, PathError, Subresource, Target, Verb};
 use crate::faults::Action;
 use crate::openapi::OpenApi;
 use crate::rbac::Decision;
@@ -159,7 +159,7 @@ impl Server {
         let (method, uri) = (exchange.parts.method.as_str(), &exchange.parts.uri);
         let catalog = self.api.catalog();
         let target = Target::parse(&catalog, method, uri.path(), uri.query().unwrap_or_default());
-        let target = target.map_err(|error| no_target(exchange, &error))?;
+        let target = target.map_err(|error| no_target(exchange, &catalog, &error))?;
         if let Target::Other(path) = &target {
             return Ok(self.other(exchange, path));
         }
@@ -182,7 +182,13 @@ impl Server {
             subresource,
             verb,
             query: exchange.query.clone(),
-            body: body::parse(&bytes, &exchange.parts.headers, verb, kind)?,
+            body: body::parse(
+                &bytes,
+                &exchange.parts.headers,
+                verb,
+                kind,
+                resource.custom.is_some(),
+            )?,
             resource,
         };
         self.objects(exchange, call, fault)
@@ -308,11 +314,31 @@ impl Server {
 }
 
 /// Why nothing is served at a path.
-fn no_target(exchange: &Exchange, error: &PathError) -> Failure {
-    match (error, &exchange.attributes().objects) {
-        (PathError::NotFound, None) => Failure::text(404, "404 page not found\n"),
-        _ => Failure::Refused(path_refusal(error)),
+fn no_target(exchange: &Exchange, catalog: &Catalog, error: &PathError) -> Failure {
+    let attributes = exchange.attributes();
+    let refused = || Failure::Refused(path_refusal(error));
+    let nowhere = || Failure::text(404, "404 page not found\n");
+    match (error, &attributes.objects) {
+        (PathError::NotFound, None) if attributes.path.starts_with("/api/") => refused(),
+        (PathError::NotFound, None) => nowhere(),
+        (
+            PathError::NotFound,
+            Some(Objects { group, version, resource, subresource, name, .. }),
+        ) => {
+            let found = catalog.resource(group, version, resource);
+            match found.filter(|found| found.custom.is_some() && !subresource.is_empty()) {
+                Some(found) => Failure::Refused(Refusal::not_found(found, name)),
+                None if is_defined(catalog, group) => nowhere(),
+                None => refused(),
+            }
+        }
+        _ => refused(),
     }
+}
+
+/// Whether a group is made of definitions.
+fn is_defined(catalog: &Catalog, group: &str) -> bool {
+    catalog.resources().any(|resource| *resource.group == *group && resource.custom.is_some())
 }
 
 fn path_refusal(error: &PathError) -> Refusal {

@@ -59,6 +59,7 @@ pub(super) fn parse(
     headers: &HeaderMap,
     verb: Verb,
     kind: &str,
+    is_custom: bool,
 ) -> Result<Body, Refusal> {
     let media_type = media_type(headers);
     match verb {
@@ -66,7 +67,7 @@ pub(super) fn parse(
         Verb::Delete | Verb::DeleteCollection if bytes.is_empty() => Ok(Body::None),
         Verb::Delete | Verb::DeleteCollection => options(bytes, &media_type),
         Verb::Create | Verb::Update => object(bytes, &media_type, kind),
-        Verb::Patch => patch(bytes, &media_type),
+        Verb::Patch => patch(bytes, &media_type, is_custom),
     }
 }
 
@@ -113,7 +114,7 @@ fn syntax(bytes: &[u8], media_type: &str) -> Result<Result<Value, String>, Refus
     }
 }
 
-fn patch(bytes: &[u8], media_type: &str) -> Result<Body, Refusal> {
+fn patch(bytes: &[u8], media_type: &str, is_custom: bool) -> Result<Body, Refusal> {
     let (kind, value) = match media_type {
         "application/json-patch+json" => (PatchKind::Json, json(bytes)),
         "application/merge-patch+json" => {
@@ -125,9 +126,13 @@ fn patch(bytes: &[u8], media_type: &str) -> Result<Body, Refusal> {
             (PatchKind::Apply, decoded)
         }
         _ => {
-            let message = "the body of the request was in an unknown format - accepted media types \
-                 include: application/json-patch+json, application/merge-patch+json, \
-                 application/strategic-merge-patch+json, application/apply-patch+yaml";
+            let message = if is_custom {
+                "the body of the request was in an unknown format - accepted media types include: \
+                 application/json-patch+json, application/merge-patch+json, \
+                 application/apply-patch+yaml"
+            } else {
+                "415: Unsupported Media Type"
+            };
             return Err(Refusal::new(415, "UnsupportedMediaType", message));
         }
     };
@@ -136,7 +141,9 @@ fn patch(bytes: &[u8], media_type: &str) -> Result<Body, Refusal> {
 
 /// The parser goes 128 levels deep and no further, so no input can exhaust the stack.
 fn json(bytes: &[u8]) -> Result<Value, String> {
-    serde_json::from_slice(bytes).map_err(|error| match error.classify() {
+    // The real server takes what is not text for the sign that stands for it.
+    let text = String::from_utf8_lossy(bytes);
+    serde_json::from_str(&text).map_err(|error| match error.classify() {
         Category::Eof => "unexpected end of JSON input".to_owned(),
         _ => error.to_string(),
     })
@@ -182,7 +189,7 @@ mod tests {
 
     fn parsed(verb: Verb, media_type: &'static str, text: &str) -> Result<Body, (u16, String)> {
         let headers = HeaderMap::from_iter([(CONTENT_TYPE, HeaderValue::from_static(media_type))]);
-        parse(text.as_bytes(), &headers, verb, "ConfigMap")
+        parse(text.as_bytes(), &headers, verb, "ConfigMap", false)
             .map_err(|refusal| (refusal.code, refusal.message))
     }
 
