@@ -181,7 +181,7 @@ async fn an_apply_needs_a_manager_and_no_managed_fields() -> Result<()> {
     said.add("no manager", &case.patch(Patch::Apply, "configmaps/a", &wanted).await?);
     let long = "m".repeat(129);
     said.add("long", &case.apply("configmaps/a", &long, &wanted).await?);
-    said.add("unprintable", &case.apply("configmaps/a", "a%07", &wanted).await?);
+    said.add("unprintable", &case.apply("configmaps/a", "a%0A", &wanted).await?);
     let mut managed = wanted.clone();
     managed["metadata"]["managedFields"] = json!([{ "manager": "x" }]);
     said.add("managed fields", &case.apply("configmaps/a", "one", &managed).await?);
@@ -193,10 +193,10 @@ async fn an_apply_needs_a_manager_and_no_managed_fields() -> Result<()> {
       FieldValueRequired fieldManager: Required value: is required for apply patch
     long: 422 Invalid: PatchOptions.meta.k8s.io "" is invalid: …
       about {"group":"meta.k8s.io","kind":"PatchOptions"}
-      FieldValueTooLong fieldManager: Too long: must have at most 128 bytes
+      FieldValueTooLong fieldManager: Too long: may not be more than 128 bytes
     unprintable: 422 Invalid: PatchOptions.meta.k8s.io "" is invalid: …
       about {"group":"meta.k8s.io","kind":"PatchOptions"}
-      FieldValueInvalid fieldManager: Invalid value: "a\a": invalid character U+0007 (at position 1)
+      FieldValueInvalid fieldManager: Invalid value: "a\n": invalid character U+000A (at position 1)
     managed fields: 400 BadRequest: metadata.managedFields must be nil
     force of another patch: 422 Invalid: PatchOptions.meta.k8s.io "" is invalid: …
       about {"group":"meta.k8s.io","kind":"PatchOptions"}

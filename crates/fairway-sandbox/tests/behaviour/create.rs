@@ -208,7 +208,7 @@ async fn large_annotations_are_refused() -> Result<()> {
     assert_snapshot!(case.create("configmaps", &object).await?.shown(), @r#"
     422 Invalid: ConfigMap "a" is invalid: …
       about {"kind":"ConfigMap","name":"a"}
-      FieldValueTooLong metadata.annotations: Too long: must have at most 262144 bytes
+      FieldValueTooLong metadata.annotations: Too long: may not be more than 262144 bytes
     "#);
     Ok(())
 }

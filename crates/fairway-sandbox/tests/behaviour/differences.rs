@@ -18,6 +18,8 @@ static WORDS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
             r#"FieldValueInvalid (\S+): Invalid value: "[^"]*": \S+ in body should be at most ([0-9]+) chars long"#,
             "FieldValueTooLong $1: Too long: may not be more than $2 bytes",
         ),
+        // … whose limit is told in other words since 1.32, …
+        (r"Too long: must have at most ([0-9]+) bytes", "Too long: may not be more than $1 bytes"),
         // … and lists.
         (
             r"FieldValueInvalid (\S+): Invalid value: ([0-9]+): \S+ in body should have at most ([0-9]+) items",

@@ -109,7 +109,7 @@ async fn bodies_that_are_too_large_are_refused() -> Result<()> {
     4 MiB: 413 RequestEntityTooLarge
     more than fits into a config map: 422 Invalid: ConfigMap "a" is invalid: …
       about {"kind":"ConfigMap","name":"a"}
-      FieldValueTooLong []: Too long: must have at most 1048576 bytes
+      FieldValueTooLong []: Too long: may not be more than 1048576 bytes
     patch: 413 RequestEntityTooLarge
     "#);
     Ok(())
@@ -193,7 +193,6 @@ async fn absurd_paths_are_refused() -> Result<()> {
         "/api/v1/namespaces/{ns}/configmaps/..",
         "/api/v1/namespaces/{ns}/configmaps/%2e%2e",
         "/api/v1/namespaces/%2e%2e/configmaps/a",
-        "/api/v1/namespaces//configmaps",
         "/%",
         &long,
     ] {
@@ -207,7 +206,6 @@ async fn absurd_paths_are_refused() -> Result<()> {
     /api/v1/namespaces/{ns}/configmaps/..: 400
     /api/v1/namespaces/{ns}/configmaps/%2e%2e: 400
     /api/v1/namespaces/%2e%2e/configmaps/a: 404
-    /api/v1/namespaces//configmaps: 200
     /%: 400
     5000 letters: 404
     ");

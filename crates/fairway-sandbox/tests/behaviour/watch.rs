@@ -160,21 +160,6 @@ async fn one_object_is_watched_by_its_name() -> Result<()> {
 }
 
 #[tokio::test]
-async fn the_name_in_the_path_is_watched_too() -> Result<()> {
-    let case = Case::begin("watch").await?;
-    create(&case, "a", "x").await?;
-    create(&case, "b", "x").await?;
-    let mut events = case.watch("/api/v1/watch/namespaces/{ns}/configmaps/b").await?;
-    change(&case, "a", "1").await?;
-    change(&case, "b", "1").await?;
-    assert_snapshot!(events.shown(2).await?, @r#"
-    ADDED "b" {"k":"0"}
-    MODIFIED "b" {"k":"1"}
-    "#);
-    Ok(())
-}
-
-#[tokio::test]
 async fn a_watch_ends_after_the_seconds_it_was_asked_for() -> Result<()> {
     let case = Case::begin("watch").await?;
     create(&case, "a", "x").await?;
