@@ -5,19 +5,19 @@ use std::time::Duration;
 use anyhow::Result;
 use fairway_sandbox::faults::Fault;
 use futures::StreamExt as _;
-use k8s_openapi::api::core::v1::ConfigMap;
+use k8s_openapi::api::core::v1::Secret;
 use kube::api::{Api, ObjectMeta, PostParams, WatchEvent, WatchParams};
 use tokio::time::Instant;
 
 use super::raw::{self, request};
 use super::{Started, start};
 
-fn map(name: &str) -> ConfigMap {
+fn secret(name: &str) -> Secret {
     let metadata = ObjectMeta { name: Some(name.to_owned()), ..ObjectMeta::default() };
-    ConfigMap { metadata, ..ConfigMap::default() }
+    Secret { metadata, ..Secret::default() }
 }
 
-fn maps(started: &Started) -> Api<ConfigMap> {
+fn secrets(started: &Started) -> Api<Secret> {
     Api::default_namespaced(started.client())
 }
 
@@ -32,14 +32,14 @@ fn code<T>(answer: kube::Result<T>) -> u16 {
 #[tokio::test]
 async fn a_request_is_refused_before_or_after_it_was_done() -> Result<()> {
     let started = start().await?;
-    let (maps, faults) = (maps(&started), started.sandbox.faults());
-    faults.add(Fault::refuse(500).verb("create").resource("configmaps").times(2));
+    let (secrets, faults) = (secrets(&started), started.sandbox.faults());
+    faults.add(Fault::refuse(500).verb("create").resource("secrets").times(2));
     for expected in [500, 500, 200] {
-        assert_eq!(code(maps.create(&PostParams::default(), &map("a")).await), expected);
+        assert_eq!(code(secrets.create(&PostParams::default(), &secret("a")).await), expected);
     }
     faults.add(Fault::refuse_after(503).verb("create").name("").times(1));
-    assert_eq!(code(maps.create(&PostParams::default(), &map("b")).await), 503);
-    assert_eq!(code(maps.create(&PostParams::default(), &map("b")).await), 409);
+    assert_eq!(code(secrets.create(&PostParams::default(), &secret("b")).await), 503);
+    assert_eq!(code(secrets.create(&PostParams::default(), &secret("b")).await), 409);
     assert!(faults.is_empty());
     Ok(())
 }
@@ -47,9 +47,9 @@ async fn a_request_is_refused_before_or_after_it_was_done() -> Result<()> {
 #[tokio::test]
 async fn a_request_waits() -> Result<()> {
     let started = start().await?;
-    started.sandbox.faults().add(Fault::delay(Duration::from_millis(200)).resource("configmaps"));
+    started.sandbox.faults().add(Fault::delay(Duration::from_millis(200)).resource("secrets"));
     let begin = Instant::now();
-    maps(&started).list(&kube::api::ListParams::default()).await?;
+    secrets(&started).list(&kube::api::ListParams::default()).await?;
     assert!(begin.elapsed() >= Duration::from_millis(200));
     Ok(())
 }
@@ -67,15 +67,15 @@ async fn a_connection_breaks() -> Result<()> {
 #[tokio::test]
 async fn a_watch_breaks_after_some_events() -> Result<()> {
     let started = start().await?;
-    let maps = maps(&started);
+    let secrets = secrets(&started);
     for name in ["a", "b", "c"] {
-        maps.create(&PostParams::default(), &map(name)).await?;
+        secrets.create(&PostParams::default(), &secret(name)).await?;
     }
     started.sandbox.faults().add(Fault::cut_watch(2));
-    let mut events = maps.watch(&WatchParams::default(), "0").await?.boxed();
+    let mut events = secrets.watch(&WatchParams::default(), "0").await?.boxed();
     let mut names = Vec::new();
-    while let Some(Ok(WatchEvent::Added(map))) = events.next().await {
-        names.extend(map.metadata.name);
+    while let Some(Ok(WatchEvent::Added(secret))) = events.next().await {
+        names.extend(secret.metadata.name);
     }
     assert_eq!(names, ["a", "b"]);
     Ok(())
@@ -84,15 +84,15 @@ async fn a_watch_breaks_after_some_events() -> Result<()> {
 #[tokio::test]
 async fn a_restart_cuts_watches_and_forgets_the_past() -> Result<()> {
     let started = start().await?;
-    let maps = maps(&started);
-    let first = maps.create(&PostParams::default(), &map("a")).await?;
+    let secrets = secrets(&started);
+    let first = secrets.create(&PostParams::default(), &secret("a")).await?;
     let version = first.metadata.resource_version.unwrap_or_default();
-    let mut events = maps.watch(&WatchParams::default(), &version).await?.boxed();
-    maps.create(&PostParams::default(), &map("b")).await?;
+    let mut events = secrets.watch(&WatchParams::default(), &version).await?.boxed();
+    secrets.create(&PostParams::default(), &secret("b")).await?;
     assert!(matches!(events.next().await, Some(Ok(WatchEvent::Added(_)))));
     started.sandbox.restart();
     assert!(!matches!(events.next().await, Some(Ok(_))));
-    let mut events = maps.watch(&WatchParams::default(), &version).await?.boxed();
+    let mut events = secrets.watch(&WatchParams::default(), &version).await?.boxed();
     let Some(Ok(WatchEvent::Error(error))) = events.next().await else {
         panic!("the past is not forgotten");
     };

@@ -73,7 +73,7 @@ async fn works_where_the_real_server_is_too_old() -> Result<()> {
         ("explain configmap.data", "FIELD: data <map[string]string>"),
         ("explain deployment.spec.replicas", "FIELD: replicas <integer>"),
         ("api-resources --api-group=apps --no-headers", "deployments"),
-        ("create token default -n default", "serviceaccounts \"default\" not found"),
+        ("create token none -n default", "serviceaccounts \"none\" not found"),
         ("auth can-i --list", "*.*"),
     ] {
         let printed = run(&kubeconfig, words, "", "").await?;
