@@ -114,11 +114,11 @@ async fn nobody_gives_away_what_they_do_not_have() -> Result<()> {
 
     let bob = User { name: "bob".to_owned(), groups: vec!["g".to_owned()] };
     let roles: Api<Role> = Api::namespaced(started.client_of(bob), "default");
-    let giving = |verbs: serde_json::Value| {
-        let rules = json!([{ "apiGroups": [""], "resources": ["pods"], "verbs": verbs }]);
-        object::<Role>(json!({ "metadata": { "name": "r" }, "rules": rules }))
+    let role_with = |verbs: serde_json::Value| {
+        let given = json!([{ "apiGroups": [""], "resources": ["pods"], "verbs": verbs }]);
+        object::<Role>(json!({ "metadata": { "name": "r" }, "rules": given }))
     };
-    let refused = roles.create(&PostParams::default(), &giving(json!(["get", "delete"]))?).await;
+    let refused = roles.create(&PostParams::default(), &role_with(json!(["get", "delete"]))?).await;
     let message = refused.map_or_else(|error| error.to_string(), |_| String::new());
     assert!(
         message.contains(
@@ -128,7 +128,7 @@ async fn nobody_gives_away_what_they_do_not_have() -> Result<()> {
         ),
         "{message}"
     );
-    roles.create(&PostParams::default(), &giving(json!(["get"]))?).await?;
+    roles.create(&PostParams::default(), &role_with(json!(["get"]))?).await?;
     Ok(())
 }
 
