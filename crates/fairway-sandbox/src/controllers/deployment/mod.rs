@@ -13,7 +13,6 @@ mod tests;
 use jiff::Timestamp;
 use k8s_openapi::api::apps::v1::{Deployment, DeploymentStatus, ReplicaSet};
 use k8s_openapi::api::core::v1::Pod;
-use serde_json::json;
 
 use self::plan::{Action, Plan, plan};
 use self::revision::REVISION;
@@ -93,9 +92,12 @@ impl Deployments {
                 }
                 Action::Delete(set) => client.delete(&*set, Propagation::Background)?,
                 Action::Mark(revision) => {
-                    let key = ObjectKey::of_metadata(&deployment.metadata);
-                    let patch = json!({ "metadata": { "annotations": { REVISION: revision } } });
-                    client.merge::<Deployment>(&key.namespace, &key.name, patch)?;
+                    // With the status: what is wanted stays the same, and so does its generation.
+                    let mut marked = deployment.clone();
+                    let annotations = marked.metadata.annotations.get_or_insert_default();
+                    annotations.insert(REVISION.to_owned(), revision);
+                    marked.metadata.resource_version = None;
+                    client.update_status(&marked)?;
                 }
             }
         }
