@@ -46,8 +46,10 @@ fn update(definition: &mut Value, _: &Value, subresource: Option<Subresource>) {
 
 /// Objects may be stored in every version that ever was the one to store.
 fn remember_stored_versions(definition: &mut Value) {
-    let stored = items(&definition["spec"], "versions").iter().find(|it| it["storage"] == true);
-    let Some(name) = stored.map(|version| version["name"].clone()) else { return };
+    let versions = items(&definition["spec"], "versions").iter();
+    let stored: Vec<&Value> = versions.filter(|version| version["storage"] == true).collect();
+    let [stored] = *stored else { return };
+    let name = stored["name"].clone();
     let versions = &mut definition["status"]["storedVersions"];
     match versions.as_array_mut() {
         Some(versions) if versions.contains(&name) => {}

@@ -170,10 +170,9 @@ fn objects<'a>(
     if resource.namespaced != namespace.is_some() && !(resource.namespaced && all_namespaces) {
         return Err(PathError::NotFound);
     }
-    if namespace == Some("") {
-        return Err(PathError::NotFound);
+    for part in namespace.into_iter().chain(name) {
+        check_name(part)?;
     }
-    name.map_or(Ok(()), check_name)?;
     let known = |word: &str| {
         let named = Subresource::ALL.into_iter().find(|it| it.as_str() == word);
         named.filter(|it| resource.subresources.contains(it)).ok_or(PathError::NotFound)
