@@ -192,7 +192,6 @@ async fn absurd_paths_are_refused() -> Result<()> {
         "/api/v1/namespaces/{ns}/configmaps/a%20b",
         "/api/v1/namespaces/{ns}/configmaps/..",
         "/api/v1/namespaces/{ns}/configmaps/%2e%2e",
-        "/api/v1/namespaces/%2e%2e/configmaps/a",
         "/%",
         &long,
     ] {
@@ -205,7 +204,6 @@ async fn absurd_paths_are_refused() -> Result<()> {
     /api/v1/namespaces/{ns}/configmaps/a%20b: 404
     /api/v1/namespaces/{ns}/configmaps/..: 400
     /api/v1/namespaces/{ns}/configmaps/%2e%2e: 400
-    /api/v1/namespaces/%2e%2e/configmaps/a: 404
     /%: 400
     5000 letters: 404
     ");
