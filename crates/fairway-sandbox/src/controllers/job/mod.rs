@@ -3,9 +3,12 @@
 mod back_off;
 mod conditions;
 mod plan;
+mod status;
 #[cfg(test)]
 mod tests;
 mod tracking;
+mod verdict;
+mod view;
 
 use std::collections::BTreeMap;
 
@@ -15,7 +18,8 @@ use k8s_openapi::api::core::v1::Pod;
 use serde_json::{Value, json};
 
 use self::back_off::BackOff;
-use self::plan::{Action, News, Plan, aftermath, plan};
+use self::plan::{Action, Plan, aftermath, plan};
+use self::status::News;
 use self::tracking::{FINALIZER, is_tracked};
 use super::machinery::{Change, Component, Controller, ObjectKey, Outcome, Scope, Severity, about};
 use super::pod_control::{Failure, PodControl};

@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 
 use super::back_off::BackOff;
 use super::conditions::is_finished;
-use super::plan::{Action, News, Plan, aftermath, plan};
+use super::plan::{Action, Plan, aftermath, plan};
+use super::status::News;
 use super::tracking::{FINALIZER, is_tracked};
 use crate::controllers::pod;
 

@@ -8,6 +8,8 @@ mod key;
 mod queue;
 mod recorder;
 mod run;
+#[cfg(test)]
+mod tests;
 mod watches;
 
 pub(in crate::controllers) use component::Component;
