@@ -66,6 +66,19 @@ pub(crate) enum ColorChoice {
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
+    /// Run a Kubernetes API in this process, with nodes whose pods run
+    ///
+    /// For trying Fairway out, and for tests: it answers as a real API server does, needs no root
+    /// and no container engine, is ready in a blink, and leaves nothing behind. `kubectl` works
+    /// with it as with any cluster. All state is in memory.
+    ///
+    /// Pods run as processes, in namespaces of their own where the kernel allows it. Their images
+    /// come from OCI image layouts: the image `shell`, made of this machine's shell and its basic
+    /// tools, is always there; `--images` adds others, such as one that
+    /// `skopeo copy docker://… oci:DIR:NAME` wrote.
+    #[cfg(feature = "sandbox")]
+    Sandbox(SandboxArgs),
+
     /// Print the CustomResourceDefinitions of the update API
     ///
     /// Apply them with `fairway crds | kubectl apply -f -`, or keep them in a repository with
@@ -87,6 +100,28 @@ pub(crate) enum Command {
     /// Write the pages of the reference
     #[command(hide = true)]
     Reference(ReferenceArgs),
+}
+
+#[cfg(feature = "sandbox")]
+#[derive(clap::Args)]
+pub(crate) struct SandboxArgs {
+    /// Keep the kubeconfig, the audit log and the files of pods here; made if it is missing
+    ///
+    /// Without it they are in a temporary directory and go with the sandbox.
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) dir: Option<PathBuf>,
+
+    /// Serve on this port of 127.0.0.1 instead of a free one
+    #[arg(long, value_name = "PORT")]
+    pub(crate) port: Option<u16>,
+
+    /// How many nodes there are, each with host paths of its own
+    #[arg(long, value_name = "COUNT", default_value_t = 1, value_parser = clap::value_parser!(u8).range(..=20))]
+    pub(crate) nodes: u8,
+
+    /// An OCI image layout whose images pods can use; may be given several times
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) images: Vec<PathBuf>,
 }
 
 #[derive(clap::Args)]

@@ -4,10 +4,11 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 
 use crate::cache::Cache;
 use crate::cell::{Cell, Component};
+use crate::process::Process;
 use crate::run_dir::{self, RunDir, Runs};
 use crate::state::State;
 
@@ -49,6 +50,13 @@ impl Berth {
         I::Item: AsRef<OsStr>,
     {
         self.cell.as_mut().ok_or(Ended)?.spawn(&self.directory, name, program, arguments)
+    }
+
+    /// The process of a program in the cell.
+    pub(crate) fn process(&self, name: &str) -> Result<Process> {
+        let components = &self.cell.as_ref().ok_or(Ended)?.record().components;
+        let component = components.iter().find(|component| component.name == name);
+        component.and_then(Component::process).with_context(|| format!("{name} does not run"))
     }
 
     /// Drops a program that has ended from the cell's record, so that another may take its place.

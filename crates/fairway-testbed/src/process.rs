@@ -68,6 +68,16 @@ impl Process {
     }
 }
 
+/// How much memory a process holds at the moment.
+pub fn resident_bytes(pid: u32) -> Result<u64> {
+    let status = fs::read_to_string(format!("/proc/{pid}/status"))
+        .with_context(|| format!("process {pid} has ended"))?;
+    let kib = status.lines().find_map(|line| line.strip_prefix("VmRSS:")?.strip_suffix("kB"));
+    let kib: u64 =
+        kib.context("the kernel does not tell the memory of a process")?.trim().parse()?;
+    Ok(kib * 1024)
+}
+
 fn stat(pid: u32) -> Option<Stat> {
     parse_stat(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
 }

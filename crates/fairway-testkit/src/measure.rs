@@ -5,6 +5,7 @@
 #![expect(clippy::disallowed_methods, reason = "measuring is about the clock of this machine")]
 #![expect(clippy::print_stdout, reason = "a bench prints its table")]
 
+use std::fmt;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
@@ -42,6 +43,73 @@ impl Bench {
         let (took, base) = (median(took), median(base));
         let ratio = took.as_secs_f64() / base.as_secs_f64().max(f64::EPSILON);
         println!("{name:<44} {took:>12.1?} {base:>12.1?} {ratio:>7.2}x");
+    }
+}
+
+/// What two sides were measured to do, printed as it comes.
+pub struct Table;
+
+impl Table {
+    /// Begins a table of these two.
+    pub fn new(ours: &str, theirs: &str) -> Self {
+        println!("{:<44} {ours:>14} {theirs:>14} {:>8}", "what", "ratio");
+        Self
+    }
+
+    /// Prints one line; the other side may be missing.
+    pub fn row(&self, name: &str, ours: Figure, theirs: Option<Figure>) {
+        let (shown, ratio) = match theirs {
+            Some(theirs) => (theirs.to_string(), format!("{:.2}x", ours.ratio(theirs))),
+            None => ("-".to_owned(), "-".to_owned()),
+        };
+        println!("{name:<44} {:>14} {shown:>14} {ratio:>8}", ours.to_string());
+    }
+}
+
+/// Something that was measured.
+#[derive(Clone, Copy, Debug)]
+pub enum Figure {
+    /// How long it took.
+    Time(Duration),
+    /// How many of them in a second.
+    PerSecond(f64),
+    /// How much memory.
+    Bytes(u64),
+}
+
+impl Figure {
+    /// The middle one of these times.
+    pub fn median(times: Vec<Duration>) -> Self {
+        Self::Time(median(times))
+    }
+
+    /// So many in that time.
+    #[expect(clippy::cast_precision_loss, reason = "counts of a bench are small")]
+    pub fn per_second(count: usize, took: Duration) -> Self {
+        Self::PerSecond(count as f64 / took.as_secs_f64().max(f64::EPSILON))
+    }
+
+    fn ratio(self, other: Self) -> f64 {
+        self.amount() / other.amount().max(f64::EPSILON)
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "a ratio needs three digits")]
+    fn amount(self) -> f64 {
+        match self {
+            Self::Time(time) => time.as_secs_f64(),
+            Self::PerSecond(rate) => rate,
+            Self::Bytes(bytes) => bytes as f64,
+        }
+    }
+}
+
+impl fmt::Display for Figure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Time(time) => write!(f, "{:.0} ms", time.as_secs_f64() * 1000.0),
+            Self::PerSecond(rate) => write!(f, "{rate:.0}/s"),
+            Self::Bytes(bytes) => write!(f, "{} MiB", bytes / (1 << 20)),
+        }
     }
 }
 

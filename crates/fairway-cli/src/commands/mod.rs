@@ -4,6 +4,8 @@ mod completion;
 mod crds;
 mod man;
 mod reference;
+#[cfg(feature = "sandbox")]
+mod sandbox;
 
 use crate::args::Command;
 use crate::exit::ExitStatus;
@@ -12,6 +14,8 @@ use crate::printer::Printer;
 /// Runs a command to its end.
 pub(crate) fn run(command: Command, printer: &Printer) -> anyhow::Result<ExitStatus> {
     match command {
+        #[cfg(feature = "sandbox")]
+        Command::Sandbox(args) => sandbox::run(&args, printer),
         Command::Crds(args) => crds::run(args, printer),
         Command::Completion(args) => completion::run(&args, printer),
         Command::Man(args) => man::run(&args, printer),

@@ -104,6 +104,23 @@ impl Client {
         typed(self.api.answer(&call)?)
     }
 
+    /// Makes an object of any kind that is served.
+    pub fn create_any(&self, object: Value) -> Result<Arc<Value>, Refusal> {
+        let text = |pointer| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+        let (group, _) = text("/apiVersion").split_once('/').unwrap_or_default();
+        let resource = self.served(group, text("/kind"))?;
+        let namespace = Some(text("/metadata/namespace").to_owned());
+        let call = Call {
+            namespace: namespace.filter(|_| resource.namespaced),
+            body: Body::Object(object),
+            ..self.blank_call(resource, Verb::Create)
+        };
+        match self.api.answer(&call)? {
+            Reply::Object { object, .. } => Ok(object),
+            other => Err(unexpected(&other)),
+        }
+    }
+
     /// Replaces an object; a conflict where it carries another resource version than the newest.
     pub fn update<K: Object>(&self, object: &K) -> Result<K, Refusal> {
         self.put(object, None)
@@ -175,25 +192,32 @@ impl Client {
         namespace: &str,
         name: Option<&str>,
     ) -> Result<Call, Refusal> {
-        let resource = self.resource::<K>()?;
+        let resource = self.served(K::GROUP, K::KIND)?;
         let namespaced = resource.namespaced && !namespace.is_empty();
         Ok(Call {
+            namespace: namespaced.then(|| namespace.to_owned()),
+            name: name.map(str::to_owned),
+            ..self.blank_call(resource, verb)
+        })
+    }
+
+    fn blank_call(&self, resource: Arc<Resource>, verb: Verb) -> Call {
+        Call {
             user: self.user.clone(),
             user_agent: self.user.name.clone(),
-            namespace: namespaced.then(|| namespace.to_owned()),
             resource,
-            name: name.map(str::to_owned),
+            namespace: None,
+            name: None,
             subresource: None,
             verb,
             query: Query::default(),
             body: Body::None,
-        })
+        }
     }
 
-    fn resource<K: Object>(&self) -> Result<Arc<Resource>, Refusal> {
-        let catalog = self.api.catalog();
-        let found = catalog.kind(K::GROUP, K::KIND).cloned();
-        found.ok_or_else(|| Refusal::internal(format!("{} is not served", K::KIND)))
+    fn served(&self, group: &str, kind: &str) -> Result<Arc<Resource>, Refusal> {
+        let found = self.api.catalog().kind(group, kind).cloned();
+        found.ok_or_else(|| Refusal::internal(format!("{kind} is not served")))
     }
 }
 

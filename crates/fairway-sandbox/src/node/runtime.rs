@@ -1,5 +1,6 @@
 //! Starting containers, and looking after them from the sandbox's side.
 
+use std::fmt;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream as StdUnixStream;
@@ -34,6 +35,20 @@ pub struct Mode {
     pub overlay: bool,
     /// Why not better.
     pub refusals: Vec<String>,
+}
+
+/// What somebody who runs pods wants to know of it.
+impl fmt::Display for Mode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.confinement {
+            Confinement::Plain => {
+                f.write_str("Pods run as plain processes with all that this user has")?;
+                self.refusals.iter().try_for_each(|why| write!(f, "; {why}"))?;
+                f.write_str(".")
+            }
+            _ => f.write_str("Pods run as processes in namespaces of their own."),
+        }
+    }
 }
 
 /// Why a container did not start.

@@ -29,6 +29,7 @@ use crate::berth::Berth;
 use crate::cache::Cache;
 use crate::http::TlsClient;
 use crate::packages::{self, Purpose};
+use crate::process::{Process, resident_bytes};
 use crate::run_dir::Runs;
 use crate::{Lifetime, Progress};
 
@@ -162,6 +163,13 @@ impl Cluster {
     /// The directory of everything it writes; it goes with the cluster.
     pub fn run_dir(&self) -> &Path {
         self.berth.path()
+    }
+
+    /// How much memory the API server and its store hold at the moment.
+    pub fn resident_bytes(&self) -> Result<u64> {
+        let components = ["kube-apiserver", "etcd"].map(|name| self.berth.process(name));
+        let resident = |process: Result<Process>| resident_bytes(process?.pid);
+        components.into_iter().map(resident).sum()
     }
 
     /// Loads an image archive into the node, for pods with `imagePullPolicy: Never`.

@@ -14,7 +14,7 @@ fn short_help() {
 
 #[test]
 fn help_of_each_command() {
-    let commands = ["crds", "completion", "man"];
+    let commands = ["sandbox", "crds", "completion", "man"];
     let helps = commands.map(|command| transcript(fairway().args([command, "--help"])));
     insta::assert_snapshot!(helps.join("\n"));
 }

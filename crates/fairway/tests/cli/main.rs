@@ -4,6 +4,7 @@ mod crds;
 mod generated;
 mod help;
 mod in_a_pod;
+mod sandbox;
 
 use std::fmt::Write;
 use std::process::{Command, Stdio};

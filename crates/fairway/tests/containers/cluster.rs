@@ -18,7 +18,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use crate::machine::{PROGRAM, shell};
 
 /// Longer than any pod of these tests needs on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 pub(crate) struct Cluster {
     pub(crate) client: Client,

@@ -1,0 +1,39 @@
+//! What a person reads when the sandbox is ready.
+
+use std::fmt;
+use std::time::Duration;
+
+use fairway_sandbox::sandbox::Sandbox;
+
+/// A deployment to try: it prints a line now and then.
+const HELLO: &str = "kubectl create deployment hello --image=shell -- sh -c 'while :; do echo hello from $HOSTNAME; sleep 5; done'";
+
+pub(super) struct Greeting<'a> {
+    pub(super) sandbox: &'a Sandbox,
+    pub(super) took: Duration,
+    /// Whether its files stay.
+    pub(super) kept: bool,
+}
+
+impl fmt::Display for Greeting<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { sandbox, took, kept } = self;
+        writeln!(f, "A Kubernetes API is ready at {} ({} ms).", sandbox.url(), took.as_millis())?;
+        if let Some(nodes) = sandbox.nodes() {
+            writeln!(f, "{}", nodes.mode())?;
+        }
+        writeln!(f, "\nIn another terminal:\n")?;
+        for command in [
+            &format!("export KUBECONFIG={}", sandbox.kubeconfig().display()),
+            "kubectl get crd,clusterversion",
+            HELLO,
+            "kubectl rollout status deployment hello",
+            "kubectl logs deployment/hello",
+        ] {
+            writeln!(f, "  {command}")?;
+        }
+        let files =
+            if *kept { "The files of pods and the audit log stay." } else { "Nothing stays." };
+        writeln!(f, "\nCtrl-C ends it and everything in it. {files}")
+    }
+}

@@ -1,0 +1,105 @@
+//! `fairway sandbox`: a Kubernetes API in this process, with nodes whose pods run.
+
+mod greeting;
+mod platform;
+mod shell_image;
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use fairway_sandbox::sandbox::{Options, Sandbox, StartError};
+use tempfile::TempDir;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::time::Instant;
+
+use crate::args::SandboxArgs;
+use crate::errors::WithHint;
+use crate::exit::ExitStatus;
+use crate::printer::Printer;
+use greeting::Greeting;
+
+pub(crate) fn run(args: &SandboxArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .context("cannot start the threads of the sandbox")?;
+    runtime.block_on(serve(args, printer))
+}
+
+async fn serve(args: &SandboxArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
+    let begun = Instant::now();
+    let place = Place::new(args.dir.as_deref())?;
+    // Before the sandbox runs: whoever ends it at once must find it listening.
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut terminate = signal(SignalKind::terminate())?;
+    let layouts = place.path().join("layouts");
+    let options = options(args, place.path(), &layouts)?;
+    // Meanwhile: a pod that needs it at once waits for it.
+    let shell = tokio::task::spawn_blocking(move || shell_image::write(&layouts));
+    let sandbox = Sandbox::start(options).await.map_err(advise)?;
+    platform::install(&sandbox)?;
+    shell.await??;
+    let greeting = Greeting { sandbox: &sandbox, took: begun.elapsed(), kept: place.is_kept() };
+    write!(printer.stdout(), "{greeting}")?;
+    tokio::select! {
+        _ = interrupt.recv() => {}
+        _ = terminate.recv() => {}
+    }
+    printer.note("stopping");
+    sandbox.stop().await;
+    Ok(ExitStatus::Yes)
+}
+
+fn options(args: &SandboxArgs, directory: &Path, layouts: &Path) -> anyhow::Result<Options> {
+    let program = std::env::current_exe().context("cannot find the program that runs pods")?;
+    let names = (1..=args.nodes).map(|number| format!("node-{number}")).collect();
+    let images = std::iter::once(layouts.to_owned()).chain(args.images.iter().cloned()).collect();
+    let options = Options::new(directory).nodes(names, program, images);
+    Ok(Options { port: args.port, ..options })
+}
+
+/// Where the files of a sandbox are.
+enum Place {
+    /// Where its user wants them.
+    Kept(PathBuf),
+    /// Somewhere; they go with the sandbox.
+    Temporary(TempDir),
+}
+
+impl Place {
+    fn new(directory: Option<&Path>) -> anyhow::Result<Self> {
+        let Some(directory) = directory else {
+            let made = tempfile::Builder::new().prefix("fairway-sandbox-").tempdir();
+            return made.map(Self::Temporary).with_context(|| WithHint {
+                message: "cannot make a temporary directory".to_owned(),
+                hint: "name a directory with --dir".to_owned(),
+            });
+        };
+        crate::output::directory(directory)?;
+        let absolute = std::path::absolute(directory)?;
+        Ok(Self::Kept(absolute))
+    }
+
+    fn path(&self) -> &Path {
+        match self {
+            Self::Kept(path) => path,
+            Self::Temporary(directory) => directory.path(),
+        }
+    }
+
+    fn is_kept(&self) -> bool {
+        matches!(self, Self::Kept(_))
+    }
+}
+
+/// What can be done about a sandbox that does not start.
+fn advise(error: StartError) -> anyhow::Error {
+    let hint = match &error {
+        StartError::Directory { .. } => "name another directory with --dir",
+        StartError::Listen { .. } => "leave --port out, and a free port is chosen",
+        _ => return error.into(),
+    };
+    let message = "the sandbox cannot start".to_owned();
+    anyhow::Error::from(error).context(WithHint { message, hint: hint.to_owned() })
+}

@@ -1,0 +1,44 @@
+//! The image `shell`: this machine's shell and its basic tools, so that there is something to run
+//! before anybody has brought an image.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use fairway_registry::{Image, ImageConfig, LayerBuilder, layout};
+
+/// Its name is that of its directory.
+const NAME: &str = "shell";
+const TAG: &str = "latest";
+
+/// What one expects of a shell; those that the machine lacks are left out.
+const PROGRAMS: [&str; 22] = [
+    "sh", "cat", "cp", "date", "echo", "env", "false", "grep", "head", "hostname", "id", "ls",
+    "mkdir", "ps", "rm", "sed", "sleep", "tail", "touch", "true", "uname", "wc",
+];
+
+/// Writes it into a directory of OCI image layouts.
+pub(super) fn write(layouts: &Path) -> anyhow::Result<()> {
+    let layout = layouts.join(NAME);
+    crate::output::directory(&layout)?;
+    layout::write(&layout, &image()?, TAG).context("cannot write the image of the shell")
+}
+
+fn image() -> anyhow::Result<Image> {
+    let mut layer = LayerBuilder::new().directory("/tmp", 0o1777)?;
+    for program in PROGRAMS.into_iter().filter_map(find) {
+        layer = layer.host_program(&program, &program)?;
+    }
+    let config = ImageConfig {
+        cmd: vec!["sh".to_owned()],
+        env: vec!["PATH=/bin:/usr/bin".to_owned()],
+        ..ImageConfig::default()
+    };
+    Ok(Image::new(vec![layer.build()?], &config))
+}
+
+fn find(program: &str) -> Option<PathBuf> {
+    ["/bin", "/usr/bin"]
+        .map(|place| Path::new(place).join(program))
+        .into_iter()
+        .find(|it| it.exists())
+}

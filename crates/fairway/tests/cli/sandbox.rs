@@ -1,0 +1,136 @@
+//! `fairway sandbox`, as somebody at a terminal meets it.
+
+use std::io::{BufRead, BufReader, Read};
+use std::net::TcpListener;
+use std::path::Path;
+use std::process::{Child, ChildStdout, Command, Stdio};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::{fairway, transcript};
+
+/// A sandbox that has greeted.
+struct Sandbox {
+    child: Child,
+    stdout: BufReader<ChildStdout>,
+    greeting: String,
+}
+
+impl Sandbox {
+    fn start(command: &mut Command) -> Self {
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut stdout = BufReader::new(child.stdout.take().unwrap());
+        let mut greeting = String::new();
+        while !greeting.contains("Ctrl-C") {
+            let read = stdout.read_line(&mut greeting).unwrap();
+            assert!(read > 0, "the sandbox ended: {greeting}{}", rest(&mut child));
+        }
+        Self { child, stdout, greeting }
+    }
+
+    /// The greeting without what differs from time to time.
+    fn greeting(&self, directory: &Path) -> String {
+        let text = self.greeting.replace(&directory.display().to_string(), "DIR");
+        let mut lines: Vec<&str> = text.lines().collect();
+        lines[0] = "(the address, and how long it took)";
+        lines[1] = "(how pods run)";
+        lines.join("\n")
+    }
+
+    /// Ends it as the terminal does, and says how it ended and what else it printed.
+    fn interrupt(mut self) -> (Option<i32>, String) {
+        kill_process(Pid::from_child(&self.child), Signal::INT).unwrap();
+        let code = self.child.wait().unwrap().code();
+        let mut said = String::new();
+        self.stdout.read_to_string(&mut said).unwrap();
+        (code, said + &rest(&mut self.child))
+    }
+}
+
+fn rest(child: &mut Child) -> String {
+    let mut said = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+    said
+}
+
+#[test]
+fn it_says_how_to_go_on_and_ends_when_it_is_told_to() {
+    let directory = tempfile::tempdir().unwrap();
+    let sandbox = Sandbox::start(fairway().args(["sandbox", "--dir"]).arg(directory.path()));
+    insta::assert_snapshot!(sandbox.greeting(directory.path()), @"
+    (the address, and how long it took)
+    (how pods run)
+
+    In another terminal:
+
+      export KUBECONFIG=DIR/kubeconfig
+      kubectl get crd,clusterversion
+      kubectl create deployment hello --image=shell -- sh -c 'while :; do echo hello from $HOSTNAME; sleep 5; done'
+      kubectl rollout status deployment hello
+      kubectl logs deployment/hello
+
+    Ctrl-C ends it and everything in it. The files of pods and the audit log stay.
+    ");
+    assert_eq!(sandbox.interrupt(), (Some(0), "stopping\n".to_owned()));
+    assert!(directory.path().join("audit.log").exists());
+}
+
+#[test]
+#[ignore = "needs kubectl: cargo xtask test"]
+fn its_hints_lead_to_a_deployment_that_runs() {
+    let sandbox = Sandbox::start(fairway().arg("sandbox"));
+    let hints = sandbox.greeting.lines().filter_map(|line| line.strip_prefix("  "));
+    let script: Vec<&str> = hints.collect();
+    let followed = Command::new("sh").args(["-ec", &script.join("\n")]).output().unwrap();
+    let said = String::from_utf8(followed.stdout).unwrap();
+    assert!(followed.status.success(), "{said}{}", String::from_utf8_lossy(&followed.stderr));
+    for expected in [
+        "clusterversion.config.openshift.io/version",
+        "successfully rolled out",
+        "hello from hello-",
+    ] {
+        assert!(said.contains(expected), "{expected} is missing in:\n{said}");
+    }
+    assert_eq!(sandbox.interrupt(), (Some(0), "stopping\n".to_owned()));
+}
+
+#[test]
+fn without_a_directory_nothing_stays() {
+    let temporary = tempfile::tempdir().unwrap();
+    let sandbox = Sandbox::start(fairway().args(["sandbox", "-q"]).env("TMPDIR", temporary.path()));
+    assert!(sandbox.greeting.ends_with("Nothing stays.\n"), "{}", sandbox.greeting);
+    assert_eq!(sandbox.interrupt(), (Some(0), String::new()));
+    let left: Vec<_> = temporary.path().read_dir().unwrap().collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+#[test]
+fn what_keeps_it_from_starting() {
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port().to_string();
+    let said = [
+        transcript(fairway().args(["sandbox", "--port", &port])).replace(&port, "PORT"),
+        transcript(fairway().args(["sandbox", "--dir", "/proc/nowhere"])),
+        transcript(fairway().args(["sandbox", "--nodes", "100"])),
+    ];
+    insta::assert_snapshot!(said.join("\n"), @"
+    exit code: 1
+    ----- stderr -----
+    error: the sandbox cannot start
+      caused by: cannot listen on 127.0.0.1:PORT
+      caused by: Address already in use (os error 98)
+    hint: leave --port out, and a free port is chosen
+
+    exit code: 1
+    ----- stderr -----
+    error: cannot make the directory /proc/nowhere
+      caused by: No such file or directory (os error 2)
+    hint: name a directory that you may write to
+
+    exit code: 2
+    ----- stderr -----
+    error: invalid value '100' for '--nodes <COUNT>': 100 is not in 0..=20
+
+    For more information, try '--help'.
+    ");
+}
