@@ -9,7 +9,7 @@ use fairway_testbed::registry::{self, Registry};
 use fairway_testbed::{environment, install_packages, is_root};
 
 use crate::test::{Selection, Tier, Variables, run_tests};
-use crate::{cargo, detached, image};
+use crate::{behaviour, cargo, detached, image};
 
 /// What stands behind the cluster tests.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -34,8 +34,10 @@ impl Ground {
     pub(crate) fn find() -> Result<Result<Self, &'static str>> {
         match std::env::var(environment::CLUSTER).as_deref() {
             Ok("kubeconfig") => return Ok(Ok(Self::Foreign)),
-            Err(_) | Ok("kube") => {}
-            Ok(other) => bail!("{}={other}: it is `kube` or `kubeconfig`", environment::CLUSTER),
+            Err(_) | Ok("sandbox" | "kube") => {}
+            Ok(other) => {
+                bail!("{}={other}: it is `sandbox`, `kube` or `kubeconfig`", environment::CLUSTER)
+            }
         }
         if std::env::var_os("KUBEBUILDER_ASSETS").is_some() {
             return Ok(Ok(Self::Assets));
@@ -71,23 +73,35 @@ impl Ground {
         Selection { filter, skip, exclude, soak }
     }
 
-    /// Starts what the cluster tests need, runs them, and stops it again.
-    pub(crate) fn run(self, variables: Variables, filter: Option<&str>, soak: bool) -> Result<()> {
+    /// Starts what the cluster tests need, runs them and the behaviour suite, and stops it again.
+    /// Says how many cases of the suite passed.
+    pub(crate) fn run(
+        self,
+        variables: Variables,
+        filter: Option<&str>,
+        soak: bool,
+    ) -> Result<usize> {
         let selection = self.selection(filter, soak);
         match self {
             Self::Debian => on_debian(variables, &selection),
             Self::Assets => {
                 let cluster = Cluster::start_with(Options::control_plane(), &detached::say)?;
-                let variables = with(variables, &[(environment::KUBE, cluster.run_dir().into())]);
-                let outcome = run_tests(Tier::Cluster, &variables, &selection);
-                outcome.and(cluster.stop().context("cannot stop the cluster"))
+                let variables = with(
+                    variables,
+                    &[
+                        (environment::CLUSTER, "kube".into()),
+                        (environment::KUBE, cluster.run_dir().into()),
+                    ],
+                );
+                let outcome = run_all(&variables, &selection);
+                cluster.stop().context("cannot stop the cluster").and(outcome)
             }
-            Self::Foreign => run_tests(Tier::Cluster, &variables, &selection),
+            Self::Foreign => run_all(&variables, &selection),
         }
     }
 }
 
-fn on_debian(variables: Variables, selection: &Selection<'_>) -> Result<()> {
+fn on_debian(variables: Variables, selection: &Selection<'_>) -> Result<usize> {
     // Before anything has a time limit.
     install_packages(&detached::say)?;
     let cluster = Cluster::start_with(Options::with_node(), &detached::say)?;
@@ -98,14 +112,21 @@ fn on_debian(variables: Variables, selection: &Selection<'_>) -> Result<()> {
     let variables = with(
         variables,
         &[
+            (environment::CLUSTER, "kube".into()),
             (environment::KUBE, cluster.run_dir().into()),
             (environment::REGISTRY, registry.address().to_string().into()),
             (environment::IMAGE, image.into()),
         ],
     );
-    let outcome = run_tests(Tier::Cluster, &variables, selection);
+    let outcome = run_all(&variables, selection);
     let stopped = registry.stop().and(cluster.stop()).context("cannot stop what the tests used");
-    outcome.and(stopped)
+    stopped.and(outcome)
+}
+
+fn run_all(variables: &Variables, selection: &Selection<'_>) -> Result<usize> {
+    run_tests(Tier::Cluster, variables, selection)?;
+    // The testbed's own tests are no part of the suite.
+    behaviour::run(variables, &Selection { exclude: None, ..*selection })
 }
 
 fn with(mut variables: Variables, more: &[(&'static str, std::ffi::OsString)]) -> Variables {

@@ -1,5 +1,6 @@
 //! The project's chores.
 
+mod behaviour;
 mod bench;
 mod cargo;
 mod detached;

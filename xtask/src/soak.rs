@@ -3,6 +3,7 @@
 use anyhow::{Result, bail};
 use fairway_testbed::environment;
 
+use crate::behaviour;
 use crate::ground::Ground;
 use crate::test::{self, Selection, Tier};
 
@@ -24,8 +25,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let filter = arguments.filter.as_deref();
     let selection = Selection { filter, soak: true, ..Selection::default() };
     test::run_tests(Tier::Everywhere, &variables, &selection)?;
+    behaviour::run(&variables, &selection)?;
     match Ground::find()? {
-        Ok(ground) => ground.run(variables, filter, true),
+        Ok(ground) => ground.run(variables, filter, true).map(drop),
         Err(why) => bail!("the cluster tests cannot run here: {why}"),
     }
 }

@@ -2,6 +2,7 @@
 #![expect(clippy::print_stdout, reason = "a chore talks to the terminal")]
 
 use std::ffi::OsString;
+use std::fmt;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
@@ -9,8 +10,8 @@ use fairway_testbed::environment;
 use fairway_testbed::wait::Stopwatch;
 
 use crate::cargo::{self, cargo};
-use crate::generated;
 use crate::ground::Ground;
+use crate::{behaviour, generated};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
@@ -37,6 +38,7 @@ pub(crate) type Variables = Vec<(&'static str, OsString)>;
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let filter = arguments.filter.as_deref();
     let mut steps = Steps::default();
+    let mut cases = Cases::default();
     if filter.is_none() {
         steps.step("format", || cargo::run(&mut cargo(["fmt", "--all", "--check"])))?;
         steps.step("lints", || {
@@ -46,6 +48,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     }
     steps.step("tests that run everywhere", || {
         run_tests(Tier::Everywhere, &Vec::new(), &Selection { filter, ..Selection::default() })
+    })?;
+    steps.step("API behaviour in the sandbox", || {
+        let selection = Selection { filter, ..Selection::default() };
+        cases.in_the_sandbox = behaviour::run(&Vec::new(), &selection)?;
+        Ok(())
     })?;
     if filter.is_none() {
         steps.step("examples in the documentation", || {
@@ -57,7 +64,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     } else {
         match Ground::find()? {
             Ok(ground) => {
-                steps.step("cluster tests", || ground.run(Vec::new(), filter, false))?;
+                steps.step("cluster tests and API behaviour on a real Kubernetes", || {
+                    cases.on_kubernetes = Some(ground.run(Vec::new(), filter, false)?);
+                    Ok(())
+                })?;
                 if let Some(what) = ground.left_out() {
                     steps.skip("some cluster tests", what);
                 }
@@ -76,6 +86,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         steps.skip("vectors of other projects", "FAIRWAY_CONFORMANCE names no directory");
     }
     steps.report();
+    println!("\n{cases}");
     Ok(())
 }
 
@@ -92,29 +103,55 @@ pub(crate) struct Selection<'a> {
     pub(crate) soak: bool,
 }
 
-/// Runs the tests of one tier.
+impl Selection<'_> {
+    /// What nextest does where nothing is left: a filter may leave nothing.
+    pub(crate) fn no_tests(&self) -> &'static str {
+        if self.filter.is_some() { "--no-tests=pass" } else { "--no-tests=fail" }
+    }
+
+    /// The arguments of the test programs.
+    pub(crate) fn arguments(&self) -> impl Iterator<Item = &str> {
+        let skipped = self.skip.iter().flat_map(|&name| ["--skip", name]);
+        self.filter.into_iter().chain(skipped)
+    }
+}
+
+/// Runs the tests of one tier, except for the behaviour suite, which is run on each cluster.
 pub(crate) fn run_tests(
     tier: Tier,
     variables: &Variables,
     selection: &Selection<'_>,
 ) -> Result<()> {
-    let Selection { filter, skip, exclude, soak } = *selection;
     let mut tests = if cargo::has_nextest() {
         let mut tests = cargo(["nextest", "run", "--workspace", "--no-fail-fast"]);
-        // A filter may leave nothing of a tier.
-        tests.arg(if filter.is_some() { "--no-tests=pass" } else { "--no-tests=fail" });
-        tests.args(soak.then_some("--profile=soak"));
+        tests.args([format!("--filterset=not binary({})", behaviour::PROGRAM)]);
+        tests.arg(selection.no_tests());
+        tests.args(selection.soak.then_some("--profile=soak"));
         tests
     } else {
         cargo(["test", "--workspace", "--no-fail-fast", "--lib", "--bins", "--tests"])
     };
-    tests.args(exclude.map(|package| format!("--exclude={package}"))).arg("--");
-    tests.args((tier == Tier::Cluster).then_some("--ignored")).args(filter);
-    for name in skip {
-        tests.args(["--skip", name]);
-    }
+    tests.args(selection.exclude.map(|package| format!("--exclude={package}"))).arg("--");
+    tests.args((tier == Tier::Cluster).then_some("--ignored")).args(selection.arguments());
     tests.envs(variables.iter().map(|(name, value)| (name, value)));
     cargo::run(&mut tests)
+}
+
+/// How many cases of the behaviour suite passed, and where.
+#[derive(Default)]
+struct Cases {
+    in_the_sandbox: usize,
+    on_kubernetes: Option<usize>,
+}
+
+impl fmt::Display for Cases {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "API behaviour: {} cases passed in the sandbox", self.in_the_sandbox)?;
+        match self.on_kubernetes {
+            Some(cases) => write!(f, ", {cases} on a real Kubernetes"),
+            None => f.write_str("; they were not tried on a real Kubernetes"),
+        }
+    }
 }
 
 /// What was done, for the summary at the end.

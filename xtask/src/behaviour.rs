@@ -1,0 +1,77 @@
+//! The API behaviour suite: the same cases on every cluster.
+#![expect(clippy::print_stdout, reason = "a chore talks to the terminal")]
+
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, ensure};
+
+use crate::cargo::{self, cargo};
+use crate::test::{Selection, Variables};
+
+/// The test program with the suite, and its package.
+pub(crate) const PROGRAM: &str = "behaviour";
+const PACKAGE: &str = "fairway-sandbox";
+
+/// Runs the suite, and says how many cases passed.
+pub(crate) fn run(variables: &Variables, selection: &Selection<'_>) -> Result<usize> {
+    let mut suite = if cargo::has_nextest() {
+        let mut suite = cargo(["nextest", "run", "--package", PACKAGE, "--test", PROGRAM]);
+        suite.args(["--no-fail-fast", selection.no_tests()]);
+        suite.args(selection.soak.then_some("--profile=soak"));
+        suite
+    } else {
+        cargo(["test", "--package", PACKAGE, "--test", PROGRAM])
+    };
+    suite.arg("--").args(selection.arguments());
+    suite.envs(variables.iter().map(|(name, value)| (name, value)));
+    run_counting(&mut suite)
+}
+
+/// Runs tests to their end, shows what they print, and adds up how many passed.
+fn run_counting(command: &mut Command) -> Result<usize> {
+    let shown = cargo::shown(command);
+    let (output, input) = std::io::pipe()?;
+    let cannot_start = || format!("cannot start `{shown}`");
+    let mut child = command
+        .stdin(Stdio::null())
+        .stdout(input.try_clone()?)
+        .stderr(input)
+        .spawn()
+        .with_context(cannot_start)?;
+    // The command holds the writing end, too, and the pipe ends only with the last holder.
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    let mut cases = 0;
+    for line in BufReader::new(output).lines() {
+        let line = line?;
+        println!("{line}");
+        cases += passed(&line).unwrap_or(0);
+    }
+    let status = child.wait()?;
+    ensure!(status.success(), "`{shown}` failed ({status})");
+    Ok(cases)
+}
+
+/// How many tests passed, if this is the line that says so.
+fn passed(line: &str) -> Option<usize> {
+    let is_summary = line.contains("tests run:") || line.starts_with("test result:");
+    let (before, _) = line.split_once(" passed").filter(|_| is_summary)?;
+    before.rsplit(' ').next()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::passed;
+
+    #[test]
+    fn both_test_runners_say_how_many_passed() {
+        let nextest =
+            "     Summary [   2.113s] 142 tests run: 141 passed (3 slow), 1 failed, 9 skipped";
+        let cargo = "test result: ok. 142 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out";
+        for (line, count) in
+            [(nextest, Some(141)), (cargo, Some(142)), ("4 passed by the house", None), ("", None)]
+        {
+            assert_eq!(passed(line), count, "{line}");
+        }
+    }
+}
