@@ -1,0 +1,155 @@
+//! `release-metadata`: what a release image says about itself.
+
+use std::collections::BTreeMap;
+
+use fairway_api::Version;
+use fairway_api::read::{self, ReadError};
+use serde::{Deserialize, Deserializer, Serialize};
+
+/// Where a release image keeps it.
+pub const PATH: &str = "release-manifests/release-metadata";
+
+/// Longer files are refused. A real one names a few hundred versions in less than 10 KiB.
+pub const MAX_BYTES: usize = 1 << 20;
+
+/// What a release image says about itself.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReleaseMetadata {
+    /// The format of the rest.
+    pub kind: Kind,
+    /// The version of the release.
+    pub version: Version,
+    /// The versions from which clusters may update to it.
+    #[serde(default, deserialize_with = "null_is_empty")]
+    pub previous: Vec<Version>,
+    /// The versions to which clusters may update from it.
+    #[serde(default, deserialize_with = "null_is_empty", skip_serializing_if = "Vec::is_empty")]
+    pub next: Vec<Version>,
+    /// Whatever else there is to say, such as `url`, where its errata are.
+    #[serde(default, deserialize_with = "null_is_empty")]
+    pub metadata: BTreeMap<String, String>,
+}
+
+/// The format of release metadata. There is one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Kind {
+    /// The only one there is.
+    #[serde(rename = "cincinnati-metadata-v0")]
+    CincinnatiMetadataV0,
+}
+
+/// Why release metadata could not be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum MetadataError {
+    /// It is too large to be looked at.
+    #[error("{input} is {size} bytes long, and at most {MAX_BYTES} are read")]
+    TooLarge {
+        /// What people call the input.
+        input: String,
+        /// Its size.
+        size: usize,
+    },
+    /// It is not what it should be.
+    #[error(transparent)]
+    Malformed(#[from] ReadError),
+}
+
+impl ReleaseMetadata {
+    /// Metadata of a release that nothing leads to or from.
+    pub fn new(version: Version) -> Self {
+        Self {
+            kind: Kind::CincinnatiMetadataV0,
+            version,
+            previous: Vec::new(),
+            next: Vec::new(),
+            metadata: BTreeMap::new(),
+        }
+    }
+
+    /// Reads the file of a release image. `name` is what people call it; errors begin with it.
+    pub fn read(name: &str, bytes: &[u8]) -> Result<Self, MetadataError> {
+        if bytes.len() > MAX_BYTES {
+            return Err(MetadataError::TooLarge { input: name.to_owned(), size: bytes.len() });
+        }
+        Ok(read::document(name, bytes)?)
+    }
+}
+
+// The tool that writes these files leaves `null` where a list is empty.
+fn null_is_empty<'de, D, T>(deserializer: D) -> Result<T, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Default + Deserialize<'de>,
+{
+    Ok(Option::deserialize(deserializer)?.unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn read(text: &str) -> Result<ReleaseMetadata, MetadataError> {
+        ReleaseMetadata::read("release-metadata", text.as_bytes())
+    }
+
+    #[test]
+    fn everything_it_says_is_read() {
+        let read = read(
+            r#"{"kind": "cincinnati-metadata-v0", "version": "4.7.4", "previous": ["4.6.23", "4.7.3"],
+                "next": ["4.7.5"], "metadata": {"url": "https://errata.example/1"}, "later": true}"#,
+        )
+        .unwrap();
+        assert_eq!(read.version.to_string(), "4.7.4");
+        let names =
+            |versions: &[Version]| versions.iter().map(Version::to_string).collect::<Vec<_>>();
+        assert_eq!(names(&read.previous), ["4.6.23", "4.7.3"]);
+        assert_eq!(names(&read.next), ["4.7.5"]);
+        assert_eq!(read.metadata["url"], "https://errata.example/1");
+    }
+
+    #[test]
+    fn what_is_left_out_is_empty() {
+        let new = ReleaseMetadata::new(Version::new(4, 7, 4));
+        for text in [
+            r#"{"kind": "cincinnati-metadata-v0", "version": "4.7.4"}"#,
+            r#"{"kind": "cincinnati-metadata-v0", "version": "4.7.4", "previous": null, "next": null, "metadata": null}"#,
+        ] {
+            assert_eq!(read(text).unwrap(), new, "{text}");
+        }
+        assert_eq!(read(&serde_json::to_string(&new).unwrap()).unwrap(), new);
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_with_its_place() {
+        let told = [
+            r#"{"kind": "cincinnati-metadata-v1", "version": "4.7.4"}"#,
+            r#"{"kind": "cincinnati-metadata-v0"}"#,
+            r#"{"version": "4.7.4"}"#,
+            "{\"kind\": \"cincinnati-metadata-v0\",\n \"version\": \"4.7\"}",
+            r#"{"kind": "cincinnati-metadata-v0", "version": "4.7.4", "previous": ["4.7.3", "x"]}"#,
+        ]
+        .map(|text| read(text).unwrap_err().to_string());
+        insta::assert_snapshot!(told.join("\n"), @r#"
+        release-metadata:1:10: field kind: unknown variant `cincinnati-metadata-v1`, expected one of cincinnati-metadata-v0
+        release-metadata:1:2: missing field `version`
+        release-metadata:1:2: missing field `kind`
+        release-metadata:2:13: field version: "4.7" is not a semantic version: unexpected end of input while parsing minor version number
+        release-metadata:1:78: field previous[1]: "x" is not a semantic version: unexpected character 'x' while parsing major version number
+        "#);
+    }
+
+    #[test]
+    fn a_huge_file_is_refused_unread() {
+        let error = ReleaseMetadata::read("huge", &vec![b' '; MAX_BYTES + 1]).unwrap_err();
+        insta::assert_snapshot!(error, @"huge is 1048577 bytes long, and at most 1048576 are read");
+    }
+
+    proptest! {
+        #[test]
+        fn no_file_makes_reading_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+            let _ = ReleaseMetadata::read("any", &bytes);
+        }
+    }
+}
