@@ -1,1 +1,26 @@
+//! The update graph: which release leads to which, for whom, and why not.
+//!
+//! This crate is pure: bytes with names go in, graphs, answers and pictures come out. It knows no
+//! network and no clock; [`directory`] alone reads files.
+//!
+//! * [`data`] reads what the maintainers of graph-data say. It fails closed.
+//! * [`releases`] reads what releases declare about themselves.
+//! * [`build`] makes the [`Graph`] that clusters get from both.
+//! * [`wire`] reads and writes the Cincinnati protocol's JSON.
 
+pub mod build;
+pub mod data;
+pub mod directory;
+pub mod files;
+pub mod graph;
+pub mod problem;
+pub mod releases;
+pub mod risk;
+pub mod wire;
+
+pub use data::GraphData;
+pub use files::Files;
+pub use graph::{Edge, Graph, Node, NodeId};
+pub use problem::Problem;
+pub use releases::ReleaseImage;
+pub use risk::Risk;

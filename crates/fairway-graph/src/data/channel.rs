@@ -1,0 +1,119 @@
+//! One file of `channels`: which versions are in a channel.
+
+use std::collections::BTreeMap;
+
+use fairway_api::{Version, read};
+use serde::Deserialize;
+use serde_saphyr::Spanned;
+
+use super::finding::{Finding, Position, Problem, reason};
+
+/// A channel: versions that clusters which follow it get to see.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Channel {
+    /// Its file.
+    pub file: String,
+    /// Its name, such as `stable-5.1`.
+    pub name: String,
+    /// The versions in it.
+    pub versions: Vec<Listed>,
+    /// Versions that must not come into it, although its feeder has them.
+    pub tombstones: Vec<Listed>,
+    /// The channel from which versions come into it.
+    pub feeder: Option<Feeder>,
+}
+
+/// A version in a list of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listed {
+    /// The version; all its architectures, unless it names one.
+    pub version: Version,
+    /// Where it is.
+    pub at: Position,
+}
+
+/// Where the versions of a channel come from.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct Feeder {
+    /// The channel, or the kind of channel, that they come from.
+    pub name: String,
+    /// How long they stay there first, as an ISO 8601 duration.
+    pub delay: Option<String>,
+    /// Whether they come as soon as their errata are public.
+    pub errata: Option<String>,
+    /// The versions that come, as a regular expression.
+    pub filter: Option<String>,
+}
+
+/// A channel file as it is written.
+#[derive(Deserialize)]
+struct Written {
+    name: Option<Spanned<String>>,
+    #[serde(default)]
+    versions: Option<Vec<Spanned<String>>>,
+    #[serde(default)]
+    tombstones: Option<Vec<Spanned<String>>>,
+    feeder: Option<Feeder>,
+}
+
+/// Reads one channel. What is unreadable in it is left out.
+pub(super) fn read(path: &str, bytes: &[u8], findings: &mut Vec<Finding>) -> Option<Channel> {
+    let mut found = |problem: Problem, position| findings.push(problem.at(path, position));
+    let written: Written = match read::document(path, bytes) {
+        Ok(written) => written,
+        Err(error) => {
+            let (why, position) = reason(error);
+            found(Problem::Unreadable { why }, position);
+            return None;
+        }
+    };
+    let Some(name) = written.name else {
+        found(Problem::UnnamedChannel, None);
+        return None;
+    };
+    if !is_channel_name(&name.value) {
+        let position = Position::from(&name);
+        found(Problem::BadChannelName { name: name.value }, Some(position));
+        return None;
+    }
+    let mut listed = |list: Option<Vec<Spanned<String>>>| {
+        let mut versions = Vec::new();
+        for text in list.unwrap_or_default() {
+            let at = Position::from(&text);
+            match Version::parse(&text.value) {
+                Ok(version) => versions.push(Listed { version, at }),
+                Err(_) => found(Problem::BadVersion { text: text.value }, Some(at)),
+            }
+        }
+        versions
+    };
+    Some(Channel {
+        file: path.to_owned(),
+        name: name.value,
+        versions: listed(written.versions),
+        tombstones: listed(written.tombstones),
+        feeder: written.feeder,
+    })
+}
+
+/// Whether clients can ask for a channel of that name.
+fn is_channel_name(name: &str) -> bool {
+    let allowed = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-.".contains(&byte);
+    !name.is_empty() && name.bytes().all(allowed)
+}
+
+/// Channels by name; one that is in several files has the versions of all of them.
+pub(super) fn merge(read: impl Iterator<Item = Channel>) -> (Vec<Channel>, Vec<Finding>) {
+    let mut by_name: BTreeMap<String, Channel> = BTreeMap::new();
+    let mut findings = Vec::new();
+    for channel in read {
+        let Some(known) = by_name.get_mut(&channel.name) else {
+            by_name.insert(channel.name.clone(), channel);
+            continue;
+        };
+        findings.push(Problem::ChannelTwice { name: channel.name }.at(&channel.file, None));
+        known.versions.extend(channel.versions);
+        known.tombstones.extend(channel.tombstones);
+    }
+    (by_name.into_values().collect(), findings)
+}

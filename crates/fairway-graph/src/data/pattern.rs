@@ -1,0 +1,81 @@
+//! Which versions a block concerns: a regular expression over version and architecture.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use regex::{Regex, RegexBuilder};
+
+/// Bytes of a pattern. The longest real one has 150.
+const MAX_PATTERN: usize = 4 << 10;
+
+/// Memory of a compiled pattern. The largest real one takes a tenth of it.
+const MAX_COMPILED: usize = 1 << 20;
+
+/// The versions that a block concerns.
+#[derive(Clone, Debug)]
+pub struct Pattern {
+    text: String,
+    /// Nothing where the text is unreadable or is `.*`: then every version is concerned.
+    regex: Option<Regex>,
+}
+
+impl Pattern {
+    /// Every version, whatever the text says.
+    pub fn everything(text: impl Into<String>) -> Self {
+        Self { text: text.into(), regex: None }
+    }
+
+    /// Reads a pattern.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        if text == ".*" {
+            return Ok(Self::everything(text));
+        }
+        if text.len() > MAX_PATTERN {
+            return Err(format!("it has {} bytes, and at most {MAX_PATTERN} are read", text.len()));
+        }
+        let regex = RegexBuilder::new(text)
+            .size_limit(MAX_COMPILED)
+            .dfa_size_limit(MAX_COMPILED)
+            .build()
+            .map_err(|error| summary(&error))?;
+        Ok(Self { text: text.to_owned(), regex: Some(regex) })
+    }
+
+    /// Whether it concerns a version, which is written with its architecture, as in `5.1.0+amd64`.
+    /// A part of the version is enough, unless the pattern says otherwise.
+    pub fn matches(&self, version: &str) -> bool {
+        self.regex.as_ref().is_none_or(|regex| regex.is_match(version))
+    }
+
+    /// What was written.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+}
+
+// The parser draws a picture of several lines; its last line says what is wrong.
+fn summary(error: &regex::Error) -> String {
+    match error {
+        regex::Error::CompiledTooBig(_) => "it takes too much memory".to_owned(),
+        error => {
+            let text = error.to_string();
+            let last = text.lines().last().unwrap_or_default();
+            last.trim_start_matches("error: ").to_owned()
+        }
+    }
+}
+
+/// Patterns by text: most blocks share theirs with others, and compiling takes most of the time.
+#[derive(Default)]
+pub(super) struct Patterns(HashMap<String, Result<Arc<Pattern>, String>>);
+
+impl Patterns {
+    pub(super) fn parse(&mut self, text: &str) -> Result<Arc<Pattern>, String> {
+        if let Some(known) = self.0.get(text) {
+            return known.clone();
+        }
+        let parsed = Pattern::parse(text).map(Arc::new);
+        self.0.insert(text.to_owned(), parsed.clone());
+        parsed
+    }
+}

@@ -1,0 +1,110 @@
+//! Reading a directory: the one place of this crate that touches a file system.
+
+use std::fs;
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+
+use crate::data::{BLOCKED_EDGES, CHANNELS, RAW_METADATA, SCHEMA};
+use crate::files::{Files, FilesError, MAX_FILE_BYTES, MAX_FILES};
+
+/// Why a directory could not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum DirectoryError {
+    /// A file or directory could not be read.
+    #[error("cannot read {}", path.display())]
+    Io {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// A link leads out of the directory.
+    #[error("{} leads out of the directory", path.display())]
+    LeadsOut {
+        /// The link.
+        path: PathBuf,
+    },
+    /// A name is not UTF-8.
+    #[error("{} has a name that is not UTF-8", path.display())]
+    Name {
+        /// The file.
+        path: PathBuf,
+    },
+    /// There is more than is read.
+    #[error(transparent)]
+    Limit(#[from] FilesError),
+}
+
+/// Reads a graph-data directory: the files that mean something in it, and no others.
+pub fn read(root: &Path) -> Result<Files, DirectoryError> {
+    let reader = Reader { real_root: fs::canonicalize(root).map_err(at(root))?, root };
+    let mut files = Files::default();
+    for file in [SCHEMA, RAW_METADATA] {
+        reader.file(file, &mut files)?;
+    }
+    for directory in [CHANNELS, BLOCKED_EDGES] {
+        reader.directory(directory, &mut files)?;
+    }
+    Ok(files)
+}
+
+struct Reader<'a> {
+    root: &'a Path,
+    real_root: PathBuf,
+}
+
+impl Reader<'_> {
+    /// Reads the files of a directory, if there is one.
+    fn directory(&self, name: &str, files: &mut Files) -> Result<(), DirectoryError> {
+        let path = self.root.join(name);
+        let entries = match fs::read_dir(&path) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            Err(error) => return Err(at(&path)(error)),
+        };
+        self.stays_inside(&path)?;
+        for (number, entry) in entries.enumerate() {
+            if number >= MAX_FILES {
+                return Err(FilesError::TooMany.into());
+            }
+            let entry = entry.map_err(at(&path))?;
+            let file = entry.file_name();
+            let Some(file) = file.to_str() else {
+                return Err(DirectoryError::Name { path: entry.path() });
+            };
+            self.file(&format!("{name}/{file}"), files)?;
+        }
+        Ok(())
+    }
+
+    /// Reads a file, if there is one of that name.
+    fn file(&self, name: &str, files: &mut Files) -> Result<(), DirectoryError> {
+        let path = self.root.join(name);
+        match fs::metadata(&path) {
+            Ok(metadata) if metadata.is_file() => {}
+            Ok(_) => return Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return self.stays_inside(&path),
+            Err(error) => return Err(at(&path)(error)),
+        }
+        self.stays_inside(&path)?;
+        let mut bytes = Vec::new();
+        let limit = MAX_FILE_BYTES as u64 + 1;
+        let file = fs::File::open(&path).map_err(at(&path))?;
+        file.take(limit).read_to_end(&mut bytes).map_err(at(&path))?;
+        Ok(files.insert(name, bytes)?)
+    }
+
+    /// Refuses what leads out of the directory. A link that leads nowhere is nothing.
+    fn stays_inside(&self, path: &Path) -> Result<(), DirectoryError> {
+        match fs::canonicalize(path) {
+            Ok(real) if real.starts_with(&self.real_root) => Ok(()),
+            Ok(_) => Err(DirectoryError::LeadsOut { path: path.to_owned() }),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            Err(error) => Err(at(path)(error)),
+        }
+    }
+}
+
+fn at(path: &Path) -> impl Fn(io::Error) -> DirectoryError {
+    move |source| DirectoryError::Io { path: path.to_owned(), source }
+}

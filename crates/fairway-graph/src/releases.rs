@@ -1,0 +1,187 @@
+//! Primary metadata: the graph that releases declare by themselves.
+
+use std::collections::{BTreeMap, HashMap};
+
+use fairway_api::Version;
+use fairway_release::ReleaseMetadata;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use crate::graph::{Graph, Node, Parts, Release, key};
+use crate::problem::Problem;
+
+/// Bytes of a list of releases: the real one has 5 MB for 5,700 releases.
+pub const MAX_BYTES: usize = 128 << 20;
+
+/// Releases in a list: twenty times as many as there are.
+pub const MAX_RELEASES: usize = 100_000;
+
+/// The architecture of an image that runs on several.
+const MULTI: &str = "multi";
+
+/// A release image, and what it says about itself.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct ReleaseImage {
+    /// The image, by digest.
+    pub image: String,
+    /// Its architecture.
+    pub arch: String,
+    /// What it says about itself.
+    pub release_metadata: ReleaseMetadata,
+}
+
+/// Why a list of releases could not be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ReleasesError {
+    /// It is too large to be looked at.
+    #[error("{input} is {size} bytes long, and at most {MAX_BYTES} are read")]
+    TooLarge {
+        /// What people call the input.
+        input: String,
+        /// Its size.
+        size: usize,
+    },
+    /// It has too many releases.
+    #[error("{input} has {count} releases, and at most {MAX_RELEASES} are read")]
+    TooMany {
+        /// What people call the input.
+        input: String,
+        /// How many.
+        count: usize,
+    },
+    /// It is not a list of releases.
+    #[error("{input}: {why}")]
+    Malformed {
+        /// What people call the input.
+        input: String,
+        /// What the parser says, with line and column.
+        why: String,
+    },
+}
+
+/// Reads a JSON list of releases; those that cannot be read are left out. `name` is what people
+/// call the input; errors begin with it.
+pub fn read(name: &str, bytes: &[u8]) -> Result<(Vec<ReleaseImage>, Vec<Problem>), ReleasesError> {
+    let input = || name.to_owned();
+    if bytes.len() > MAX_BYTES {
+        return Err(ReleasesError::TooLarge { input: input(), size: bytes.len() });
+    }
+    let entries: Vec<&RawValue> = serde_json::from_slice(bytes)
+        .map_err(|error| ReleasesError::Malformed { input: input(), why: error.to_string() })?;
+    if entries.len() > MAX_RELEASES {
+        return Err(ReleasesError::TooMany { input: input(), count: entries.len() });
+    }
+    let (mut releases, mut problems) = (Vec::with_capacity(entries.len()), Vec::new());
+    for (number, entry) in entries.into_iter().enumerate() {
+        match serde_json::from_str(entry.get()) {
+            Ok(release) => releases.push(release),
+            Err(error) => problems.push(Problem::UnreadableRelease {
+                release: format!("{name}[{number}]"),
+                why: error.to_string(),
+            }),
+        }
+    }
+    Ok((releases, problems))
+}
+
+/// The graph that releases declare: an edge from every `previous` and to every `next`, within one
+/// architecture. Versions that are only named become nodes without a release.
+pub fn declare(releases: Vec<ReleaseImage>) -> (Graph, Vec<Problem>) {
+    let mut by_architecture: BTreeMap<String, Vec<ReleaseImage>> = BTreeMap::new();
+    for release in releases.into_iter().filter(|release| !is_shard(release)) {
+        by_architecture.entry(release.arch.clone()).or_default().push(release);
+    }
+    let (mut parts, mut problems) = (Parts::default(), Vec::new());
+    for (architecture, releases) in by_architecture {
+        let releases = distinct(releases, &mut problems);
+        Architecture::new(&architecture, &mut parts).declare(releases);
+    }
+    (parts.assemble(), problems)
+}
+
+/// Whether it is the part of an image for several architectures that runs on one of them.
+fn is_shard(release: &ReleaseImage) -> bool {
+    let own = release.release_metadata.metadata.get(key::OWN_ARCHITECTURE);
+    release.arch != MULTI && own.is_some_and(|own| own == MULTI)
+}
+
+/// The releases without those whose version another image claims, too.
+fn distinct(mut releases: Vec<ReleaseImage>, problems: &mut Vec<Problem>) -> Vec<ReleaseImage> {
+    let version = |release: &ReleaseImage| release.release_metadata.version.clone();
+    releases.sort_by(|one, other| {
+        let by_version = one.release_metadata.version.cmp(&other.release_metadata.version);
+        by_version.then_with(|| one.image.cmp(&other.image))
+    });
+    let mut kept: Vec<ReleaseImage> = Vec::with_capacity(releases.len());
+    for claims in releases.chunk_by(|one, other| version(one) == version(other)) {
+        match claims {
+            [only] => kept.push(only.clone()),
+            [first, others @ ..] if others.iter().all(|other| digest(other) == digest(first)) => {
+                kept.extend(claims.iter().min_by_key(|claim| format!("{claim:?}")).cloned());
+            }
+            _ => problems.push(Problem::DuplicateVersion {
+                version: with_architecture(&version(&claims[0]), &claims[0].arch).to_string(),
+                images: claims.iter().map(|claim| claim.image.clone()).collect(),
+            }),
+        }
+    }
+    kept
+}
+
+fn digest(release: &ReleaseImage) -> &str {
+    release.image.rsplit_once('@').map_or(&release.image, |(_, digest)| digest)
+}
+
+/// The nodes of one architecture while they are put into parts.
+struct Architecture<'a> {
+    name: &'a str,
+    parts: &'a mut Parts,
+    places: HashMap<Version, usize>,
+}
+
+impl<'a> Architecture<'a> {
+    fn new(name: &'a str, parts: &'a mut Parts) -> Self {
+        Self { name, parts, places: HashMap::new() }
+    }
+
+    fn declare(&mut self, releases: Vec<ReleaseImage>) {
+        for ReleaseImage { image, release_metadata, .. } in releases {
+            let ReleaseMetadata { version, previous, next, metadata, kind: _ } = release_metadata;
+            let place = self.place(&version);
+            self.parts.nodes[place].release = Some(self.release(image, metadata));
+            for from in &previous {
+                let from = self.place(from);
+                self.parts.connect(from, place);
+            }
+            for to in &next {
+                let to = self.place(to);
+                self.parts.connect(place, to);
+            }
+        }
+    }
+
+    fn place(&mut self, version: &Version) -> usize {
+        if let Some(known) = self.places.get(version) {
+            return *known;
+        }
+        let place = self.parts.nodes.len();
+        self.parts.nodes.push(Node::named(with_architecture(version, self.name)));
+        self.places.insert(version.without_build(), place);
+        place
+    }
+
+    fn release(&self, payload: String, mut metadata: BTreeMap<String, String>) -> Release {
+        if let Some((_, digest)) = payload.rsplit_once('@') {
+            metadata.insert(key::MANIFEST_REF.to_owned(), digest.to_owned());
+        }
+        metadata.insert(key::ARCHITECTURE.to_owned(), self.name.to_owned());
+        Release { payload, metadata }
+    }
+}
+
+/// A version of one architecture. What cannot be an architecture is none.
+pub(crate) fn with_architecture(version: &Version, architecture: &str) -> Version {
+    let version = version.without_build();
+    Version::parse(&format!("{version}+{architecture}")).unwrap_or(version)
+}

@@ -1,0 +1,66 @@
+//! What may go wrong with an update, and for whom.
+
+mod sets;
+
+pub use sets::RiskSetId;
+pub(crate) use sets::{RiskId, RiskSets};
+
+use fairway_api::UnknownFields;
+use fairway_api::cluster_version::{MatchingRule, MatchingRuleType};
+use serde::{Deserialize, Serialize};
+
+/// Something that may go wrong with an update on some clusters.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Risk {
+    /// Where people read about it.
+    pub url: String,
+    /// Its CamelCase name.
+    pub name: String,
+    /// What may go wrong, for people to read.
+    pub message: String,
+    /// Whom it concerns: the first rule that can be evaluated decides.
+    pub matching_rules: Vec<MatchingRule>,
+    /// What this crate does not know.
+    #[serde(flatten)]
+    pub unknown: UnknownFields,
+}
+
+/// Rules that concern every cluster.
+pub fn always() -> Vec<MatchingRule> {
+    vec![MatchingRule { type_: MatchingRuleType::Always, ..MatchingRule::default() }]
+}
+
+/// What a block that does not say it is taken to say.
+pub(crate) mod stand_in {
+    /// A name made of the file's.
+    pub(crate) fn name(file: &str) -> String {
+        let stem = file.rsplit('/').next().unwrap_or(file);
+        let stem = stem.rsplit_once('.').map_or(stem, |(stem, _)| stem);
+        let words = stem.split(|letter: char| !letter.is_ascii_alphanumeric());
+        words.fold("Block".to_owned(), |mut name, word| {
+            let (first, rest) = word.split_at(word.len().min(1));
+            name.push_str(&first.to_ascii_uppercase());
+            name.push_str(rest);
+            name
+        })
+    }
+
+    /// The file itself, as something that is legal where a URL is needed.
+    pub(crate) fn url(file: &str) -> String {
+        let legal = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~/+".contains(&byte);
+        file.bytes().fold("graph-data:".to_owned(), |mut url, byte| {
+            if legal(byte) {
+                url.push(char::from(byte));
+            } else {
+                url.push_str(&format!("%{byte:02X}"));
+            }
+            url
+        })
+    }
+
+    /// That nothing is known.
+    pub(crate) fn message(file: &str) -> String {
+        format!("This update is blocked by {file}, which does not say why.")
+    }
+}

@@ -1,0 +1,8 @@
+//! The Cincinnati protocol's JSON: lenient in what is read, strict in what is written.
+
+mod face;
+mod read;
+mod write;
+
+pub use read::{WireError, read};
+pub use write::View;

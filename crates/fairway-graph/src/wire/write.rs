@@ -1,0 +1,134 @@
+//! Writing a graph: the whole of it, or what clusters of one architecture and channel see.
+
+use std::collections::BTreeMap;
+
+use crate::graph::{Edge, Graph, NodeId};
+use crate::wire::face::Face;
+
+/// The graph as clusters of one architecture see it, or all of it.
+///
+/// Nodes and risks are written once, when the view is made; an answer for a channel puts the
+/// pieces together.
+#[derive(Debug)]
+pub struct View<'a> {
+    graph: &'a Graph,
+    faces: Vec<Face>,
+    /// The faces of the releases in each channel.
+    channels: BTreeMap<&'a str, Vec<usize>>,
+    /// The risks of every set, as a JSON array.
+    risks: Vec<String>,
+}
+
+impl<'a> View<'a> {
+    /// Everything there is. Versions have their architectures.
+    pub fn whole(graph: &'a Graph) -> Self {
+        Self::of(graph, graph.node_ids().map(|(id, node)| Face::new(id, node, None)).collect())
+    }
+
+    /// The releases for one architecture, and the updates between them.
+    pub fn architecture(graph: &'a Graph, architecture: &str) -> Self {
+        let shown = graph
+            .node_ids()
+            .filter(|(_, node)| node.architectures().any(|known| known == architecture));
+        Self::of(graph, shown.map(|(id, node)| Face::new(id, node, Some(architecture))).collect())
+    }
+
+    fn of(graph: &'a Graph, faces: Vec<Face>) -> Self {
+        let mut channels: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+        for (index, face) in faces.iter().enumerate() {
+            for channel in graph.node(face.node).channels() {
+                channels.entry(channel).or_default().push(index);
+            }
+        }
+        Self { graph, faces, channels, risks: graph.risk_sets.json() }
+    }
+
+    /// The channels that have a release in this view, by name.
+    pub fn channels(&self) -> impl Iterator<Item = &'a str> {
+        self.channels.keys().copied()
+    }
+
+    /// All of it as JSON.
+    pub fn json(&self) -> Vec<u8> {
+        self.answer(&self.faces.iter().collect::<Vec<_>>())
+    }
+
+    /// The releases in one channel, and the updates between them, as JSON. A channel that nobody
+    /// knows has none.
+    pub fn channel_json(&self, channel: &str) -> Vec<u8> {
+        let indexes = self.channels.get(channel).map_or(&[][..], Vec::as_slice);
+        self.answer(&indexes.iter().map(|index| &self.faces[*index]).collect::<Vec<_>>())
+    }
+
+    fn answer(&self, faces: &[&Face]) -> Vec<u8> {
+        let (recommended, conditional) = self.edges(faces);
+        let groups: Vec<&[Edge]> =
+            conditional.chunk_by(|one, other| one.risks == other.risks).collect();
+        let mut out = b"{\"version\":1,\"nodes\":".to_vec();
+        array(&mut out, faces, |out, face| out.extend_from_slice(face.whole.as_bytes()));
+        out.extend_from_slice(b",\"edges\":");
+        array(&mut out, &recommended, |out, pair| number_pair(out, *pair));
+        out.extend_from_slice(b",\"conditionalEdges\":");
+        array(&mut out, &groups, |out, group| self.group(out, group));
+        out.push(b'}');
+        out.shrink_to_fit();
+        out
+    }
+
+    /// The edges between some nodes: those that everybody gets as places among the nodes, the
+    /// others by their risks.
+    fn edges(&self, faces: &[&Face]) -> (Vec<(u32, u32)>, Vec<Edge>) {
+        let mut places: Vec<Option<u32>> = vec![None; self.graph.nodes().len()];
+        for (place, face) in (0..).zip(faces) {
+            places[face.node.index()] = Some(place);
+        }
+        let (mut recommended, mut conditional) = (Vec::new(), Vec::new());
+        for (from, face) in (0..).zip(faces) {
+            for edge in self.graph.edges_from(face.node) {
+                match places[edge.to.index()] {
+                    Some(_) if edge.is_conditional() => conditional.push(*edge),
+                    Some(to) => recommended.push((from, to)),
+                    None => {}
+                }
+            }
+        }
+        conditional.sort_unstable_by_key(|edge| (edge.risks, edge.to, edge.from));
+        (recommended, conditional)
+    }
+
+    fn group(&self, out: &mut Vec<u8>, group: &[Edge]) {
+        out.extend_from_slice(b"{\"edges\":");
+        array(out, group, |out, edge| {
+            out.extend_from_slice(b"{\"from\":");
+            out.extend_from_slice(self.version(edge.from));
+            out.extend_from_slice(b",\"to\":");
+            out.extend_from_slice(self.version(edge.to));
+            out.push(b'}');
+        });
+        out.extend_from_slice(b",\"risks\":");
+        let risks = group.first().map_or("[]", |edge| &self.risks[edge.risks.index()]);
+        out.extend_from_slice(risks.as_bytes());
+        out.push(b'}');
+    }
+
+    fn version(&self, node: NodeId) -> &[u8] {
+        let face = self.faces.binary_search_by_key(&node, |face| face.node);
+        face.map_or(b"\"\"", |index| self.faces[index].version.as_bytes())
+    }
+}
+
+fn array<T>(out: &mut Vec<u8>, items: &[T], mut write: impl FnMut(&mut Vec<u8>, &T)) {
+    out.push(b'[');
+    for (number, item) in items.iter().enumerate() {
+        if number > 0 {
+            out.push(b',');
+        }
+        write(out, item);
+    }
+    out.push(b']');
+}
+
+fn number_pair(out: &mut Vec<u8>, pair: (u32, u32)) {
+    // Writing numbers to memory cannot fail.
+    let _ = serde_json::to_writer(out, &pair);
+}

@@ -1,0 +1,140 @@
+//! The existing update service's own fixtures, and answers that it gave.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use fairway_graph::build::build;
+use fairway_graph::graph::key;
+use fairway_graph::wire::{self, View};
+use fairway_graph::{Graph, GraphData, directory};
+use serde_json::{Value, json};
+
+use crate::support::{declared, graph_data, platform, vectors};
+
+/// A canonical form of an answer: nodes and edges by version, risks by name, groups with equal
+/// risks merged.
+fn normalize(mut answer: Value) -> Value {
+    let nodes: Vec<Value> = answer["nodes"].as_array().cloned().unwrap_or_default();
+    let version = |index: &Value| {
+        nodes[usize::try_from(index.as_u64().unwrap()).unwrap()]["version"].clone()
+    };
+    let mut edges: Vec<[String; 2]> = answer["edges"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|edge| match edge[0].is_string() {
+            true => [text(&edge[0]), text(&edge[1])],
+            false => [text(&version(&edge[0])), text(&version(&edge[1]))],
+        })
+        .collect();
+    edges.sort();
+    let mut sorted = nodes.clone();
+    for node in &mut sorted {
+        node["metadata"].as_object_mut().unwrap().remove(key::PREVIOUS_REMOVE_REGEX);
+    }
+    sorted.sort_by_key(|node| text(&node["version"]));
+    let mut groups: BTreeMap<String, BTreeSet<[String; 2]>> = BTreeMap::new();
+    for group in answer["conditionalEdges"].as_array_mut().unwrap() {
+        let mut risks = group["risks"].as_array().unwrap().clone();
+        risks.sort_by_key(|risk| (text(&risk["name"]), risk.to_string()));
+        let edges = groups.entry(Value::from(risks).to_string()).or_default();
+        for edge in group["edges"].as_array().unwrap() {
+            assert!(edges.insert([text(&edge["to"]), text(&edge["from"])]), "{edge} occurs twice");
+        }
+    }
+    json!({"version": answer["version"], "nodes": sorted, "edges": edges, "conditionalEdges": groups})
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().unwrap().to_owned()
+}
+
+/// Compares every recorded answer with ours.
+fn compare(answers: &Path, graph: &Graph) {
+    let mut compared = 0;
+    for entry in fs::read_dir(answers).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_stem().unwrap().to_str().unwrap();
+        let Some((channel, architecture)) = name.split_once('_') else { continue };
+        let recorded: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+        let ours = View::architecture(graph, architecture).channel_json(channel);
+        let ours = normalize(serde_json::from_slice(&ours).unwrap());
+        let recorded = normalize(recorded);
+        for part in ["version", "nodes", "edges", "conditionalEdges"] {
+            assert!(recorded[part] == ours[part], "{name}: {part} differ");
+        }
+        compared += 1;
+    }
+    assert!(compared > 0, "{} has no answers", answers.display());
+}
+
+#[test]
+fn answers_of_2021_are_ours() {
+    let Some(vectors) = vectors() else { return };
+    let data = graph_data(&vectors.join("fixtures/20211124.083150/cincinnati-graph-data"));
+    let (graph, problems) = build(declared(&vectors.join("answers-2021/releases.json")), &data);
+    assert_eq!(problems, []);
+    compare(&vectors.join("answers-2021"), &graph);
+}
+
+#[test]
+fn answers_of_2026_are_ours() {
+    let (Some(vectors), Some(platform)) = (vectors(), platform()) else { return };
+    let data = graph_data(&platform.join("graph-data-2026-08"));
+    assert_eq!(data.findings, []);
+    let (graph, problems) = build(declared(&platform.join("releases-2026-08.json")), &data);
+    assert_eq!(problems, []);
+    compare(&vectors.join("answers-2026"), &graph);
+}
+
+fn raw(path: PathBuf) -> Graph {
+    wire::read("graph", &fs::read(path).unwrap()).unwrap().0
+}
+
+/// What the fixtures are about: nodes with their metadata, and edges, by version.
+fn outline(graph: &Graph) -> (Vec<String>, Vec<[String; 2]>) {
+    let internal = [key::PREVIOUS_REMOVE, key::PREVIOUS_REMOVE_REGEX];
+    let version = |id| graph.node(id).version.to_string();
+    let nodes = graph.nodes().iter().map(|node| {
+        let mut release = node.release.clone();
+        if let Some(release) = &mut release {
+            release.metadata.retain(|key, _| !internal.contains(&key.as_str()));
+        }
+        format!("{} {release:?}", node.version)
+    });
+    let edges = graph.edges().iter().filter(|edge| !edge.is_conditional());
+    (nodes.collect(), edges.map(|edge| [version(edge.from), version(edge.to)]).collect())
+}
+
+#[test]
+fn fixtures_give_what_they_expect() {
+    let Some(vectors) = vectors() else { return };
+    let mut compared = 0;
+    for entry in fs::read_dir(vectors.join("fixtures")).unwrap() {
+        let fixture = entry.unwrap().path();
+        let expected = fixture.join("graph-gb-with-quay-metadata.json");
+        if !expected.exists() {
+            continue;
+        }
+        let data = graph_data(&fixture.join("cincinnati-graph-data"));
+        let (ours, _) = build(raw(fixture.join("graph-gb-raw.json")), &data);
+        // What is expected has the metadata that adds and removes edges, but not the effect of it.
+        let (expected, _) = build(raw(expected), &GraphData::default());
+        let ((nodes, edges), (expected_nodes, expected_edges)) = (outline(&ours), outline(&expected));
+        for (node, expected) in nodes.iter().zip(&expected_nodes) {
+            assert_eq!(node, expected, "{}", fixture.display());
+        }
+        assert!(nodes == expected_nodes, "{}: nodes differ", fixture.display());
+        assert!(edges == expected_edges, "{}: edges differ", fixture.display());
+        compared += 1;
+    }
+    assert!(compared > 0);
+}
+
+#[test]
+fn the_invalid_fixture_is_refused() {
+    let Some(vectors) = vectors() else { return };
+    let files = directory::read(&vectors.join("fixtures/invalid0/cincinnati-graph-data")).unwrap();
+    insta::assert_snapshot!(GraphData::read(&files).unwrap_err(), @"channels has no channel");
+}
