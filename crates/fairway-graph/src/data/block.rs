@@ -56,6 +56,23 @@ struct Written {
     auto_extend: Option<String>,
 }
 
+impl Written {
+    /// Takes away the line break that this parser adds to a text which ends, without one, where
+    /// the file does. Other readers of the same file do not see any.
+    fn with_end_of(mut self, bytes: &[u8]) -> Self {
+        let last_line = bytes.rsplit(|byte| *byte == b'\n').next().unwrap_or_default().trim_ascii();
+        let rules = self.matching_rules.iter_mut().flat_map(|rules| &mut rules.value);
+        let queries = rules.filter_map(|rule| Some(&mut rule.promql.as_mut()?.promql));
+        for text in self.message.iter_mut().chain(queries) {
+            let body = text.strip_suffix('\n').map(str::as_bytes);
+            if !last_line.is_empty() && body.is_some_and(|body| body.ends_with(last_line)) {
+                text.pop();
+            }
+        }
+        self
+    }
+}
+
 /// Reads one block. What is missing or unreadable makes it wider.
 pub(super) fn read(
     path: &str,
@@ -64,8 +81,8 @@ pub(super) fn read(
     findings: &mut Vec<Finding>,
 ) -> Option<Block> {
     let mut found = |problem: Problem, position| findings.push(problem.at(path, position));
-    let written: Written = match read::document(path, bytes) {
-        Ok(written) => written,
+    let written = match read::document::<Written>(path, bytes) {
+        Ok(written) => written.with_end_of(bytes),
         Err(error) => return salvaged(path, bytes, patterns, error, found),
     };
     let Some(to) = &written.to else {
