@@ -30,7 +30,9 @@ fn main() -> anyhow::Result<()> {
         let data = GraphData::read(&files)?;
         Ok(answers(&build(releases::declare(releases).0, &data).0).iter().map(Vec::len).sum())
     };
-    bench.compare("from files to answers (baseline: any of both)", from_files, || (any_json(), any_yaml()));
+    bench.compare("from files to answers (baseline: any of both)", from_files, || {
+        (any_json(), any_yaml())
+    });
     Ok(())
 }
 

@@ -83,7 +83,9 @@ impl Reader<'_> {
         match fs::metadata(&path) {
             Ok(metadata) if metadata.is_file() => {}
             Ok(_) => return Ok(()),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return self.stays_inside(&path),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return self.stays_inside(&path);
+            }
             Err(error) => return Err(at(&path)(error)),
         }
         self.stays_inside(&path)?;

@@ -84,7 +84,9 @@ impl Files {
 
     /// The files right below a directory, with their whole paths.
     pub fn below<'a>(&'a self, directory: &'a str) -> impl Iterator<Item = (&'a str, &'a [u8])> {
-        self.iter().filter(move |(path, _)| path.rsplit_once('/').is_some_and(|(parent, _)| parent == directory))
+        self.iter().filter(move |(path, _)| {
+            path.rsplit_once('/').is_some_and(|(parent, _)| parent == directory)
+        })
     }
 }
 
@@ -106,7 +108,9 @@ mod tests {
     #[test]
     fn limits_hold() {
         let mut files = Files::default();
-        for path in ["", "/etc/passwd", "../version", "channels/../../version", "a//b", "a/", "a\\b"] {
+        for path in
+            ["", "/etc/passwd", "../version", "channels/../../version", "a//b", "a/", "a\\b"]
+        {
             let error = files.insert(path, Vec::new()).unwrap_err();
             assert_eq!(error, FilesError::Path { path: path.to_owned() });
         }

@@ -34,7 +34,8 @@ pub(super) fn channels(nodes: &mut [Node], channels: &[Channel]) {
     for (node, added) in nodes.iter_mut().zip(of_nodes) {
         let own: Vec<String> = node.channels().map(str::to_owned).collect();
         let Some(release) = node.release.as_mut().filter(|_| !added.is_empty()) else { continue };
-        let all: BTreeSet<_> = added.into_iter().chain(own.iter().map(|name| order(name))).collect();
+        let all: BTreeSet<_> =
+            added.into_iter().chain(own.iter().map(|name| order(name))).collect();
         let names: Vec<&str> = all.into_iter().map(|(_, name)| name).collect();
         release.metadata.insert(key::CHANNELS.to_owned(), names.join(","));
     }

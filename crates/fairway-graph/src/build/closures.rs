@@ -66,7 +66,9 @@ impl<'a> Closures<'a> {
     pub(super) fn of(&self, from: NodeId, to: NodeId) -> impl Iterator<Item = &Closure<'a>> {
         self.by_target[to.index()].iter().filter(move |closure| match closure {
             Closure::Metadata { from: Sources::Node(node), .. } => *node == from,
-            Closure::Metadata { from: Sources::Matching(pattern), .. } => self.matches(pattern, from),
+            Closure::Metadata { from: Sources::Matching(pattern), .. } => {
+                self.matches(pattern, from)
+            }
             Closure::Block(block) => self.matches(&block.from, from),
         })
     }

@@ -11,9 +11,8 @@ pub(super) fn cut(graph: Graph, problems: &mut Vec<Problem>) -> Graph {
         return graph;
     }
     let components = components(&graph);
-    let leads_back = |from: NodeId, to: NodeId| {
-        from >= to && components[from.index()] == components[to.index()]
-    };
+    let leads_back =
+        |from: NodeId, to: NodeId| from >= to && components[from.index()] == components[to.index()];
     report(&graph, &components, leads_back, problems);
     let mut parts = Parts::from(graph);
     parts.edges.retain(|edge| !leads_back(edge.from, edge.to));
@@ -41,7 +40,12 @@ fn report(
             .filter(|edge| within(edge.from) && leads_back(edge.from, edge.to))
             .map(|edge| (name(edge.from), name(edge.to)));
         problems.push(Problem::Cycle {
-            versions: graph.node_ids().map(|(id, _)| id).filter(|id| within(*id)).map(name).collect(),
+            versions: graph
+                .node_ids()
+                .map(|(id, _)| id)
+                .filter(|id| within(*id))
+                .map(name)
+                .collect(),
             cut: cut.collect(),
         });
     }
@@ -104,7 +108,8 @@ impl Search<'_> {
             path.pop();
             self.leave(id);
             if let Some((parent, _)) = path.last() {
-                self.lowest[parent.index()] = self.lowest[parent.index()].min(self.lowest[id.index()]);
+                self.lowest[parent.index()] =
+                    self.lowest[parent.index()].min(self.lowest[id.index()]);
             }
         }
     }

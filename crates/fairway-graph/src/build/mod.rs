@@ -12,7 +12,6 @@ mod references;
 
 pub use closures::{Closure, Sources};
 
-
 use crate::data::GraphData;
 use crate::graph::{Graph, NodeId, Parts};
 use crate::problem::Problem;

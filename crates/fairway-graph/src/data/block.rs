@@ -129,7 +129,11 @@ fn target(text: &str, mut found: impl FnMut(Problem)) -> Option<Version> {
 
 /// A block with nothing but its versions removes; everything else has a risk, and where the risk
 /// does not say whom it concerns, it concerns everybody.
-fn effect(path: &str, written: &Written, mut found: impl FnMut(Problem, Option<Position>)) -> Effect {
+fn effect(
+    path: &str,
+    written: &Written,
+    mut found: impl FnMut(Problem, Option<Position>),
+) -> Effect {
     let texts = [("url", &written.url), ("name", &written.name), ("message", &written.message)];
     let rules = written.matching_rules.as_ref();
     if texts.iter().all(|(_, text)| text.is_none()) && rules.is_none() {

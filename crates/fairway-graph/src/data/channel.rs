@@ -98,7 +98,8 @@ pub(super) fn read(path: &str, bytes: &[u8], findings: &mut Vec<Finding>) -> Opt
 
 /// Whether clients can ask for a channel of that name.
 fn is_channel_name(name: &str) -> bool {
-    let allowed = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-.".contains(&byte);
+    let allowed =
+        |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-.".contains(&byte);
     !name.is_empty() && name.bytes().all(allowed)
 }
 

@@ -238,7 +238,11 @@ pub(super) fn reason(error: ReadError) -> (String, Option<Position>) {
     match error {
         ReadError::Malformed { place, field, problem } => {
             let position = place.position.map(|(line, column)| Position { line, column });
-            let field = if matches!(field.as_str(), "" | "." | "?") { String::new() } else { format!("field {field}: ") };
+            let field = if matches!(field.as_str(), "" | "." | "?") {
+                String::new()
+            } else {
+                format!("field {field}: ")
+            };
             (format!("{field}{problem}"), position)
         }
         error @ ReadError::TooLarge { .. } => (error.to_string(), None),

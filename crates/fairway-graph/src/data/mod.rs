@@ -134,7 +134,9 @@ fn yaml_files<'a>(
                 findings.push(Problem::Yml.at(path, None));
                 found.push((path, bytes));
             }
-            _ if name.starts_with(['_', '.']) || name.starts_with("OWNERS") || name.starts_with("README") => {}
+            _ if name.starts_with(['_', '.'])
+                || name.starts_with("OWNERS")
+                || name.starts_with("README") => {}
             _ => findings.push(Problem::NotYaml.at(path, None)),
         }
     }

@@ -36,9 +36,9 @@ impl Parts {
             }
             same
         });
-        let risk_sets = renumbered(&mut self.edges, &self.risk_sets);
         let starts = starts(nodes.len(), &self.edges);
-        Graph { nodes, edges: self.edges, starts, risk_sets, unknown: self.unknown }
+        let Self { edges, risk_sets, unknown, .. } = self;
+        Graph { nodes, edges, starts, risk_sets, unknown }
     }
 }
 
@@ -58,21 +58,6 @@ fn in_order(nodes: Vec<Node>) -> (Vec<Node>, Vec<NodeId>) {
         places[*number] = NodeId::from_index(place);
     }
     (numbered.into_iter().map(|(_, node)| node).collect(), places)
-}
-
-/// The sets of risks that are used, numbered in the order of the edges: so the numbers depend on
-/// the graph alone.
-fn renumbered(edges: &mut [Edge], before: &RiskSets) -> RiskSets {
-    let mut after = RiskSets::default();
-    let mut numbers: Vec<Option<RiskSetId>> = vec![None; before.len()];
-    for edge in edges {
-        let number = &mut numbers[edge.risks.index()];
-        edge.risks = *number.get_or_insert_with(|| {
-            let mut members = before.risks(edge.risks).map(|risk| after.risk(risk)).collect();
-            after.set(&mut members)
-        });
-    }
-    after
 }
 
 fn starts(nodes: usize, edges: &[Edge]) -> Vec<usize> {

@@ -106,6 +106,7 @@ impl Graph {
 pub(crate) fn of_version(nodes: &[Node], version: &Version) -> Vec<usize> {
     let start = nodes.partition_point(|node| node.version < *version);
     let same = nodes[start..].partition_point(|node| node.version == *version);
-    let concerned = |index: &usize| version.build().is_empty() || nodes[*index].is_of(version.build());
+    let concerned =
+        |index: &usize| version.build().is_empty() || nodes[*index].is_of(version.build());
     (start..start + same).filter(concerned).collect()
 }

@@ -83,7 +83,8 @@ impl Node {
     /// Whether something about that architecture concerns it. What does not say its architecture
     /// may be of any.
     pub(crate) fn is_of(&self, architecture: &str) -> bool {
-        let mut known = self.architectures().chain(self.version.build().split_terminator('.')).peekable();
+        let mut known =
+            self.architectures().chain(self.version.build().split_terminator('.')).peekable();
         known.peek().is_none() || known.any(|known| known == architecture)
     }
 }

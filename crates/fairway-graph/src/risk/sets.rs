@@ -102,13 +102,9 @@ impl RiskSets {
     /// The risks of every set as a JSON array.
     pub(crate) fn json(&self) -> Vec<String> {
         let text = |id: &RiskId| self.risks[id.0 as usize].text.as_str();
-        let array = |set: &Vec<RiskId>| format!("[{}]", set.iter().map(text).collect::<Vec<_>>().join(","));
+        let array =
+            |set: &Vec<RiskId>| format!("[{}]", set.iter().map(text).collect::<Vec<_>>().join(","));
         self.sets.iter().map(array).collect()
-    }
-
-    /// How many sets there are.
-    pub(crate) fn len(&self) -> usize {
-        self.sets.len()
     }
 
     /// The same risks, ordered by name, with one where several have the same name.
@@ -128,7 +124,8 @@ impl RiskSets {
     /// One risk that says what all of these say. Where they do not agree on whom the risk
     /// concerns, it concerns everybody: no rule can stand for two that must both be asked.
     fn merged(&mut self, namesakes: &[RiskId]) -> RiskId {
-        let risks: Vec<&Risk> = namesakes.iter().map(|id| &*self.risks[id.0 as usize].risk).collect();
+        let risks: Vec<&Risk> =
+            namesakes.iter().map(|id| &*self.risks[id.0 as usize].risk).collect();
         let [first, others @ ..] = risks.as_slice() else { return namesakes[0] };
         if others.is_empty() {
             return namesakes[0];

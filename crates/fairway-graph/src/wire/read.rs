@@ -8,8 +8,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use fairway_api::{UnknownFields, Version};
-use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde::Deserialize;
+use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
 
 use crate::graph::{Edge, Graph, Node, NodeId, Parts, Release};
 use crate::problem::Problem;
@@ -163,7 +163,8 @@ impl Reader {
         }
         let mut places = vec![None; read.len()];
         for (version, claims) in claims {
-            let nodes: Vec<&Node> = claims.iter().filter_map(|place| read[*place].as_ref()).collect();
+            let nodes: Vec<&Node> =
+                claims.iter().filter_map(|place| read[*place].as_ref()).collect();
             let Some((first, others)) = nodes.split_first() else { continue };
             if others.iter().any(|other| other.release != first.release) {
                 let payload = |node: &&Node| Some(node.release.as_ref()?.payload.clone());
@@ -209,7 +210,8 @@ impl Reader {
 
     fn group(&mut self, group: WireGroup) {
         let sets = &mut self.parts.risk_sets;
-        let mut members = group.risks.iter().map(|risk| sets.risk(&Arc::new(strict(risk)))).collect();
+        let mut members =
+            group.risks.iter().map(|risk| sets.risk(&Arc::new(strict(risk)))).collect();
         let mut risks = sets.set(&mut members);
         if group.risks.is_empty() {
             let stand_in = sets.risk(&Arc::new(unnamed()));

@@ -62,8 +62,7 @@ impl<'a> View<'a> {
 
     fn answer(&self, faces: &[&Face]) -> Vec<u8> {
         let (recommended, conditional) = self.edges(faces);
-        let groups: Vec<&[Edge]> =
-            conditional.chunk_by(|one, other| one.risks == other.risks).collect();
+        let groups = groups(&conditional);
         let mut out = b"{\"version\":1,\"nodes\":".to_vec();
         array(&mut out, faces, |out, face| out.extend_from_slice(face.whole.as_bytes()));
         out.extend_from_slice(b",\"edges\":");
@@ -92,7 +91,7 @@ impl<'a> View<'a> {
                 }
             }
         }
-        conditional.sort_unstable_by_key(|edge| (edge.risks, edge.to, edge.from));
+        conditional.sort_unstable_by_key(|edge| (edge.risks, *edge));
         (recommended, conditional)
     }
 
@@ -115,6 +114,15 @@ impl<'a> View<'a> {
         let face = self.faces.binary_search_by_key(&node, |face| face.node);
         face.map_or(b"\"\"", |index| self.faces[index].version.as_bytes())
     }
+}
+
+/// Edges with the same risks, in the order of their first edges: so what is written depends on
+/// what is in it alone.
+fn groups(by_risks: &[Edge]) -> Vec<&[Edge]> {
+    let mut groups: Vec<&[Edge]> =
+        by_risks.chunk_by(|one, other| one.risks == other.risks).collect();
+    groups.sort_unstable_by_key(|group| group.first());
+    groups
 }
 
 fn array<T>(out: &mut Vec<u8>, items: &[T], mut write: impl FnMut(&mut Vec<u8>, &T)) {

@@ -1,4 +1,10 @@
 //! What the crate promises as a whole.
 
+mod blocks;
+mod primary;
+mod properties;
+mod refusals;
+mod story;
 mod support;
 mod vectors;
+mod wire;

@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use fairway_graph::build::build;
-use fairway_graph::{Files, Graph, GraphData, Problem, directory, releases};
+use fairway_api::Version;
+use fairway_graph::{Edge, Files, Graph, GraphData, ReleaseImage, directory, releases};
+use fairway_release::ReleaseMetadata;
 use fairway_testkit::testbed::environment;
 
 /// A directory like the one with the releases and the graph-data of a whole platform.
@@ -32,7 +33,8 @@ pub(crate) fn graph_data(directory: &Path) -> GraphData {
 }
 
 pub(crate) fn declared(file: &Path) -> Graph {
-    let (releases, problems) = releases::read("releases.json", &std::fs::read(file).unwrap()).unwrap();
+    let (releases, problems) =
+        releases::read("releases.json", &std::fs::read(file).unwrap()).unwrap();
     assert_eq!(problems, []);
     let (declared, problems) = releases::declare(releases);
     assert_eq!(problems, []);
@@ -48,6 +50,39 @@ pub(crate) fn files<'a>(texts: impl IntoIterator<Item = (&'a str, &'a str)>) -> 
     files
 }
 
-pub(crate) fn built(declared: Graph, data: &GraphData) -> (Graph, Vec<Problem>) {
-    build(declared, data)
+/// Graph-data with these files, and with all it needs besides.
+pub(crate) fn data<'a>(texts: impl IntoIterator<Item = (&'a str, &'a str)>) -> GraphData {
+    let needed = [("version", "1.1.0\n"), ("channels/c.yaml", "name: stable-4.7\nversions: []\n")];
+    GraphData::read(&files(needed.into_iter().chain(texts))).unwrap()
+}
+
+/// A release of one architecture, and the versions before it.
+pub(crate) fn release(version: &str, architecture: &str, previous: &[&str]) -> ReleaseImage {
+    let parse = |text: &&str| Version::parse(text).unwrap();
+    let mut metadata = ReleaseMetadata::new(Version::parse(version).unwrap());
+    metadata.previous = previous.iter().map(parse).collect();
+    let image = format!("registry.example/release@sha256:{version}-{architecture}");
+    ReleaseImage { image, arch: architecture.to_owned(), release_metadata: metadata }
+}
+
+/// The graph that releases declare, if nothing is wrong with them.
+pub(crate) fn declare(releases: Vec<ReleaseImage>) -> Graph {
+    let (graph, problems) = releases::declare(releases);
+    assert_eq!(problems, []);
+    graph
+}
+
+/// The edges of a graph, one a line, with the names of their risks.
+pub(crate) fn edges(graph: &Graph) -> String {
+    let line = |edge: &Edge| {
+        let ends = format!("{} {}", graph.node(edge.from).version, graph.node(edge.to).version);
+        let risks: Vec<&str> = graph.risks(*edge).map(|risk| risk.name.as_str()).collect();
+        if risks.is_empty() { ends } else { format!("{ends} {}", risks.join(",")) }
+    };
+    graph.edges().iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// Anything, one a line.
+pub(crate) fn lines<T: ToString>(items: &[T]) -> String {
+    items.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }

@@ -16,9 +16,8 @@ use crate::support::{declared, graph_data, platform, vectors};
 /// risks merged.
 fn normalize(mut answer: Value) -> Value {
     let nodes: Vec<Value> = answer["nodes"].as_array().cloned().unwrap_or_default();
-    let version = |index: &Value| {
-        nodes[usize::try_from(index.as_u64().unwrap()).unwrap()]["version"].clone()
-    };
+    let version =
+        |index: &Value| nodes[usize::try_from(index.as_u64().unwrap()).unwrap()]["version"].clone();
     let mut edges: Vec<[String; 2]> = answer["edges"]
         .as_array()
         .unwrap()
@@ -121,7 +120,8 @@ fn fixtures_give_what_they_expect() {
         let (ours, _) = build(raw(fixture.join("graph-gb-raw.json")), &data);
         // What is expected has the metadata that adds and removes edges, but not the effect of it.
         let (expected, _) = build(raw(expected), &GraphData::default());
-        let ((nodes, edges), (expected_nodes, expected_edges)) = (outline(&ours), outline(&expected));
+        let ((nodes, edges), (expected_nodes, expected_edges)) =
+            (outline(&ours), outline(&expected));
         for (node, expected) in nodes.iter().zip(&expected_nodes) {
             assert_eq!(node, expected, "{}", fixture.display());
         }

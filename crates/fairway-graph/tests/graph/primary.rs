@@ -1,0 +1,166 @@
+//! What releases declare, and what their metadata adds and removes.
+
+use fairway_graph::build::build;
+use fairway_graph::graph::key;
+use fairway_graph::{GraphData, releases};
+
+use crate::support::{data, declare, edges, lines, release};
+
+#[test]
+fn releases_lead_from_what_is_before_to_what_is_after() {
+    let mut last = release("4.7.4", "amd64", &["4.7.3"]);
+    last.release_metadata.next = vec![fairway_api::Version::new(4, 7, 5)];
+    let graph = declare(vec![last, release("4.7.3", "amd64", &[]), release("4.7.3", "arm64", &[])]);
+    let nodes: Vec<String> = graph
+        .nodes()
+        .iter()
+        .map(|node| format!("{} {}", node.version, node.release.is_some()))
+        .collect();
+    insta::assert_snapshot!(lines(&nodes), @"
+    4.7.3+amd64 true
+    4.7.3+arm64 true
+    4.7.4+amd64 true
+    4.7.5+amd64 false
+    ");
+    insta::assert_snapshot!(edges(&graph), @"
+    4.7.3+amd64 4.7.4+amd64
+    4.7.4+amd64 4.7.5+amd64
+    ");
+}
+
+#[test]
+fn unreadable_and_contradicting_releases_cost_themselves() {
+    let list = br#"[
+        {"image": "r@sha256:1", "arch": "amd64", "release-metadata": {"kind": "cincinnati-metadata-v0", "version": "4.7.3"}},
+        {"image": "r@sha256:2", "arch": "amd64", "release-metadata": {"kind": "cincinnati-metadata-v0", "version": "4.7.4", "previous": ["4.7.3"]}},
+        {"image": "r@sha256:3", "arch": "amd64", "release-metadata": {"kind": "cincinnati-metadata-v0", "version": "4.7.4"}},
+        {"image": "r@sha256:1", "arch": "amd64", "release-metadata": {"kind": "cincinnati-metadata-v0", "version": "4.7.3"}},
+        {"image": "r@sha256:4", "arch": "arm64", "release-metadata": {"kind": "cincinnati-metadata-v0", "version": "4.7.4", "metadata": {"release.openshift.io/architecture": "multi"}}},
+        {"image": "r@sha256:5", "arch": "amd64", "release-metadata": {"kind": "cincinnati-metadata-v0", "version": "4.7"}},
+        {"image": "r@sha256:6", "arch": "amd64"}
+    ]"#;
+    let (releases, mut problems) = releases::read("list.json", list).unwrap();
+    let (graph, more) = releases::declare(releases);
+    problems.extend(more);
+    insta::assert_snapshot!(lines(&problems), @r#"
+    list.json[5] is left out: "4.7" is not a semantic version: unexpected end of input while parsing minor version number at line 1 column 113
+    list.json[6] is left out: missing field `release-metadata` at line 1 column 40
+    4.7.4+amd64 is left out: it is claimed by r@sha256:2 and r@sha256:3
+    "#);
+    assert_eq!(graph.nodes().len(), 1);
+    insta::assert_snapshot!(releases::read("list.json", b"[{},\n]").unwrap_err(), @"list.json: trailing comma at line 2 column 1");
+}
+
+#[test]
+fn metadata_adds_and_removes_edges_and_removal_wins() {
+    let chain = || {
+        vec![
+            release("4.1.0", "amd64", &[]),
+            release("4.1.1", "amd64", &["4.1.0"]),
+            release("4.1.2", "amd64", &["4.1.1"]),
+            release("4.1.3", "amd64", &["4.1.2"]),
+        ]
+    };
+    let outcome = |raw: &str| {
+        let (graph, problems) = build(declare(chain()), &data([("raw/metadata.json", raw)]));
+        let edges = edges(&graph).replace("+amd64", "");
+        [lines(&problems), edges].join("\n").trim().to_owned()
+    };
+    let metadata = |version: &str, key: &str, value: &str| {
+        format!(r#"{{"{version}": {{"{key}": "{value}"}}}}"#)
+    };
+    let outcomes = [
+        metadata("4.1.3", key::PREVIOUS_ADD, "4.1.0, 4.1.1,9.9.9,x"),
+        metadata("4.1.0", key::NEXT_ADD, "4.1.3"),
+        metadata("4.1.3", key::PREVIOUS_REMOVE, "*"),
+        metadata("4.1.3", key::PREVIOUS_REMOVE, "4.1.2"),
+        metadata("4.1.3", key::PREVIOUS_REMOVE_REGEX, "4[.]1[.]2"),
+        metadata("4.1.3", key::PREVIOUS_REMOVE_REGEX, "4.(1"),
+        metadata("4.1.0", key::NEXT_REMOVE, "4.1.1"),
+        format!(
+            r#"{{"4.1.3": {{"{}": "4.1.0", "{}": "4.1.0"}}}}"#,
+            key::PREVIOUS_ADD,
+            key::PREVIOUS_REMOVE
+        ),
+    ]
+    .map(|raw| outcome(&raw));
+    insta::assert_snapshot!(outcomes.join("\n\n"), @r#"
+    4.1.3+amd64: io.openshift.upgrades.graph.previous.add has 9.9.9, which does not exist
+    4.1.3+amd64: io.openshift.upgrades.graph.previous.add has "x", which is not a version
+    4.1.0 4.1.1
+    4.1.0 4.1.3
+    4.1.1 4.1.2
+    4.1.1 4.1.3
+    4.1.2 4.1.3
+
+    4.1.0 4.1.1
+    4.1.0 4.1.3
+    4.1.1 4.1.2
+    4.1.2 4.1.3
+
+    4.1.0 4.1.1
+    4.1.1 4.1.2
+
+    4.1.0 4.1.1
+    4.1.1 4.1.2
+
+    4.1.0 4.1.1
+    4.1.1 4.1.2
+
+    4.1.3+amd64: io.openshift.upgrades.graph.previous.remove_regex is unreadable, so every update to it is removed: unclosed group
+    4.1.0 4.1.1
+    4.1.1 4.1.2
+
+    4.1.1 4.1.2
+    4.1.2 4.1.3
+
+    4.1.0 4.1.1
+    4.1.1 4.1.2
+    4.1.2 4.1.3
+    "#);
+}
+
+#[test]
+fn circles_are_cut_where_they_lead_back_and_are_named() {
+    let (graph, problems) = build(
+        declare(vec![
+            release("4.7.3", "amd64", &["4.7.5", "4.7.2"]),
+            release("4.7.4", "amd64", &["4.7.3"]),
+            release("4.7.5", "amd64", &["4.7.4", "4.7.5"]),
+            release("4.6.0", "amd64", &["4.7.5"]),
+        ]),
+        &GraphData::default(),
+    );
+    insta::assert_snapshot!(lines(&problems), @"updates lead in a circle through 4.7.3+amd64, 4.7.4+amd64, 4.7.5+amd64; left out: 4.7.5+amd64 to 4.7.3+amd64, 4.7.5+amd64 to 4.7.5+amd64");
+    insta::assert_snapshot!(edges(&graph), @"
+    4.7.2+amd64 4.7.3+amd64
+    4.7.3+amd64 4.7.4+amd64
+    4.7.4+amd64 4.7.5+amd64
+    4.7.5+amd64 4.6.0+amd64
+    ");
+}
+
+#[test]
+fn channels_are_listed_by_stream_and_metadata_is_appended() {
+    let mut own = release("4.7.4", "amd64", &[]);
+    own.release_metadata.metadata.insert("url".to_owned(), "https://errata.example/1".to_owned());
+    let data = data([
+        ("channels/1.yaml", "name: stable-4.8\nversions: [4.7.4]\n"),
+        ("channels/2.yaml", "name: fast-4.7\nversions: [4.7.4+amd64]\n"),
+        ("channels/3.yaml", "name: nightly\nversions: [4.7.4]\n"),
+        ("channels/4.yaml", "name: stable-4.10\nversions: [4.7.4]\n"),
+        ("channels/5.yaml", "name: arm-only\nversions: [4.7.4+arm64]\n"),
+        ("raw/metadata.json", r#"{"4.7.4": {"url": "https://errata.example/2", "note": "new"}}"#),
+    ]);
+    let (graph, _) = build(declare(vec![own]), &data);
+    let metadata = &graph.nodes()[0].release.as_ref().unwrap().metadata;
+    insta::assert_snapshot!(serde_json::to_string_pretty(metadata).unwrap(), @r#"
+    {
+      "io.openshift.upgrades.graph.release.arch": "amd64",
+      "io.openshift.upgrades.graph.release.channels": "nightly,stable-4.10,fast-4.7,stable-4.8",
+      "io.openshift.upgrades.graph.release.manifestref": "sha256:4.7.4-amd64",
+      "note": "new",
+      "url": "https://errata.example/1,https://errata.example/2"
+    }
+    "#);
+}

@@ -1,0 +1,115 @@
+//! Graph-data that cannot be used, and hostile graph-data.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+
+use fairway_graph::{Files, GraphData, directory};
+
+use crate::support::{data, files, lines};
+
+const CHANNEL: (&str, &str) = ("channels/stable-4.7.yaml", "name: stable-4.7\nversions: []\n");
+
+#[test]
+fn graph_data_of_another_kind_is_refused() {
+    let refused = [
+        files([CHANNEL]),
+        files([("version", "one\n"), CHANNEL]),
+        files([("version", "2.0.0\n"), CHANNEL]),
+        files([("version", "1.0.0\n")]),
+        files([("version", "1.0.0\n"), CHANNEL, ("raw/metadata.json", "{\"4.1.0\":\n [1]}")]),
+        files([("version", "1.0.0\n"), CHANNEL, ("raw/metadata.json", "{\"4.1\": {}}")]),
+    ]
+    .map(|files: Files| GraphData::read(&files).unwrap_err().to_string());
+    insta::assert_snapshot!(refused.join("\n"), @r#"
+    version is missing: it says which schema the other files follow
+    version says "one\n", which is not a version
+    version says 2.0.0, and this program reads version 1
+    channels has no channel
+    raw/metadata.json:2:2: field 4.1.0: expected mapping start
+    raw/metadata.json: "4.1" is not a semantic version such as 5.1.0 or 5.2.0-rc.1
+    "#);
+}
+
+#[test]
+fn a_newer_minor_schema_is_read() {
+    let read = GraphData::read(&files([("version", " 1.3.0 \n"), CHANNEL])).unwrap();
+    insta::assert_snapshot!(lines(&read.findings), @"version: schema 1.3.0 is newer than this program, which reads what it knows of it");
+}
+
+#[test]
+fn bad_channels_are_left_out_and_named() {
+    let data = data([
+        ("channels/bad.yaml", "name: Stable!\nversions: []\n"),
+        ("channels/broken.yaml", "name: [\n"),
+        ("channels/nameless.yaml", "versions: [4.7.4]\n"),
+        ("channels/twice.yaml", "name: stable-4.7\nversions:\n- 4.7.4\n- 4.10\n- soon\n"),
+    ]);
+    insta::assert_snapshot!(lines(&data.findings), @r#"
+    channels/bad.yaml:1:7: nobody can ask for channel "Stable!", skipped: names have small letters, digits, dots and hyphens
+    channels/broken.yaml:1:7: unreadable, skipped: field name.value: expected string scalar
+    channels/nameless.yaml: a channel without a name, skipped
+    channels/twice.yaml: another file has channel stable-4.7; it gets the versions of both
+    channels/twice.yaml:4:3: "4.10" is not a version, skipped
+    channels/twice.yaml:5:3: "soon" is not a version, skipped
+    "#);
+    assert_eq!(data.channels.len(), 1);
+}
+
+#[test]
+fn hostile_files_are_refused_with_a_message() {
+    let bomb = (1..40).fold("a0: &a0 [x, x, x, x]\n".to_owned(), |text, level| {
+        let before = level - 1;
+        text + &format!("a{level}: &a{level} [*a{before}, *a{before}, *a{before}, *a{before}]\n")
+    });
+    let deep = "[".repeat(100_000);
+    let mut hostile = Files::default();
+    for (path, bytes) in [
+        ("version", b"1.1.0".to_vec()),
+        ("channels/stable-4.7.yaml", CHANNEL.1.as_bytes().to_vec()),
+        ("blocked-edges/bomb.yaml", bomb.into_bytes()),
+        ("blocked-edges/deep.yaml", deep.into_bytes()),
+        ("blocked-edges/bytes.yaml", b"to: 4.7.4\nfrom: \xff\n".to_vec()),
+        ("blocked-edges/regex.yaml", b"to: 4.7.4\nfrom: (x{9999}){9999}\n".to_vec()),
+    ] {
+        hostile.insert(path, bytes).unwrap();
+    }
+    insta::assert_snapshot!(lines(&GraphData::read(&hostile).unwrap().findings), @"
+    blocked-edges/bomb.yaml:7:15: unreadable, skipped: field a6[1][2][1][2][0][3]: YAML document too large or too complex
+    blocked-edges/bytes.yaml:2:7: unreadable, so updates to 4.7.4 are blocked for every cluster: not valid UTF-8
+    blocked-edges/deep.yaml:1:256: unreadable, skipped: recursion limit exceeded
+    blocked-edges/regex.yaml:2:7: `from` is unreadable, so every update to this version is blocked: it takes too much memory
+    ");
+}
+
+#[test]
+fn a_directory_is_read_and_links_out_of_it_are_not() {
+    let root = tempfile::tempdir().unwrap();
+    let path = |name: &str| root.path().join("data").join(name);
+    fs::create_dir_all(path("channels")).unwrap();
+    fs::write(path("version"), "1.1.0").unwrap();
+    fs::write(path("channels/stable-4.7.yaml"), CHANNEL.1).unwrap();
+    fs::write(path("unrelated"), "not read").unwrap();
+    symlink("stable-4.7.yaml", path("channels/link.yaml")).unwrap();
+    let read = directory::read(&path("")).unwrap();
+    let names: Vec<&str> = read.iter().map(|(path, _)| path).collect();
+    assert_eq!(names, ["channels/link.yaml", "channels/stable-4.7.yaml", "version"]);
+
+    fs::write(root.path().join("secret"), "name: stable-4.7\n").unwrap();
+    symlink("../../secret", path("channels/out.yaml")).unwrap();
+    let refused = directory::read(&path("")).unwrap_err().to_string();
+    assert!(refused.ends_with("channels/out.yaml leads out of the directory"), "{refused}");
+    fs::remove_file(path("channels/out.yaml")).unwrap();
+    fs::create_dir(root.path().join("elsewhere")).unwrap();
+    symlink("../elsewhere", path("blocked-edges")).unwrap();
+    assert!(directory::read(&path("")).is_err());
+}
+
+#[test]
+fn a_directory_with_too_much_in_it_is_refused() {
+    let root = tempfile::tempdir().unwrap();
+    fs::create_dir(root.path().join("blocked-edges")).unwrap();
+    for number in 0..10_000 {
+        fs::write(root.path().join(format!("blocked-edges/{number}.yaml")), "").unwrap();
+    }
+    insta::assert_snapshot!(directory::read(root.path()).unwrap_err(), @"there are more than 8192 files");
+}
