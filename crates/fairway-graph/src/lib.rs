@@ -14,13 +14,14 @@ pub mod directory;
 pub mod files;
 pub mod graph;
 pub mod problem;
+pub mod question;
 pub mod releases;
 pub mod risk;
 pub mod wire;
 
 pub use data::GraphData;
 pub use files::Files;
-pub use graph::{Edge, Graph, Node, NodeId};
+pub use graph::{Edge, Graph, Node, NodeId, Scope};
 pub use problem::Problem;
 pub use releases::ReleaseImage;
 pub use risk::Risk;

@@ -7,7 +7,7 @@ use fairway_release::ReleaseMetadata;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use crate::graph::{Graph, Node, Parts, Release, key};
+use crate::graph::{Graph, Node, Parts, Release, key, with_architecture};
 use crate::problem::Problem;
 
 /// Bytes of a list of releases: the real one has 5 MB for 5,700 releases.
@@ -178,10 +178,4 @@ impl<'a> Architecture<'a> {
         metadata.insert(key::ARCHITECTURE.to_owned(), self.name.to_owned());
         Release { payload, metadata }
     }
-}
-
-/// A version of one architecture. What cannot be an architecture is none.
-pub(crate) fn with_architecture(version: &Version, architecture: &str) -> Version {
-    let version = version.without_build();
-    Version::parse(&format!("{version}+{architecture}")).unwrap_or(version)
 }

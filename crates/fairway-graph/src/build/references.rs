@@ -2,9 +2,8 @@
 
 use fairway_api::Version;
 
-use crate::graph::{Graph, Node, NodeId};
+use crate::graph::{Graph, Node, NodeId, with_architecture};
 use crate::problem::Problem;
-use crate::releases::with_architecture;
 
 /// The nodes that a list in the metadata names. They are of the architecture of the release.
 pub(super) fn references(

@@ -63,7 +63,7 @@ pub(super) fn read(path: &str, bytes: &[u8], findings: &mut Vec<Finding>) -> Opt
         Ok(written) => written,
         Err(error) => {
             let (why, position) = reason(error);
-            found(Problem::Unreadable { why }, position);
+            found(Problem::UnreadableChannel { why }, position);
             return None;
         }
     };

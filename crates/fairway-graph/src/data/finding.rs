@@ -90,7 +90,7 @@ pub enum Problem {
         /// The version of the schema.
         schema: String,
     },
-    /// A file cannot be read, and says nothing that could be used.
+    /// A block cannot be read, not even its target.
     Unreadable {
         /// Why.
         why: String,
@@ -127,6 +127,11 @@ pub enum Problem {
     NoRules,
     /// A block has a rule that does not say what it is.
     RuleWithoutType,
+    /// A channel cannot be read.
+    UnreadableChannel {
+        /// Why.
+        why: String,
+    },
     /// A channel has no name.
     UnnamedChannel,
     /// A channel has a name that nobody can ask for.
@@ -162,6 +167,7 @@ impl Problem {
             | Self::Incomplete { .. }
             | Self::NoRules
             | Self::RuleWithoutType
+            | Self::UnreadableChannel { .. }
             | Self::UnnamedChannel
             | Self::BadChannelName { .. }
             | Self::BadVersion { .. } => Severity::Error,
@@ -187,7 +193,7 @@ impl fmt::Display for Problem {
             Self::NewerSchema { schema } => {
                 write!(f, "schema {schema} is newer than this program, which reads what it knows of it")
             }
-            Self::Unreadable { why } => write!(f, "unreadable, skipped: {why}"),
+            Self::Unreadable { why } => write!(f, "unreadable, so nothing is blocked: {why}"),
             Self::Salvaged { why, to } => {
                 write!(f, "unreadable, so updates to {to} are blocked for every cluster: {why}")
             }
@@ -211,6 +217,7 @@ impl fmt::Display for Problem {
             Self::RuleWithoutType => f.write_str(
                 "a rule in `matchingRules` has no `type`, so the update is blocked for every cluster",
             ),
+            Self::UnreadableChannel { why } => write!(f, "unreadable, skipped: {why}"),
             Self::UnnamedChannel => f.write_str("a channel without a name, skipped"),
             Self::BadChannelName { name } => write!(
                 f,
@@ -238,6 +245,8 @@ pub(super) fn reason(error: ReadError) -> (String, Option<Position>) {
     match error {
         ReadError::Malformed { place, field, problem } => {
             let position = place.position.map(|(line, column)| Position { line, column });
+            // A value with its position is a structure of the parser's.
+            let field = field.replace(".value", "");
             let field = if matches!(field.as_str(), "" | "." | "?") {
                 String::new()
             } else {

@@ -2,9 +2,12 @@
 
 mod assemble;
 mod node;
+mod scope;
 
 pub(crate) use assemble::Parts;
 pub use node::{Node, Release, key};
+pub use scope::Scope;
+pub(crate) use scope::{with_architecture, without_architecture};
 
 use std::sync::Arc;
 
@@ -65,7 +68,7 @@ impl Graph {
     }
 
     /// The nodes with their identities.
-    pub fn node_ids(&self) -> impl ExactSizeIterator<Item = (NodeId, &Node)> + Clone {
+    pub fn node_ids(&self) -> impl DoubleEndedIterator<Item = (NodeId, &Node)> + Clone {
         self.nodes.iter().enumerate().map(|(index, node)| (NodeId::from_index(index), node))
     }
 

@@ -49,14 +49,11 @@ pub(crate) mod stand_in {
     /// The file itself, as something that is legal where a URL is needed.
     pub(crate) fn url(file: &str) -> String {
         let legal = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~/+".contains(&byte);
-        file.bytes().fold("graph-data:".to_owned(), |mut url, byte| {
-            if legal(byte) {
-                url.push(char::from(byte));
-            } else {
-                url.push_str(&format!("%{byte:02X}"));
-            }
-            url
-        })
+        let encoded = file.bytes().map(|byte| match byte {
+            byte if legal(byte) => char::from(byte).to_string(),
+            byte => format!("%{byte:02X}"),
+        });
+        format!("graph-data:{}", encoded.collect::<String>())
     }
 
     /// That nothing is known.

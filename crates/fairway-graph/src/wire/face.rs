@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use fairway_api::{UnknownFields, Version};
+use fairway_api::UnknownFields;
 use serde::Serialize;
 
-use crate::graph::{Node, NodeId, key};
+use crate::graph::{Node, NodeId, key, without_architecture};
 
 /// A node, already written.
 #[derive(Debug)]
@@ -32,7 +32,7 @@ impl Face {
     /// A node as it is, or as clusters of one architecture see it: for them it goes without saying.
     pub(super) fn new(id: NodeId, node: &Node, architecture: Option<&str>) -> Self {
         let version = match architecture {
-            Some(architecture) => without(&node.version, architecture),
+            Some(architecture) => without_architecture(&node.version, architecture).to_string(),
             None => node.version.to_string(),
         };
         let shown = |key: &str| match key {
@@ -53,12 +53,4 @@ impl Face {
 
 fn json(value: &impl Serialize) -> String {
     serde_json::to_string(value).expect("texts and maps of texts can be written")
-}
-
-/// The version without that architecture in its build.
-fn without(version: &Version, architecture: &str) -> String {
-    let others: Vec<&str> =
-        version.build().split_terminator('.').filter(|part| *part != architecture).collect();
-    let plain = version.without_build();
-    if others.is_empty() { plain.to_string() } else { format!("{plain}+{}", others.join(".")) }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::graph::{Edge, Graph, NodeId};
+use crate::graph::{Edge, Graph, NodeId, Scope};
 use crate::wire::face::Face;
 
 /// The graph as clusters of one architecture see it, or all of it.
@@ -27,9 +27,8 @@ impl<'a> View<'a> {
 
     /// The releases for one architecture, and the updates between them.
     pub fn architecture(graph: &'a Graph, architecture: &str) -> Self {
-        let shown = graph
-            .node_ids()
-            .filter(|(_, node)| node.architectures().any(|known| known == architecture));
+        let scope = Scope { architecture: Some(architecture), channel: None };
+        let shown = graph.node_ids().filter(|(_, node)| scope.shows(node));
         Self::of(graph, shown.map(|(id, node)| Face::new(id, node, Some(architecture))).collect())
     }
 

@@ -107,19 +107,19 @@ fn empty_or_senseless_rules_concern_everybody() {
     4.6.23+amd64 4.7.4+amd64 Leak
     4.6.23+s390x 4.7.4+s390x
 
-    blocked-edges/4.7.4-leak.yaml:6:16: unreadable, so updates to 4.7.4 are blocked for every cluster: field matchingRules.value: expected sequence start
+    blocked-edges/4.7.4-leak.yaml:6:16: unreadable, so updates to 4.7.4 are blocked for every cluster: field matchingRules: expected sequence start
     4.6.22+amd64 4.7.4+amd64 Leak
     4.6.22+s390x 4.7.4+s390x
     4.6.23+amd64 4.7.4+amd64 Leak
     4.6.23+s390x 4.7.4+s390x
 
-    blocked-edges/4.7.4-leak.yaml:6:17: unreadable, so updates to 4.7.4 are blocked for every cluster: field matchingRules.value[0]: expected mapping start
+    blocked-edges/4.7.4-leak.yaml:6:17: unreadable, so updates to 4.7.4 are blocked for every cluster: field matchingRules[0]: expected mapping start
     4.6.22+amd64 4.7.4+amd64 Leak
     4.6.22+s390x 4.7.4+s390x
     4.6.23+amd64 4.7.4+amd64 Leak
     4.6.23+s390x 4.7.4+s390x
 
-    blocked-edges/4.7.4-leak.yaml:6:24: unreadable, so updates to 4.7.4 are blocked for every cluster: field matchingRules.value[0].type: expected string scalar
+    blocked-edges/4.7.4-leak.yaml:6:24: unreadable, so updates to 4.7.4 are blocked for every cluster: field matchingRules[0].type: expected string scalar
     4.6.22+amd64 4.7.4+amd64 Leak
     4.6.22+s390x 4.7.4+s390x
     4.6.23+amd64 4.7.4+amd64 Leak

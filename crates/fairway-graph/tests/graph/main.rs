@@ -3,6 +3,7 @@
 mod blocks;
 mod primary;
 mod properties;
+mod questions;
 mod refusals;
 mod story;
 mod support;

@@ -46,7 +46,7 @@ fn bad_channels_are_left_out_and_named() {
     ]);
     insta::assert_snapshot!(lines(&data.findings), @r#"
     channels/bad.yaml:1:7: nobody can ask for channel "Stable!", skipped: names have small letters, digits, dots and hyphens
-    channels/broken.yaml:1:7: unreadable, skipped: field name.value: expected string scalar
+    channels/broken.yaml:1:7: unreadable, skipped: field name: expected string scalar
     channels/nameless.yaml: a channel without a name, skipped
     channels/twice.yaml: another file has channel stable-4.7; it gets the versions of both
     channels/twice.yaml:4:3: "4.10" is not a version, skipped
@@ -74,9 +74,9 @@ fn hostile_files_are_refused_with_a_message() {
         hostile.insert(path, bytes).unwrap();
     }
     insta::assert_snapshot!(lines(&GraphData::read(&hostile).unwrap().findings), @"
-    blocked-edges/bomb.yaml:7:15: unreadable, skipped: field a6[1][2][1][2][0][3]: YAML document too large or too complex
+    blocked-edges/bomb.yaml:7:15: unreadable, so nothing is blocked: field a6[1][2][1][2][0][3]: YAML document too large or too complex
     blocked-edges/bytes.yaml:2:7: unreadable, so updates to 4.7.4 are blocked for every cluster: not valid UTF-8
-    blocked-edges/deep.yaml:1:256: unreadable, skipped: recursion limit exceeded
+    blocked-edges/deep.yaml:1:256: unreadable, so nothing is blocked: recursion limit exceeded
     blocked-edges/regex.yaml:2:7: `from` is unreadable, so every update to this version is blocked: it takes too much memory
     ");
 }

@@ -5,27 +5,17 @@ use std::path::{Path, PathBuf};
 use fairway_api::Version;
 use fairway_graph::{Edge, Files, Graph, GraphData, ReleaseImage, directory, releases};
 use fairway_release::ReleaseMetadata;
-use fairway_testkit::testbed::environment;
-
-/// A directory like the one with the releases and the graph-data of a whole platform.
-pub(crate) const DATA: &str = "FAIRWAY_DATA";
+use fairway_testkit::environment;
 
 /// The vectors of the existing update service, where there are any.
 pub(crate) fn vectors() -> Option<PathBuf> {
-    named_directory(environment::CONFORMANCE).map(|directory| directory.join("cincinnati"))
+    environment::conformance("cincinnati")
 }
 
-/// The releases and the graph-data of a whole platform, where there are any.
+/// A directory with the releases and the graph-data of a whole platform, where there is one.
+/// Tests without it end early.
 pub(crate) fn platform() -> Option<PathBuf> {
-    named_directory(DATA)
-}
-
-fn named_directory(variable: &str) -> Option<PathBuf> {
-    let directory = std::env::var_os(variable).map(PathBuf::from);
-    if directory.is_none() {
-        eprintln!("left out: {variable} names no directory");
-    }
-    directory
+    std::env::var_os("FAIRWAY_DATA").map(PathBuf::from)
 }
 
 pub(crate) fn graph_data(directory: &Path) -> GraphData {

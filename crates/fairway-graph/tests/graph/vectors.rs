@@ -16,17 +16,13 @@ use crate::support::{declared, graph_data, platform, vectors};
 /// risks merged.
 fn normalize(mut answer: Value) -> Value {
     let nodes: Vec<Value> = answer["nodes"].as_array().cloned().unwrap_or_default();
-    let version =
-        |index: &Value| nodes[usize::try_from(index.as_u64().unwrap()).unwrap()]["version"].clone();
-    let mut edges: Vec<[String; 2]> = answer["edges"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|edge| match edge[0].is_string() {
-            true => [text(&edge[0]), text(&edge[1])],
-            false => [text(&version(&edge[0])), text(&version(&edge[1]))],
-        })
-        .collect();
+    let version = |end: &Value| match end.as_u64() {
+        Some(place) => text(&nodes[usize::try_from(place).unwrap()]["version"]),
+        None => text(end),
+    };
+    let edges = answer["edges"].as_array().unwrap().iter();
+    let mut edges: Vec<[String; 2]> =
+        edges.map(|edge| [version(&edge[0]), version(&edge[1])]).collect();
     edges.sort();
     let mut sorted = nodes.clone();
     for node in &mut sorted {

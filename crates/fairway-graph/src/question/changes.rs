@@ -1,0 +1,190 @@
+//! What is different between two graphs.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use super::Count;
+use crate::graph::{Edge, Graph, Node};
+use crate::risk::Risk;
+
+/// What is different in a second graph.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Changes {
+    /// Releases that came.
+    pub added: Vec<String>,
+    /// Releases that went.
+    pub removed: Vec<String>,
+    /// Releases that are another image, or about which something else is said.
+    pub changed: Vec<String>,
+    /// Updates that came, went, or have other risks.
+    pub edges: Vec<EdgeChange>,
+    /// Risks that say something else about an update that had them before.
+    pub redefined: BTreeSet<String>,
+}
+
+/// An update that is not what it was.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct EdgeChange {
+    /// Where it begins.
+    pub from: String,
+    /// Where it leads.
+    pub to: String,
+    /// What it was.
+    pub before: State,
+    /// What it is.
+    pub after: State,
+}
+
+/// What an update is.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "camelCase", tag = "state")]
+pub enum State {
+    /// It is not there.
+    Absent,
+    /// Everybody gets it.
+    Recommended,
+    /// It is recommended where its risks do not apply.
+    Conditional {
+        /// Their names.
+        risks: Vec<String>,
+    },
+}
+
+impl Changes {
+    /// What is different in `after`.
+    pub fn between(before: &Graph, after: &Graph) -> Self {
+        let (old, new) = (nodes(before), nodes(after));
+        let names = |some: &mut dyn Iterator<Item = &Node>| {
+            some.map(|node| node.version.to_string()).collect()
+        };
+        let gone =
+            |one: &BTreeMap<NodeKey<'_>, &'_ Node>, key: &NodeKey<'_>| !one.contains_key(key);
+        Self {
+            added: names(&mut new.iter().filter(|(key, _)| gone(&old, key)).map(|(_, node)| *node)),
+            removed: names(
+                &mut old.iter().filter(|(key, _)| gone(&new, key)).map(|(_, node)| *node),
+            ),
+            changed: names(&mut new.iter().filter_map(|(key, node)| {
+                old.get(key).is_some_and(|before| before.release != node.release).then_some(*node)
+            })),
+            edges: edge_changes(before, after),
+            redefined: redefined(before, after),
+        }
+    }
+
+    /// Whether nothing is different.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+type NodeKey<'a> = (&'a fairway_api::Version, &'a str);
+
+fn nodes(graph: &Graph) -> BTreeMap<NodeKey<'_>, &Node> {
+    graph.nodes().iter().map(|node| ((&node.version, node.version.build()), node)).collect()
+}
+
+fn edge_changes(before: &Graph, after: &Graph) -> Vec<EdgeChange> {
+    let (old, new) = (edges(before), edges(after));
+    let all: BTreeSet<_> = old.keys().chain(new.keys()).collect();
+    let state =
+        |graph, edge: Option<&Edge>| edge.map_or(State::Absent, |edge| State::of(graph, *edge));
+    all.into_iter()
+        .map(|ends| (ends, state(before, old.get(ends)), state(after, new.get(ends))))
+        .filter(|(_, before, after)| before != after)
+        .map(|((to, from), before, after)| EdgeChange {
+            from: text(*from),
+            to: text(*to),
+            before,
+            after,
+        })
+        .collect()
+}
+
+fn redefined(before: &Graph, after: &Graph) -> BTreeSet<String> {
+    let old = edges(before);
+    let mut names = BTreeSet::new();
+    for (ends, edge) in edges(after) {
+        let Some(was) = old.get(&ends) else { continue };
+        for risk in after.risks(edge) {
+            let differs = |was: &&Arc<Risk>| was.name == risk.name && *was != risk;
+            names.extend(before.risks(*was).find(differs).map(|was| was.name.clone()));
+        }
+    }
+    names
+}
+
+/// Edges by where they lead, then by where they begin.
+fn edges(graph: &Graph) -> BTreeMap<(NodeKey<'_>, NodeKey<'_>), Edge> {
+    let key = |id| {
+        let version = &graph.node(id).version;
+        (version, version.build())
+    };
+    graph.edges().iter().map(|edge| ((key(edge.to), key(edge.from)), *edge)).collect()
+}
+
+fn text((version, _): NodeKey<'_>) -> String {
+    version.to_string()
+}
+
+impl State {
+    fn of(graph: &Graph, edge: Edge) -> Self {
+        if !edge.is_conditional() {
+            return Self::Recommended;
+        }
+        Self::Conditional { risks: graph.risks(edge).map(|risk| risk.name.clone()).collect() }
+    }
+}
+
+impl fmt::Display for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Absent => f.write_str("not there"),
+            Self::Recommended => f.write_str("recommended"),
+            Self::Conditional { risks } => f.write_str(&risks.join(", ")),
+        }
+    }
+}
+
+impl fmt::Display for Changes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.is_empty() {
+            return f.write_str("no difference");
+        }
+        let mut lines = Vec::new();
+        for (sign, versions) in [("+", &self.added), ("-", &self.removed), ("~", &self.changed)] {
+            lines.extend(versions.iter().map(|version| format!("{sign} {version}")));
+        }
+        lines.extend(self.by_target());
+        lines.extend(self.redefined.iter().map(|name| format!("{name} says something else")));
+        f.write_str(&lines.join("\n"))
+    }
+}
+
+impl Changes {
+    /// One line for all updates to a version that changed in the same way.
+    fn by_target(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        for to_one in self.edges.chunk_by(|one, other| one.to == other.to) {
+            let mut alike: BTreeMap<(&State, &State), Vec<&EdgeChange>> = BTreeMap::new();
+            for change in to_one {
+                alike.entry((&change.before, &change.after)).or_default().push(change);
+            }
+            lines.extend(alike.into_values().filter_map(|alike| line(&alike)));
+        }
+        lines
+    }
+}
+
+fn line(alike: &[&EdgeChange]) -> Option<String> {
+    let EdgeChange { from, to, before, after } = alike.first()?;
+    let from = match alike {
+        [_] => from.clone(),
+        [.., last] => format!("{from} … {} ({})", last.from, Count(alike.len(), "update")),
+        [] => return None,
+    };
+    Some(format!("{from} -> {to}: {before} => {after}"))
+}

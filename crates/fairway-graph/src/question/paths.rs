@@ -1,0 +1,164 @@
+//! How to get from one version to another, and what may go wrong on the way.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, BinaryHeap};
+use std::fmt;
+
+use fairway_api::Version;
+use serde::Serialize;
+
+use super::Count;
+use crate::graph::{Edge, Graph, NodeId};
+
+/// The ways from one version to another that are worth knowing.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Paths {
+    /// The one with the fewest steps; among those, the one with the fewest risks.
+    pub fewest_steps: Path,
+    /// The one with the fewest risks; among those, the one with the fewest steps.
+    pub fewest_risks: Path,
+}
+
+/// A way from one version to another.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Path {
+    /// Its steps, in order.
+    pub steps: Vec<Step>,
+}
+
+/// An update on the way.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Step {
+    /// Where it begins.
+    pub from: String,
+    /// Where it leads.
+    pub to: String,
+    /// The names of its risks.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub risks: Vec<String>,
+}
+
+/// Why there is no way.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PathsError {
+    /// The graph does not have that version.
+    #[error("there is no version {0} here")]
+    Unknown(String),
+    /// The graph has that version for several architectures.
+    #[error("{0} is there for several architectures: choose one")]
+    Ambiguous(String),
+    /// Nothing leads from one to the other.
+    #[error("no updates lead from {from} to {to}")]
+    None {
+        /// Where it should begin.
+        from: String,
+        /// Where it should lead.
+        to: String,
+    },
+}
+
+/// Finds the ways from one version to another.
+pub fn paths(graph: &Graph, from: &Version, to: &Version) -> Result<Paths, PathsError> {
+    let (start, end) = (one(graph, from)?, one(graph, to)?);
+    let by_steps = |steps: usize, risks: usize| (steps, risks);
+    let by_risks = |steps: usize, risks: usize| (risks, steps);
+    let none = || PathsError::None { from: from.to_string(), to: to.to_string() };
+    Ok(Paths {
+        fewest_steps: search(graph, start, end, by_steps).ok_or_else(none)?,
+        fewest_risks: search(graph, start, end, by_risks).ok_or_else(none)?,
+    })
+}
+
+/// The node that a version means.
+pub(super) fn one(graph: &Graph, version: &Version) -> Result<NodeId, PathsError> {
+    let mut found = graph.find(version);
+    match (found.next(), found.next()) {
+        (Some(id), None) => Ok(id),
+        (Some(_), Some(_)) => Err(PathsError::Ambiguous(version.to_string())),
+        (None, _) => Err(PathsError::Unknown(version.to_string())),
+    }
+}
+
+type Cost = (usize, usize);
+
+/// Finds the cheapest way as Dijkstra did. A risk counts at every step that has it. Of ways that
+/// cost the same, the one through later versions is taken.
+fn search(
+    graph: &Graph,
+    start: NodeId,
+    end: NodeId,
+    cost: impl Fn(usize, usize) -> Cost,
+) -> Option<Path> {
+    let mut best: Vec<Option<(Cost, Option<Edge>)>> = vec![None; graph.nodes().len()];
+    best[start.index()] = Some((cost(0, 0), None));
+    let mut open = BinaryHeap::from([(Reverse(cost(0, 0)), start)]);
+    while let Some((Reverse(spent), node)) = open.pop() {
+        if node == end {
+            break;
+        }
+        if best[node.index()].is_none_or(|(known, _)| known < spent) {
+            continue;
+        }
+        for edge in graph.edges_from(node) {
+            let step = cost(1, graph.risks(*edge).len());
+            let total = (spent.0 + step.0, spent.1 + step.1);
+            let known = &mut best[edge.to.index()];
+            let better = known.is_none_or(|(known, by)| {
+                total < known || total == known && by.is_some_and(|by| by.from < node)
+            });
+            if better {
+                *known = Some((total, Some(*edge)));
+                open.push((Reverse(total), edge.to));
+            }
+        }
+    }
+    best[end.index()]?;
+    let mut steps = Vec::new();
+    let mut here = end;
+    while let Some((_, Some(edge))) = best[here.index()] {
+        steps.push(step(graph, edge));
+        here = edge.from;
+    }
+    steps.reverse();
+    Some(Path { steps })
+}
+
+fn step(graph: &Graph, edge: Edge) -> Step {
+    Step {
+        from: graph.node(edge.from).version.to_string(),
+        to: graph.node(edge.to).version.to_string(),
+        risks: graph.risks(edge).map(|risk| risk.name.clone()).collect(),
+    }
+}
+
+impl Path {
+    /// The names of all risks on the way.
+    pub fn risks(&self) -> BTreeSet<&str> {
+        self.steps.iter().flat_map(|step| &step.risks).map(String::as_str).collect()
+    }
+}
+
+impl fmt::Display for Path {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let risks = self.risks().len();
+        write!(f, "{}, {}", Count(self.steps.len(), "step"), Count(risks, "risk"))?;
+        for Step { from, to, risks } in &self.steps {
+            write!(f, "\n  {from} -> {to}")?;
+            if !risks.is_empty() {
+                write!(f, "  {}", risks.join(", "))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Paths {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.fewest_steps == self.fewest_risks {
+            return write!(f, "the best way: {}", self.fewest_steps);
+        }
+        writeln!(f, "the shortest way: {}", self.fewest_steps)?;
+        write!(f, "the way with the fewest risks: {}", self.fewest_risks)
+    }
+}

@@ -1,0 +1,82 @@
+//! Which releases have no way out if every conditional update is closed.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use super::Count;
+use crate::graph::{Graph, NodeId};
+
+/// Releases from which some or all clusters cannot go on.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Stranding {
+    /// Releases that have only conditional ways out: a cluster that all their risks concern stays.
+    pub stranded: Vec<Stranded>,
+    /// Releases, other than the latest, that no update leads out of.
+    pub dead_ends: Vec<String>,
+}
+
+/// A release that has only conditional ways out.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Stranded {
+    /// Its version.
+    pub version: String,
+    /// The ways out.
+    pub closed: Vec<Closed>,
+}
+
+/// A way out that is closed for some clusters.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Closed {
+    /// Where it leads.
+    pub to: String,
+    /// The names of its risks.
+    pub risks: Vec<String>,
+}
+
+/// Finds them among the releases of a graph.
+pub fn stranded(graph: &Graph) -> Stranding {
+    let mut stranding = Stranding::default();
+    let releases = graph.node_ids().filter(|(_, node)| node.release.is_some());
+    let Some((_, latest)) = releases.clone().next_back() else { return stranding };
+    for (id, node) in releases {
+        let edges = graph.edges_from(id);
+        if edges.is_empty() && node.version < latest.version {
+            stranding.dead_ends.push(node.version.to_string());
+        } else if !edges.is_empty() && edges.iter().all(|edge| edge.is_conditional()) {
+            stranding
+                .stranded
+                .push(Stranded { version: node.version.to_string(), closed: closed(graph, id) });
+        }
+    }
+    stranding
+}
+
+fn closed(graph: &Graph, from: NodeId) -> Vec<Closed> {
+    let edges = graph.edges_from(from).iter();
+    edges
+        .map(|edge| Closed {
+            to: graph.node(edge.to).version.to_string(),
+            risks: graph.risks(*edge).map(|risk| risk.name.clone()).collect(),
+        })
+        .collect()
+}
+
+impl fmt::Display for Stranding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (stranded, dead_ends) = (self.stranded.len(), self.dead_ends.len());
+        write!(f, "{} with conditional ways out alone", Count(stranded, "release"))?;
+        for Stranded { version, closed } in &self.stranded {
+            write!(f, "\n  {version}: {}", Count(closed.len(), "update"))?;
+            if let Some(Closed { to, risks }) = closed.last() {
+                write!(f, ", the last to {to} ({})", risks.join(", "))?;
+            }
+        }
+        write!(f, "\n{} without a way out, other than the latest", Count(dead_ends, "release"))?;
+        for version in &self.dead_ends {
+            write!(f, "\n  {version}")?;
+        }
+        Ok(())
+    }
+}

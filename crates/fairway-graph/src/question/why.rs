@@ -1,0 +1,200 @@
+//! Why an update is not offered, or only to some clusters: which file, which rule.
+
+use std::fmt;
+
+use fairway_api::Version;
+use serde::Serialize;
+
+use super::paths::{PathsError, one};
+use crate::build::{Closure, Draft, Sources};
+use crate::data::{Effect, Place};
+use crate::graph::{Graph, NodeId, Scope};
+
+/// What becomes of an update, and why.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Why {
+    /// Where it begins.
+    pub from: String,
+    /// Where it leads.
+    pub to: String,
+    /// What becomes of it.
+    #[serde(flatten)]
+    pub verdict: Verdict,
+}
+
+/// What becomes of an update.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase", tag = "verdict")]
+pub enum Verdict {
+    /// Everybody gets it.
+    Recommended,
+    /// It is recommended where its risks do not apply.
+    Conditional {
+        /// What puts risks on it.
+        causes: Vec<Cause>,
+    },
+    /// Nobody gets it.
+    Removed {
+        /// What removes it, and what else is said about it.
+        causes: Vec<Cause>,
+    },
+    /// No release says that it is possible.
+    NotDeclared,
+    /// One of the versions is only named by others: there is no release of it.
+    NoRelease {
+        /// The version.
+        version: String,
+    },
+    /// One of the releases is not in the channel.
+    NotInChannel {
+        /// Its version.
+        version: String,
+        /// The channel.
+        channel: String,
+        /// The channels it is in.
+        channels: Vec<String>,
+    },
+}
+
+/// Something that closes an update.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase", tag = "cause")]
+pub enum Cause {
+    /// A block of graph-data.
+    Block {
+        /// Where it says which versions it concerns.
+        #[serde(flatten)]
+        place: Place,
+        /// What it says there.
+        pattern: String,
+        /// The name of its risk; without one it removes.
+        risk: Option<String>,
+    },
+    /// Metadata of a release.
+    Metadata {
+        /// The release.
+        release: String,
+        /// The key.
+        key: String,
+    },
+    /// The graph had the risk before graph-data was looked at.
+    Given {
+        /// Its name.
+        risk: String,
+    },
+}
+
+/// Why there is no telling.
+pub type WhyError = PathsError;
+
+impl Draft<'_> {
+    /// Explains what becomes of the update from one version to another.
+    pub fn why(&self, from: &Version, to: &Version, scope: Scope<'_>) -> Result<Why, WhyError> {
+        let graph = self.graph();
+        let (start, end) = (of_scope(graph, from, scope)?, of_scope(graph, to, scope)?);
+        Ok(Why {
+            from: graph.node(start).version.to_string(),
+            to: graph.node(end).version.to_string(),
+            verdict: self.verdict(start, end, scope),
+        })
+    }
+
+    fn verdict(&self, from: NodeId, to: NodeId, scope: Scope<'_>) -> Verdict {
+        let graph = self.graph();
+        let Some(edge) = graph.edge(from, to) else { return Verdict::NotDeclared };
+        for node in [graph.node(from), graph.node(to)] {
+            let version = node.version.to_string();
+            if node.release.is_none() {
+                return Verdict::NoRelease { version };
+            }
+            let Some(channel) = scope.channel else { continue };
+            let channels: Vec<String> = node.channels().map(str::to_owned).collect();
+            if !channels.iter().any(|known| known == channel) {
+                return Verdict::NotInChannel { version, channel: channel.to_owned(), channels };
+            }
+        }
+        let closing: Vec<&Closure<'_>> = self.closing(from, to).collect();
+        let given = graph.risks(edge).map(|risk| Cause::Given { risk: risk.name.clone() });
+        let causes: Vec<Cause> =
+            given.chain(closing.iter().map(|closure| cause(graph, closure))).collect();
+        let risks = |closure: &&Closure<'_>| matches!(closure, Closure::Block(block) if block.effect != Effect::Removes);
+        if !closing.iter().all(risks) {
+            Verdict::Removed { causes }
+        } else if causes.is_empty() {
+            Verdict::Recommended
+        } else {
+            Verdict::Conditional { causes }
+        }
+    }
+}
+
+fn of_scope(graph: &Graph, version: &Version, scope: Scope<'_>) -> Result<NodeId, WhyError> {
+    match scope.architecture {
+        Some(architecture) if version.build().is_empty() => {
+            one(graph, &crate::graph::with_architecture(version, architecture))
+        }
+        _ => one(graph, version),
+    }
+}
+
+fn cause(graph: &Graph, closure: &Closure<'_>) -> Cause {
+    match closure {
+        Closure::Block(block) => Cause::Block {
+            place: Place { file: block.file.clone(), position: block.from_at },
+            pattern: block.from.text().to_owned(),
+            risk: match &block.effect {
+                Effect::Removes => None,
+                Effect::Risks(risk) => Some(risk.name.clone()),
+            },
+        },
+        Closure::Metadata { release, key, from: Sources::Node(_) | Sources::Matching(_) } => {
+            Cause::Metadata {
+                release: graph.node(*release).version.to_string(),
+                key: (*key).to_owned(),
+            }
+        }
+    }
+}
+
+impl fmt::Display for Why {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { from, to, verdict } = self;
+        write!(f, "{from} -> {to}: ")?;
+        match verdict {
+            Verdict::Recommended => f.write_str("recommended to every cluster"),
+            Verdict::Conditional { causes } => {
+                f.write_str("recommended where its risks do not apply")?;
+                causes.iter().try_for_each(|cause| write!(f, "\n  {cause}"))
+            }
+            Verdict::Removed { causes } => {
+                f.write_str("removed")?;
+                causes.iter().try_for_each(|cause| write!(f, "\n  {cause}"))
+            }
+            Verdict::NotDeclared => f.write_str("no release says that this update is possible"),
+            Verdict::NoRelease { version } => {
+                write!(f, "{version} is named by other releases, but there is no release of it")
+            }
+            Verdict::NotInChannel { version, channel, channels } if channels.is_empty() => {
+                write!(f, "{version} is not in {channel}, nor in any other channel")
+            }
+            Verdict::NotInChannel { version, channel, channels } => {
+                write!(f, "{version} is not in {channel}; it is in {}", channels.join(", "))
+            }
+        }
+    }
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Block { place, pattern, risk: Some(risk) } => {
+                write!(f, "{place}: risk {risk} for updates from {pattern}")
+            }
+            Self::Block { place, pattern, risk: None } => {
+                write!(f, "{place}: removes updates from {pattern}")
+            }
+            Self::Metadata { release, key } => write!(f, "metadata of {release}: {key}"),
+            Self::Given { risk } => write!(f, "risk {risk}, which the graph had before"),
+        }
+    }
+}

@@ -1,0 +1,214 @@
+//! What people ask about a graph.
+
+use fairway_api::Version;
+use fairway_graph::build::{Draft, build};
+use fairway_graph::question::{Changes, DataChanges, channels, latest, paths, stranded};
+use fairway_graph::{Graph, GraphData, Scope};
+use serde_json::json;
+
+use crate::support::{data, declare, files, release};
+
+const STABLE: (&str, &str) =
+    ("channels/stable.yaml", "name: stable-4.8\nversions: [4.6.1, 4.6.2, 4.7.1, 4.7.2, 4.8.1]\n");
+const LEAK: (&str, &str) = (
+    "blocked-edges/4.8.1-leak.yaml",
+    "to: 4.8.1\nfrom: 4[.]7[.].*\nurl: https://bugs.example/1\nname: Leak\nmessage: It leaks.\nmatchingRules: [{type: Always}]\n",
+);
+const SLOW: (&str, &str) = (
+    "blocked-edges/4.8.1-slow.yaml",
+    "to: 4.8.1\nfrom: 4[.]7[.]1[+].*\nurl: https://bugs.example/2\nname: Slow\nmessage: It is slow.\nmatchingRules: [{type: Always}]\n",
+);
+const GONE: (&str, &str) = ("blocked-edges/4.7.1.yaml", "to: 4.7.1\nfrom: 4[.]6[.]2[+].*\n");
+
+fn version(text: &str) -> Version {
+    Version::parse(text).unwrap()
+}
+
+fn declared() -> Graph {
+    declare(vec![
+        release("4.6.1", "amd64", &[]),
+        release("4.6.2", "amd64", &["4.6.1"]),
+        release("4.7.1", "amd64", &["4.6.1", "4.6.2"]),
+        release("4.7.2", "amd64", &["4.7.1"]),
+        release("4.7.3", "amd64", &["4.7.2"]),
+        release("4.8.1", "amd64", &["4.7.1", "4.7.2", "4.7.9"]),
+    ])
+}
+
+fn seen(data: &GraphData) -> Graph {
+    let scope = Scope { architecture: Some("amd64"), channel: Some("stable-4.8") };
+    build(declared(), data).0.within(scope)
+}
+
+#[test]
+fn the_ways_between_two_versions() {
+    let graph = seen(&data([STABLE, LEAK, SLOW]));
+    let ask = |from: &str, to: &str| match paths(&graph, &version(from), &version(to)) {
+        Ok(paths) => paths.to_string(),
+        Err(error) => error.to_string(),
+    };
+    let answers = [
+        ask("4.6.1", "4.8.1"),
+        ask("4.6.1", "4.7.2"),
+        ask("4.6.1", "4.6.1"),
+        ask("4.8.1", "4.6.1"),
+        ask("4.6.1", "4.7.3"),
+    ];
+    insta::assert_snapshot!(answers.join("\n\n"), @"
+    the shortest way: 2 steps, 2 risks
+      4.6.1 -> 4.7.1
+      4.7.1 -> 4.8.1  Leak, Slow
+    the way with the fewest risks: 3 steps, 1 risk
+      4.6.1 -> 4.7.1
+      4.7.1 -> 4.7.2
+      4.7.2 -> 4.8.1  Leak
+
+    the best way: 2 steps, no risks
+      4.6.1 -> 4.7.1
+      4.7.1 -> 4.7.2
+
+    the best way: no steps, no risks
+
+    no updates lead from 4.8.1 to 4.6.1
+
+    there is no version 4.7.3 here
+    ");
+    let paths = paths(&graph, &version("4.7.1"), &version("4.8.1")).unwrap();
+    insta::assert_snapshot!(serde_json::to_string(&paths).unwrap(), @r#"{"fewestSteps":{"steps":[{"from":"4.7.1","to":"4.8.1","risks":["Leak","Slow"]}]},"fewestRisks":{"steps":[{"from":"4.7.1","to":"4.7.2"},{"from":"4.7.2","to":"4.8.1","risks":["Leak"]}]}}"#);
+}
+
+#[test]
+fn a_version_of_several_architectures_is_ambiguous() {
+    let graph = declare(vec![release("4.6.1", "amd64", &[]), release("4.6.1", "arm64", &[])]);
+    let error = paths(&graph, &version("4.6.1"), &version("4.6.1")).unwrap_err();
+    insta::assert_snapshot!(error, @"4.6.1 is there for several architectures: choose one");
+    assert!(paths(&graph, &version("4.6.1+amd64"), &version("4.6.1+amd64")).is_ok());
+}
+
+#[test]
+fn who_is_stranded() {
+    let stranding = stranded(&seen(&data([STABLE, LEAK, SLOW])));
+    insta::assert_snapshot!(stranding, @"
+    1 release with conditional ways out alone
+      4.7.2: 1 update, the last to 4.8.1 (Leak)
+    no releases without a way out, other than the latest
+    ");
+    insta::assert_snapshot!(stranded(&seen(&data([STABLE]))), @"
+    no releases with conditional ways out alone
+    no releases without a way out, other than the latest
+    ");
+    insta::assert_snapshot!(serde_json::to_string(&stranding).unwrap(), @r#"{"stranded":[{"version":"4.7.2","closed":[{"to":"4.8.1","risks":["Leak"]}]}],"deadEnds":[]}"#);
+}
+
+#[test]
+fn why_an_update_is_not_offered() {
+    let raw = (
+        "raw/metadata.json",
+        r#"{"4.7.2": {"io.openshift.upgrades.graph.previous.remove": "4.7.1"}}"#,
+    );
+    let broad = ("blocked-edges/4.8.1-broad.yaml", "to: 4.8.1\nfrom: 4[.]7[.]2\n");
+    let data = data([STABLE, LEAK, SLOW, GONE, raw, broad]);
+    let draft = Draft::new(declared(), &data);
+    let scope = Scope { architecture: Some("amd64"), channel: Some("stable-4.8") };
+    let ask = |from: &str, to: &str| match draft.why(&version(from), &version(to), scope) {
+        Ok(why) => why.to_string(),
+        Err(error) => error.to_string(),
+    };
+    let answers = [
+        ask("4.6.1", "4.6.2"),
+        ask("4.7.1", "4.8.1"),
+        ask("4.7.2", "4.8.1"),
+        ask("4.6.2", "4.7.1"),
+        ask("4.7.1", "4.7.2"),
+        ask("4.7.2", "4.7.3"),
+        ask("4.7.9", "4.8.1"),
+        ask("4.6.1", "4.8.1"),
+        ask("4.6.1", "4.9.0"),
+    ];
+    insta::assert_snapshot!(answers.join("\n"), @"
+    4.6.1+amd64 -> 4.6.2+amd64: recommended to every cluster
+    4.7.1+amd64 -> 4.8.1+amd64: recommended where its risks do not apply
+      blocked-edges/4.8.1-leak.yaml:2:7: risk Leak for updates from 4[.]7[.].*
+      blocked-edges/4.8.1-slow.yaml:2:7: risk Slow for updates from 4[.]7[.]1[+].*
+    4.7.2+amd64 -> 4.8.1+amd64: removed
+      blocked-edges/4.8.1-broad.yaml:2:7: removes updates from 4[.]7[.]2
+      blocked-edges/4.8.1-leak.yaml:2:7: risk Leak for updates from 4[.]7[.].*
+    4.6.2+amd64 -> 4.7.1+amd64: removed
+      blocked-edges/4.7.1.yaml:2:7: removes updates from 4[.]6[.]2[+].*
+    4.7.1+amd64 -> 4.7.2+amd64: removed
+      metadata of 4.7.2+amd64: io.openshift.upgrades.graph.previous.remove
+    4.7.2+amd64 -> 4.7.3+amd64: 4.7.3+amd64 is not in stable-4.8, nor in any other channel
+    4.7.9+amd64 -> 4.8.1+amd64: 4.7.9+amd64 is named by other releases, but there is no release of it
+    4.6.1+amd64 -> 4.8.1+amd64: no release says that this update is possible
+    there is no version 4.9.0+amd64 here
+    ");
+    let why = draft.why(&version("4.7.1"), &version("4.8.1"), scope).unwrap();
+    assert_eq!(
+        serde_json::to_value(&why).unwrap(),
+        json!({"from": "4.7.1+amd64", "to": "4.8.1+amd64", "verdict": "conditional", "causes": [
+            {"cause": "block", "file": "blocked-edges/4.8.1-leak.yaml", "line": 2, "column": 7, "pattern": "4[.]7[.].*", "risk": "Leak"},
+            {"cause": "block", "file": "blocked-edges/4.8.1-slow.yaml", "line": 2, "column": 7, "pattern": "4[.]7[.]1[+].*", "risk": "Slow"},
+        ]})
+    );
+}
+
+#[test]
+fn what_changed_between_two_graphs() {
+    let (before, after) = (seen(&data([STABLE, LEAK])), seen(&data([STABLE, SLOW, GONE])));
+    insta::assert_snapshot!(Changes::between(&before, &after), @"
+    4.6.2 -> 4.7.1: recommended => not there
+    4.7.2 -> 4.8.1: Leak => recommended
+    4.7.1 -> 4.8.1: Leak => Slow
+    ");
+    insta::assert_snapshot!(Changes::between(&before, &before), @"no difference");
+    let smaller = ("channels/stable.yaml", "name: stable-4.8\nversions: [4.6.1, 4.6.2, 4.7.1]\n");
+    let after = seen(&data([smaller]));
+    insta::assert_snapshot!(Changes::between(&before, &after), @"
+    - 4.7.2
+    - 4.8.1
+    4.7.1 -> 4.7.2: recommended => not there
+    4.7.1 … 4.7.2 (2 updates) -> 4.8.1: Leak => not there
+    ");
+    insta::assert_snapshot!(serde_json::to_string(&Changes::between(&before, &after).edges[0]).unwrap(), @r#"{"from":"4.7.1","to":"4.7.2","before":{"state":"recommended"},"after":{"state":"absent"}}"#);
+}
+
+#[test]
+fn a_risk_that_means_something_else_is_a_change() {
+    let other = LEAK.1.replace("It leaks.", "It leaks a lot.");
+    let (before, after) = (seen(&data([STABLE, LEAK])), seen(&data([STABLE, (LEAK.0, &other)])));
+    assert_eq!(Changes::between(&before, &after).to_string(), "Leak says something else");
+}
+
+#[test]
+fn what_changed_between_two_states_of_graph_data() {
+    let smaller = ("channels/stable.yaml", "name: stable-4.8\nversions: [4.6.1, 4.9.1]\n");
+    let wider = (LEAK.0, LEAK.1.replace("4[.]7[.].*", ".*"));
+    let schema = ("version", "1.1.0");
+    let before = GraphData::read(&files([schema, STABLE, LEAK, GONE])).unwrap();
+    let after = GraphData::read(&files([schema, smaller, (wider.0, &wider.1), SLOW])).unwrap();
+    insta::assert_snapshot!(DataChanges::between(&before, &after), @r#"
+    - blocked-edges/4.7.1.yaml: updates to 4.7.1 from 4[.]6[.]2[+].* are removed
+    ~ blocked-edges/4.8.1-leak.yaml: updates to 4.8.1 from 4[.]7[.].* have Leak: It leaks. https://bugs.example/1 [{"type":"Always"}]
+      => updates to 4.8.1 from .* have Leak: It leaks. https://bugs.example/1 [{"type":"Always"}]
+    + blocked-edges/4.8.1-slow.yaml: updates to 4.8.1 from 4[.]7[.]1[+].* have Slow: It is slow. https://bugs.example/2 [{"type":"Always"}]
+    + stable-4.8: 4.9.1
+    - stable-4.8: 4.6.2
+    - stable-4.8: 4.7.1
+    - stable-4.8: 4.7.2
+    - stable-4.8: 4.8.1
+    "#);
+    assert!(DataChanges::between(&after, &after).is_empty());
+}
+
+#[test]
+fn channels_and_their_latest() {
+    let (graph, _) = build(declared(), &data([STABLE]));
+    assert_eq!(channels(&graph, &version("4.7.1")).into_iter().collect::<Vec<_>>(), ["stable-4.8"]);
+    assert!(channels(&graph, &version("4.7.3")).is_empty());
+    let latest = |channel| {
+        let scope = Scope { architecture: Some("amd64"), channel };
+        latest(&graph, scope).map(|id| graph.node(id).version.to_string())
+    };
+    assert_eq!(latest(Some("stable-4.8")).unwrap(), "4.8.1+amd64");
+    assert_eq!(latest(Some("stable-4.9")), None);
+}
