@@ -13,6 +13,7 @@ pub mod data;
 pub mod directory;
 pub mod files;
 pub mod graph;
+pub mod picture;
 pub mod problem;
 pub mod question;
 pub mod releases;

@@ -1,6 +1,7 @@
 //! What the crate promises as a whole.
 
 mod blocks;
+mod pictures;
 mod primary;
 mod properties;
 mod questions;

@@ -1,0 +1,113 @@
+//! Pictures of a graph.
+
+use fairway_graph::build::build;
+use fairway_graph::picture::{dot, essential, svg, text};
+use fairway_graph::{Graph, Scope};
+
+use crate::support::{data, declare, declared, graph_data, platform, release};
+
+fn graph() -> Graph {
+    let declared = declare(vec![
+        release("4.6.1", "amd64", &[]),
+        release("4.6.2", "amd64", &["4.6.1"]),
+        release("4.6.3", "amd64", &["4.6.1", "4.6.2"]),
+        release("4.6.4", "amd64", &["4.6.1", "4.6.2", "4.6.3"]),
+        release("4.7.0-rc.1", "amd64", &["4.6.3"]),
+        release("4.7.0", "amd64", &["4.6.2", "4.6.3", "4.6.4", "4.7.0-rc.1"]),
+        release("4.7.1", "amd64", &["4.6.4", "4.7.0"]),
+    ]);
+    let risk = |name: &str, to: &str, from: &str| {
+        format!(
+            "to: {to}\nfrom: {from}\nurl: https://bugs.example/1\nname: {name}\nmessage: It may.\nmatchingRules: [{{type: Always}}]\n"
+        )
+    };
+    let (leak, slow) = (risk("Leak", "4.7.0", "4[.]6"), risk("<Slow>", "4.7.0", "4[.]6[.]2"));
+    let data = data([
+        ("blocked-edges/a.yaml", leak.as_str()),
+        ("blocked-edges/b.yaml", slow.as_str()),
+        ("blocked-edges/c.yaml", "to: 4.7.1\nfrom: .*\n"),
+    ]);
+    let scope = Scope { architecture: Some("amd64"), channel: None };
+    build(declared, &data).0.within(scope)
+}
+
+#[test]
+fn a_picture_of_letters() {
+    insta::assert_snapshot!(text(&graph(), "stable-4.7, amd64"), @"
+    stable-4.7, amd64
+    releases: 7, recommended updates: 8, conditional updates: 3
+
+    4.6
+      4.6.1  no updates lead here
+      4.6.2
+        <- 4.6.1
+      4.6.3
+        <- 4.6.1, 4.6.2
+      4.6.4
+        <- 4.6.1 … 4.6.3
+
+    4.7
+      4.7.0-rc.1
+        <- 4.6.3
+      4.7.0
+        <- 4.7.0-rc.1
+        <? 4.6.2  (<Slow>, Leak)
+        <? 4.6.3, 4.6.4  (Leak)
+      4.7.1  no updates lead here
+    ");
+}
+
+#[test]
+fn a_picture_for_graphviz() {
+    insta::assert_snapshot!(dot(&graph(), "stable-4.7, \"amd64\""), @r##"
+    digraph "stable-4.7, \"amd64\"" {
+      label="stable-4.7, \"amd64\"";
+      labelloc=t;
+      rankdir=LR;
+      node [fontname="sans-serif"];
+      subgraph cluster_0 {
+        label="4.6";
+        "4.6.1" [shape=ellipse color="#0072b2"];
+        "4.6.2" [shape=ellipse color="#0072b2"];
+        "4.6.3" [shape=ellipse color="#0072b2"];
+        "4.6.4" [shape=ellipse color="#0072b2" peripheries=2];
+      }
+      subgraph cluster_1 {
+        label="4.7";
+        "4.7.0-rc.1" [shape=ellipse color="#0072b2"];
+        "4.7.0" [shape=ellipse color="#0072b2"];
+        "4.7.1" [shape=box color="#767676"];
+      }
+      "4.6.1" -> "4.6.2" [color="#0072b2"];
+      "4.6.2" -> "4.6.3" [color="#0072b2"];
+      "4.6.3" -> "4.6.4" [color="#0072b2"];
+      "4.6.3" -> "4.7.0-rc.1" [color="#0072b2"];
+      "4.6.4" -> "4.7.0" [color="#d55e00" style=dashed tooltip="Leak"];
+      "4.7.0-rc.1" -> "4.7.0" [color="#0072b2"];
+    }
+    "##);
+}
+
+#[test]
+fn a_picture_for_browsers() {
+    insta::assert_snapshot!(svg(&graph(), "stable-4.7 & amd64"));
+}
+
+#[test]
+fn a_picture_of_nothing() {
+    let nothing = declare(Vec::new());
+    assert!(svg(&nothing, "nothing").ends_with("</svg>\n"));
+    assert!(dot(&nothing, "nothing").ends_with("}\n"));
+    assert_eq!(text(&nothing, "nothing").lines().count(), 2);
+}
+
+#[test]
+fn a_real_channel_has_few_updates_around_which_no_others_lead() {
+    let Some(platform) = platform() else { return };
+    let data = graph_data(&platform.join("graph-data-2026-08"));
+    let (graph, _) = build(declared(&platform.join("releases-2026-08.json")), &data);
+    let scope = Scope { architecture: Some("amd64"), channel: Some("stable-4.18") };
+    let channel = graph.within(scope);
+    let (releases, drawn) = (channel.nodes().len(), essential(&channel).len());
+    assert!(releases > 150 && drawn < 2 * releases, "{drawn} of {}", channel.edges().len());
+}
