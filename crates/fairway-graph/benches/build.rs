@@ -44,7 +44,7 @@ fn any_yaml(files: &Files) -> usize {
 /// Every answer that clients may ask for.
 fn answers(graph: &Graph) -> Vec<Vec<u8>> {
     let mut answers = Vec::new();
-    for architecture in ["amd64", "arm64", "multi", "ppc64le", "s390x"] {
+    for architecture in graph.architectures() {
         let view = View::architecture(graph, architecture);
         answers.extend(view.channels().map(|channel| view.channel_json(channel)));
     }

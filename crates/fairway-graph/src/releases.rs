@@ -108,25 +108,39 @@ fn is_shard(release: &ReleaseImage) -> bool {
 
 /// The releases without those whose version another image claims, too.
 fn distinct(mut releases: Vec<ReleaseImage>, problems: &mut Vec<Problem>) -> Vec<ReleaseImage> {
-    let version = |release: &ReleaseImage| release.release_metadata.version.clone();
-    releases.sort_by(|one, other| {
-        let by_version = one.release_metadata.version.cmp(&other.release_metadata.version);
-        by_version.then_with(|| one.image.cmp(&other.image))
-    });
-    let mut kept: Vec<ReleaseImage> = Vec::with_capacity(releases.len());
-    for claims in releases.chunk_by(|one, other| version(one) == version(other)) {
-        match claims {
-            [only] => kept.push(only.clone()),
-            [first, others @ ..] if others.iter().all(|other| digest(other) == digest(first)) => {
-                kept.extend(claims.iter().min_by_key(|claim| format!("{claim:?}")).cloned());
-            }
-            _ => problems.push(Problem::DuplicateVersion {
-                version: with_architecture(&version(&claims[0]), &claims[0].arch).to_string(),
-                images: claims.iter().map(|claim| claim.image.clone()).collect(),
-            }),
+    releases.sort_by(|one, other| version(one).cmp(version(other)));
+    let mut kept = Vec::with_capacity(releases.len());
+    let mut releases = releases.into_iter().peekable();
+    while let Some(first) = releases.next() {
+        let mut claims = vec![first];
+        while let Some(next) = releases.next_if(|next| version(next) == version(&claims[0])) {
+            claims.push(next);
+        }
+        match one_image(claims) {
+            Ok(release) => kept.push(release),
+            Err(problem) => problems.push(problem),
         }
     }
     kept
+}
+
+/// The one image that claims a version, perhaps several times.
+fn one_image(mut claims: Vec<ReleaseImage>) -> Result<ReleaseImage, Problem> {
+    if claims.iter().any(|claim| digest(claim) != digest(&claims[0])) {
+        let version = with_architecture(version(&claims[0]), &claims[0].arch).to_string();
+        let mut images: Vec<String> = claims.into_iter().map(|claim| claim.image).collect();
+        images.sort();
+        return Err(Problem::DuplicateVersion { version, images });
+    }
+    if claims.len() > 1 {
+        // Whichever is taken, it must not depend on their order.
+        claims.sort_by_cached_key(|claim| std::cmp::Reverse(format!("{claim:?}")));
+    }
+    Ok(claims.swap_remove(claims.len() - 1))
+}
+
+fn version(release: &ReleaseImage) -> &Version {
+    &release.release_metadata.version
 }
 
 fn digest(release: &ReleaseImage) -> &str {

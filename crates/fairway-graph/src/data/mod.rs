@@ -7,6 +7,7 @@ mod block;
 mod channel;
 mod finding;
 mod pattern;
+mod positions;
 mod raw;
 mod salvage;
 mod schema;
@@ -15,6 +16,7 @@ pub use block::{Block, Effect};
 pub use channel::{Channel, Feeder, Listed};
 pub use finding::{Finding, Place, Position, Problem, Severity};
 pub use pattern::Pattern;
+pub use positions::{Positions, Query};
 pub use raw::RawMetadata;
 
 use fairway_api::Version;

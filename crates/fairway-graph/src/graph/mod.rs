@@ -9,6 +9,7 @@ pub use node::{Node, Release, key};
 pub use scope::Scope;
 pub(crate) use scope::{with_architecture, without_architecture};
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use fairway_api::{UnknownFields, Version};
@@ -75,6 +76,16 @@ impl Graph {
     /// One node.
     pub fn node(&self, id: NodeId) -> &Node {
         &self.nodes[id.index()]
+    }
+
+    /// The architectures that have a release.
+    pub fn architectures(&self) -> BTreeSet<&str> {
+        self.nodes.iter().flat_map(Node::architectures).collect()
+    }
+
+    /// The versions that releases name, and of which there is no release.
+    pub fn without_release(&self) -> impl Iterator<Item = &Version> {
+        self.nodes.iter().filter(|node| node.release.is_none()).map(|node| &node.version)
     }
 
     /// All edges, ordered by where they begin, then by where they lead.

@@ -22,6 +22,11 @@ fn releases_lead_from_what_is_before_to_what_is_after() {
     4.7.4+amd64 true
     4.7.5+amd64 false
     ");
+    assert_eq!(
+        graph.without_release().map(ToString::to_string).collect::<Vec<_>>(),
+        ["4.7.5+amd64"]
+    );
+    assert_eq!(graph.architectures().into_iter().collect::<Vec<_>>(), ["amd64", "arm64"]);
     insta::assert_snapshot!(edges(&graph), @"
     4.7.3+amd64 4.7.4+amd64
     4.7.4+amd64 4.7.5+amd64
