@@ -7,6 +7,7 @@
 //! * [`releases`] reads what releases declare about themselves.
 //! * [`build`] makes the [`Graph`] that clusters get from both.
 //! * [`wire`] reads and writes the Cincinnati protocol's JSON.
+//! * [`question`] has answers for people, [`picture`] shows them what there is.
 
 pub mod build;
 pub mod data;

@@ -10,7 +10,7 @@ use serde_saphyr::Spanned;
 use super::finding::{Finding, Position, Problem, reason};
 use super::pattern::{Pattern, Patterns};
 use super::salvage::salvage;
-use crate::risk::{self, Risk};
+use crate::risk::{self, Risk, stand_in};
 
 /// A block: updates to one version, from some versions, are not for everybody.
 #[derive(Clone, Debug)]
@@ -91,29 +91,15 @@ pub(super) fn read(
     };
     let to_at = Some(Position::from(to));
     let target = target(&to.value, |problem| found(problem, to_at))?;
-    let from_at = written.from.as_ref().map(Position::from);
-    let from = match written.from.as_ref().map(|from| patterns.parse(&from.value)) {
-        Some(Ok(pattern)) => pattern,
-        Some(Err(why)) => {
-            found(Problem::BadSource { why }, from_at);
-            Arc::new(Pattern::everything(written.from.as_ref().map_or("", |from| &from.value)))
-        }
-        None => {
-            found(Problem::NoSource, None);
-            Arc::new(Pattern::everything(""))
-        }
-    };
-    let effect = effect(path, &written, found);
-    let Written { fixed_in, auto_extend, .. } = written;
     Some(Block {
         file: path.to_owned(),
         to: target,
         to_at,
-        from,
-        from_at,
-        effect,
-        fixed_in,
-        auto_extend,
+        from: sources(written.from.as_ref(), patterns, &mut found),
+        from_at: written.from.as_ref().map(Position::from),
+        effect: effect(path, &written, found),
+        fixed_in: written.fixed_in,
+        auto_extend: written.auto_extend,
     })
 }
 
@@ -127,6 +113,21 @@ fn target(text: &str, mut found: impl FnMut(Problem)) -> Option<Version> {
     meant
 }
 
+fn sources(
+    from: Option<&Spanned<String>>,
+    patterns: &mut Patterns,
+    mut found: impl FnMut(Problem, Option<Position>),
+) -> Arc<Pattern> {
+    let Some(from) = from else {
+        found(Problem::NoSource, None);
+        return Arc::new(Pattern::everything(""));
+    };
+    patterns.parse(&from.value).unwrap_or_else(|why| {
+        found(Problem::BadSource { why }, Some(Position::from(from)));
+        Arc::new(Pattern::everything(&from.value))
+    })
+}
+
 /// A block with nothing but its versions removes; everything else has a risk, and where the risk
 /// does not say whom it concerns, it concerns everybody.
 fn effect(
@@ -134,39 +135,64 @@ fn effect(
     written: &Written,
     mut found: impl FnMut(Problem, Option<Position>),
 ) -> Effect {
-    let texts = [("url", &written.url), ("name", &written.name), ("message", &written.message)];
-    let rules = written.matching_rules.as_ref();
-    if texts.iter().all(|(_, text)| text.is_none()) && rules.is_none() {
+    let Written { url, name, message, matching_rules, .. } = written;
+    if url.is_none() && name.is_none() && message.is_none() && matching_rules.is_none() {
         return Effect::Removes;
     }
-    let empty = |text: &Option<String>| text.as_ref().is_none_or(|text| text.trim().is_empty());
-    let mut missing: Vec<&str> =
-        texts.iter().filter(|(_, text)| empty(text)).map(|(name, _)| *name).collect();
-    if rules.is_none() {
-        missing.push("matchingRules");
-    }
-    if !missing.is_empty() {
-        found(Problem::Incomplete { missing: missing.clone() }, None);
-    }
-    let at = rules.map(Position::from);
-    let mut matching_rules = rules.map(|rules| rules.value.clone()).unwrap_or_default();
-    if matching_rules.iter().any(|rule| rule.type_ == MatchingRuleType::default()) {
-        found(Problem::RuleWithoutType, at);
-        matching_rules.clear();
-    } else if rules.is_some() && matching_rules.is_empty() {
-        found(Problem::NoRules, at);
-    }
-    if !missing.is_empty() || matching_rules.is_empty() {
-        matching_rules = risk::always();
-    }
     let given = |text: &Option<String>| text.clone().filter(|text| !text.trim().is_empty());
-    Effect::Risks(Arc::new(Risk {
-        url: given(&written.url).unwrap_or_else(|| risk::stand_in::url(path)),
-        name: given(&written.name).unwrap_or_else(|| risk::stand_in::name(path)),
-        message: given(&written.message).unwrap_or_else(|| risk::stand_in::message(path)),
-        matching_rules,
-        unknown: UnknownFields::new(),
-    }))
+    let risk = Incomplete { url: given(url), name: given(name), message: given(message) };
+    let mut missing = risk.missing();
+    let rules = match matching_rules {
+        None => {
+            missing.push("matchingRules");
+            Vec::new()
+        }
+        Some(rules) => match senseless(&rules.value) {
+            Some(problem) => {
+                found(problem, Some(Position::from(rules)));
+                Vec::new()
+            }
+            None => rules.value.clone(),
+        },
+    };
+    let complete = missing.is_empty();
+    if !complete {
+        found(Problem::Incomplete { missing }, None);
+    }
+    let rules = if complete && !rules.is_empty() { rules } else { risk::always() };
+    Effect::Risks(Arc::new(risk.completed(path, rules)))
+}
+
+fn senseless(rules: &[MatchingRule]) -> Option<Problem> {
+    let without_type = |rule: &MatchingRule| rule.type_ == MatchingRuleType::default();
+    if rules.is_empty() {
+        return Some(Problem::NoRules);
+    }
+    rules.iter().any(without_type).then_some(Problem::RuleWithoutType)
+}
+
+/// The texts of a risk, as far as they are given.
+struct Incomplete {
+    url: Option<String>,
+    name: Option<String>,
+    message: Option<String>,
+}
+
+impl Incomplete {
+    fn missing(&self) -> Vec<&'static str> {
+        let texts = [("url", &self.url), ("name", &self.name), ("message", &self.message)];
+        texts.into_iter().filter(|(_, text)| text.is_none()).map(|(name, _)| name).collect()
+    }
+
+    fn completed(self, path: &str, matching_rules: Vec<MatchingRule>) -> Risk {
+        Risk {
+            url: self.url.unwrap_or_else(|| stand_in::url(path)),
+            name: self.name.unwrap_or_else(|| stand_in::name(path)),
+            message: self.message.unwrap_or_else(|| stand_in::message(path)),
+            matching_rules,
+            unknown: UnknownFields::new(),
+        }
+    }
 }
 
 fn salvaged(
@@ -184,21 +210,16 @@ fn salvaged(
         return None;
     };
     found(Problem::Salvaged { why, to: to.to_string() }, position);
-    let text = |key: &str| salvage.texts.get(key).and_then(|text| text.as_str()).map(str::to_owned);
     let from = salvage.from.as_deref().and_then(|from| patterns.parse(from).ok());
+    let text = |key: &str| salvage.texts.get(key).and_then(|text| text.as_str()).map(str::to_owned);
+    let risk = Incomplete { url: text("url"), name: text("name"), message: text("message") };
     Some(Block {
         file: path.to_owned(),
         to,
         to_at: None,
         from: from.unwrap_or_else(|| Arc::new(Pattern::everything(""))),
         from_at: None,
-        effect: Effect::Risks(Arc::new(Risk {
-            url: text("url").unwrap_or_else(|| risk::stand_in::url(path)),
-            name: text("name").unwrap_or_else(|| risk::stand_in::name(path)),
-            message: text("message").unwrap_or_else(|| risk::stand_in::message(path)),
-            matching_rules: risk::always(),
-            unknown: UnknownFields::new(),
-        })),
+        effect: Effect::Risks(Arc::new(risk.completed(path, risk::always()))),
         fixed_in: text("fixedIn"),
         auto_extend: text("autoExtend"),
     })

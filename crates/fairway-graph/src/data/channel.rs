@@ -104,10 +104,9 @@ fn is_channel_name(name: &str) -> bool {
 }
 
 /// Channels by name; one that is in several files has the versions of all of them.
-pub(super) fn merge(read: impl Iterator<Item = Channel>) -> (Vec<Channel>, Vec<Finding>) {
+pub(super) fn merge(channels: Vec<Channel>, findings: &mut Vec<Finding>) -> Vec<Channel> {
     let mut by_name: BTreeMap<String, Channel> = BTreeMap::new();
-    let mut findings = Vec::new();
-    for channel in read {
+    for channel in channels {
         let Some(known) = by_name.get_mut(&channel.name) else {
             by_name.insert(channel.name.clone(), channel);
             continue;
@@ -116,5 +115,5 @@ pub(super) fn merge(read: impl Iterator<Item = Channel>) -> (Vec<Channel>, Vec<F
         known.versions.extend(channel.versions);
         known.tombstones.extend(channel.tombstones);
     }
-    (by_name.into_values().collect(), findings)
+    by_name.into_values().collect()
 }

@@ -101,22 +101,21 @@ impl GraphData {
         let mut findings = Vec::new();
         let schema = schema::read(files, &mut findings)?;
         let raw = raw::read(files)?;
-        let channels = channel::merge(
-            yaml_files(files, CHANNELS, &mut findings)
-                .into_iter()
-                .filter_map(|(path, bytes)| channel::read(path, bytes, &mut findings)),
-        );
-        if channels.0.is_empty() {
+        let channels: Vec<Channel> = yaml_files(files, CHANNELS, &mut findings)
+            .into_iter()
+            .filter_map(|(path, bytes)| channel::read(path, bytes, &mut findings))
+            .collect();
+        let channels = channel::merge(channels, &mut findings);
+        if channels.is_empty() {
             return Err(Refusal::NoChannels);
         }
-        findings.extend(channels.1);
         let mut patterns = Patterns::default();
         let blocks = yaml_files(files, BLOCKED_EDGES, &mut findings)
             .into_iter()
             .filter_map(|(path, bytes)| block::read(path, bytes, &mut patterns, &mut findings))
             .collect();
         findings.sort_by(|one, other| one.place.cmp(&other.place));
-        Ok(Self { schema, blocks, channels: channels.0, raw, findings })
+        Ok(Self { schema, blocks, channels, raw, findings })
     }
 }
 

@@ -1,6 +1,8 @@
 //! Where releases stand in a picture: one lane for each minor version, and in it one column after
 //! the other, so that no update leads to the left.
 
+use fairway_api::Version;
+
 use crate::graph::{Graph, NodeId};
 
 /// Where everything stands.
@@ -52,7 +54,7 @@ impl Layout {
     }
 }
 
-fn name(version: &fairway_api::Version) -> String {
+fn name(version: &Version) -> String {
     match version.build() {
         "" => version.stream(),
         architecture => format!("{} {architecture}", version.stream()),

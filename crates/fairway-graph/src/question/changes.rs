@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 
+use fairway_api::Version;
 use serde::Serialize;
 
 use super::Count;
@@ -57,19 +58,13 @@ impl Changes {
     /// What is different in `after`.
     pub fn between(before: &Graph, after: &Graph) -> Self {
         let (old, new) = (nodes(before), nodes(after));
-        let names = |some: &mut dyn Iterator<Item = &Node>| {
-            some.map(|node| node.version.to_string()).collect()
-        };
-        let gone =
-            |one: &BTreeMap<NodeKey<'_>, &'_ Node>, key: &NodeKey<'_>| !one.contains_key(key);
+        let changed = new.iter().filter(|(key, node)| {
+            old.get(*key).is_some_and(|before| before.release != node.release)
+        });
         Self {
-            added: names(&mut new.iter().filter(|(key, _)| gone(&old, key)).map(|(_, node)| *node)),
-            removed: names(
-                &mut old.iter().filter(|(key, _)| gone(&new, key)).map(|(_, node)| *node),
-            ),
-            changed: names(&mut new.iter().filter_map(|(key, node)| {
-                old.get(key).is_some_and(|before| before.release != node.release).then_some(*node)
-            })),
+            added: new.keys().filter(|key| !old.contains_key(*key)).map(text).collect(),
+            removed: old.keys().filter(|key| !new.contains_key(*key)).map(text).collect(),
+            changed: changed.map(|(key, _)| text(key)).collect(),
             edges: edge_changes(before, after),
             redefined: redefined(before, after),
         }
@@ -81,7 +76,8 @@ impl Changes {
     }
 }
 
-type NodeKey<'a> = (&'a fairway_api::Version, &'a str);
+/// A version and its architecture, which versions do not compare.
+type NodeKey<'a> = (&'a Version, &'a str);
 
 fn nodes(graph: &Graph) -> BTreeMap<NodeKey<'_>, &Node> {
     graph.nodes().iter().map(|node| ((&node.version, node.version.build()), node)).collect()
@@ -96,8 +92,8 @@ fn edge_changes(before: &Graph, after: &Graph) -> Vec<EdgeChange> {
         .map(|ends| (ends, state(before, old.get(ends)), state(after, new.get(ends))))
         .filter(|(_, before, after)| before != after)
         .map(|((to, from), before, after)| EdgeChange {
-            from: text(*from),
-            to: text(*to),
+            from: text(from),
+            to: text(to),
             before,
             after,
         })
@@ -126,7 +122,7 @@ fn edges(graph: &Graph) -> BTreeMap<(NodeKey<'_>, NodeKey<'_>), Edge> {
     graph.edges().iter().map(|edge| ((key(edge.to), key(edge.from)), *edge)).collect()
 }
 
-fn text((version, _): NodeKey<'_>) -> String {
+fn text((version, _): &NodeKey<'_>) -> String {
     version.to_string()
 }
 

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
+use fairway_api::Version;
 use serde::Serialize;
 
 use crate::data::{Block, Effect, GraphData, Listed};
@@ -101,12 +102,10 @@ fn channels(before: &GraphData, after: &GraphData) -> BTreeMap<String, ChannelCh
     for name in names {
         let (old, new) = (old.get(name).unwrap_or(&none), new.get(name).unwrap_or(&none));
         if old != new {
-            let texts = |keys: &mut dyn Iterator<Item = &Key>| {
-                keys.map(|(version, _)| version.to_string()).collect()
-            };
+            let text = |(version, _): &Key| version.to_string();
             let change = ChannelChange {
-                added: texts(&mut new.difference(old)),
-                removed: texts(&mut old.difference(new)),
+                added: new.difference(old).map(text).collect(),
+                removed: old.difference(new).map(text).collect(),
             };
             changes.insert(name.clone(), change);
         }
@@ -114,7 +113,8 @@ fn channels(before: &GraphData, after: &GraphData) -> BTreeMap<String, ChannelCh
     changes
 }
 
-type Key = (fairway_api::Version, String);
+/// A version and its architecture, which versions do not compare.
+type Key = (Version, String);
 
 fn keys(listed: &[Listed]) -> BTreeSet<Key> {
     listed

@@ -6,9 +6,9 @@ use fairway_api::Version;
 use serde::Serialize;
 
 use super::paths::{PathsError, one};
-use crate::build::{Closure, Draft, Sources};
+use crate::build::{Closure, Draft};
 use crate::data::{Effect, Place};
-use crate::graph::{Graph, NodeId, Scope};
+use crate::graph::{Graph, NodeId, Scope, with_architecture};
 
 /// What becomes of an update, and why.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -131,7 +131,7 @@ impl Draft<'_> {
 fn of_scope(graph: &Graph, version: &Version, scope: Scope<'_>) -> Result<NodeId, WhyError> {
     match scope.architecture {
         Some(architecture) if version.build().is_empty() => {
-            one(graph, &crate::graph::with_architecture(version, architecture))
+            one(graph, &with_architecture(version, architecture))
         }
         _ => one(graph, version),
     }
@@ -147,12 +147,10 @@ fn cause(graph: &Graph, closure: &Closure<'_>) -> Cause {
                 Effect::Risks(risk) => Some(risk.name.clone()),
             },
         },
-        Closure::Metadata { release, key, from: Sources::Node(_) | Sources::Matching(_) } => {
-            Cause::Metadata {
-                release: graph.node(*release).version.to_string(),
-                key: (*key).to_owned(),
-            }
-        }
+        Closure::Metadata { release, key, .. } => Cause::Metadata {
+            release: graph.node(*release).version.to_string(),
+            key: (*key).to_owned(),
+        },
     }
 }
 

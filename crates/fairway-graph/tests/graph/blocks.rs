@@ -1,7 +1,7 @@
 //! Blocks fail closed: whatever names its versions blocks, and what is missing makes it wider.
 
 use fairway_graph::build::build;
-use fairway_graph::data::Severity;
+use fairway_graph::data::{Effect, Severity};
 use fairway_graph::{Graph, GraphData};
 
 use crate::support::{data, declare, edges, lines, release};
@@ -284,6 +284,21 @@ fn unknown_kinds_of_rules_travel_untouched() {
     let answer: serde_json::Value = serde_json::from_slice(&answer).unwrap();
     let rules = answer["conditionalEdges"][0]["risks"][0]["matchingRules"].to_string();
     insta::assert_snapshot!(rules, @r#"[{"type":"Weather","weather":{"of":null,"rain":true,"wind":[12,1.5]}},{"promql":{"promql":"up"},"type":"PromQL"}]"#);
+}
+
+#[test]
+fn a_text_that_ends_with_its_file_has_no_line_break() {
+    let block = |end: &str| {
+        let text = format!(
+            "to: 4.7.4\nfrom: .*\nurl: https://bugs.example/1\nname: Leak\nmessage: |\n  It leaks.\nmatchingRules:\n- type: PromQL\n  promql:\n    promql: |\n      up\n      or down{end}"
+        );
+        let data = data([(BLOCK, text.as_str())]);
+        let Effect::Risks(risk) = &data.blocks[0].effect else { panic!("{data:?}") };
+        (risk.message.clone(), risk.matching_rules[0].promql.clone().unwrap().promql)
+    };
+    let message = "It leaks.\n".to_owned();
+    assert_eq!(block(""), (message.clone(), "up\nor down".to_owned()));
+    assert_eq!(block("\n"), (message, "up\nor down\n".to_owned()));
 }
 
 #[test]
