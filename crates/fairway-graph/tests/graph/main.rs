@@ -2,6 +2,7 @@
 
 mod blocks;
 mod pictures;
+mod platform;
 mod primary;
 mod properties;
 mod questions;

@@ -1,8 +1,10 @@
 //! What several of these tests need.
 
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use fairway_api::Version;
+use fairway_graph::build::build;
 use fairway_graph::{Edge, Files, Graph, GraphData, ReleaseImage, directory, releases};
 use fairway_release::ReleaseMetadata;
 use fairway_testkit::environment;
@@ -12,10 +14,17 @@ pub(crate) fn vectors() -> Option<PathBuf> {
     environment::conformance("cincinnati")
 }
 
-/// A directory with the releases and the graph-data of a whole platform, where there is one.
-/// Tests without it end early.
-pub(crate) fn platform() -> Option<PathBuf> {
-    std::env::var_os("FAIRWAY_DATA").map(PathBuf::from)
+/// The graph-data of a whole platform and the graph made with it, where `FAIRWAY_DATA` names a
+/// directory that has them. Tests without it end early.
+pub(crate) fn platform() -> Option<&'static (GraphData, Graph)> {
+    static PLATFORM: LazyLock<Option<(GraphData, Graph)>> = LazyLock::new(|| {
+        let directory = PathBuf::from(std::env::var_os("FAIRWAY_DATA")?);
+        let data = graph_data(&directory.join("graph-data-2026-08"));
+        let (graph, problems) = build(declared(&directory.join("releases-2026-08.json")), &data);
+        assert_eq!(problems, []);
+        Some((data, graph))
+    });
+    PLATFORM.as_ref()
 }
 
 pub(crate) fn graph_data(directory: &Path) -> GraphData {
