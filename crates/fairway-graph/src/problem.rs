@@ -41,6 +41,11 @@ pub enum Problem {
         /// Where it leads.
         to: String,
     },
+    /// One name stands for several risks of one update, which concern different clusters.
+    AmbiguousRisk {
+        /// The name.
+        name: String,
+    },
     /// Updates lead in a circle.
     Cycle {
         /// The versions that are part of it.
@@ -93,6 +98,10 @@ impl fmt::Display for Problem {
             Self::NoRisks { from, to } => write!(
                 f,
                 "the update from {from} to {to} is conditional without saying on what: it is blocked"
+            ),
+            Self::AmbiguousRisk { name } => write!(
+                f,
+                "risk {name} has different rules for one update, so it concerns every cluster there"
             ),
             Self::Cycle { versions, cut } => {
                 let cut: Vec<String> =

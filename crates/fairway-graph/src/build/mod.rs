@@ -55,7 +55,9 @@ impl<'a> Draft<'a> {
 
     /// Closes what is closed.
     pub fn finish(self) -> (Graph, Vec<Problem>) {
-        let Self { graph, closures, problems } = self;
-        (closures.close(graph), problems)
+        let Self { graph, closures, mut problems } = self;
+        let graph = closures.close(graph);
+        problems.extend(graph.risk_sets.problems());
+        (graph, problems)
     }
 }

@@ -26,7 +26,8 @@ impl Scope<'_> {
 impl Graph {
     /// What these clusters see. For those of one architecture, versions do not name it.
     pub fn within(&self, scope: Scope<'_>) -> Self {
-        let mut parts = Parts { risk_sets: self.risk_sets.clone(), ..Parts::default() };
+        let (risk_sets, unknown) = (self.risk_sets.clone(), self.unknown.clone());
+        let mut parts = Parts { risk_sets, unknown, ..Parts::default() };
         let mut places: Vec<Option<NodeId>> = vec![None; self.nodes.len()];
         for (id, node) in self.node_ids().filter(|(_, node)| scope.shows(node)) {
             places[id.index()] = Some(NodeId::from_index(parts.nodes.len()));

@@ -1,9 +1,10 @@
 //! Sets of risks: every risk is kept once, and every set of them.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use super::{Risk, always};
+use crate::problem::Problem;
 
 /// A risk in [`RiskSets`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -29,6 +30,8 @@ pub(crate) struct RiskSets {
     by_text: HashMap<String, RiskId>,
     sets: Vec<Vec<RiskId>>,
     by_members: HashMap<Vec<RiskId>, RiskSetId>,
+    /// Names that stand for several risks of one update, which concern different clusters.
+    ambiguous: BTreeSet<String>,
 }
 
 /// A risk and what it looks like on the wire, which is its identity.
@@ -45,6 +48,7 @@ impl Default for RiskSets {
             by_text: HashMap::new(),
             sets: vec![Vec::new()],
             by_members: HashMap::from([(Vec::new(), RiskSetId::NONE)]),
+            ambiguous: BTreeSet::new(),
         }
     }
 }
@@ -52,8 +56,7 @@ impl Default for RiskSets {
 impl RiskSets {
     /// Takes in a risk.
     pub(crate) fn risk(&mut self, risk: &Arc<Risk>) -> RiskId {
-        // A risk consists of texts and JSON values, which can always be written.
-        let text = serde_json::to_string(&**risk).unwrap_or_default();
+        let text = serde_json::to_string(&**risk).expect("texts and values can be written");
         if let Some(known) = self.by_text.get(&text) {
             return *known;
         }
@@ -107,6 +110,11 @@ impl RiskSets {
         self.sets.iter().map(array).collect()
     }
 
+    /// What is wrong with the risks.
+    pub(crate) fn problems(&self) -> impl Iterator<Item = Problem> {
+        self.ambiguous.iter().map(|name| Problem::AmbiguousRisk { name: name.clone() })
+    }
+
     /// The same risks, ordered by name, with one where several have the same name.
     fn one_for_each_name(&mut self, members: &[RiskId]) -> Vec<RiskId> {
         let mut sorted = members.to_vec();
@@ -136,9 +144,10 @@ impl RiskSets {
                 merged.message.push('\n');
                 merged.message.push_str(&other.message);
             }
-            if other.matching_rules != merged.matching_rules {
-                merged.matching_rules = always();
-            }
+        }
+        if others.iter().any(|other| other.matching_rules != first.matching_rules) {
+            merged.matching_rules = always();
+            self.ambiguous.insert(merged.name.clone());
         }
         self.risk(&Arc::new(merged))
     }

@@ -132,8 +132,11 @@ pub fn read(name: &str, bytes: &[u8]) -> Result<(Graph, Vec<Problem>), WireError
     for group in wire.conditional_edges {
         reader.group(group);
     }
-    reader.parts.unknown = wire.unknown;
-    Ok((reader.parts.assemble(), reader.problems))
+    let Reader { mut parts, mut problems, .. } = reader;
+    parts.unknown = wire.unknown;
+    let graph = parts.assemble();
+    problems.extend(graph.risk_sets.problems());
+    Ok((graph, problems))
 }
 
 fn within(input: &str, what: &'static str, size: usize, limit: usize) -> Result<(), WireError> {

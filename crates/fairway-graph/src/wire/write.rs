@@ -2,8 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use crate::graph::{Edge, Graph, NodeId, Scope};
-use crate::wire::face::Face;
+use serde::Serialize;
+
+use super::face::Face;
+use crate::graph::{Graph, Scope};
+use crate::risk::RiskSetId;
 
 /// The graph as clusters of one architecture see it, or all of it.
 ///
@@ -60,22 +63,26 @@ impl<'a> View<'a> {
     }
 
     fn answer(&self, faces: &[&Face]) -> Vec<u8> {
-        let (recommended, conditional) = self.edges(faces);
-        let groups = groups(&conditional);
+        let (recommended, conditional) = self.links(faces);
         let mut out = b"{\"version\":1,\"nodes\":".to_vec();
         array(&mut out, faces, |out, face| out.extend_from_slice(face.whole.as_bytes()));
         out.extend_from_slice(b",\"edges\":");
-        array(&mut out, &recommended, |out, pair| number_pair(out, *pair));
+        array(&mut out, &recommended, |out, link| json(out, &(link.from, link.to)));
         out.extend_from_slice(b",\"conditionalEdges\":");
-        array(&mut out, &groups, |out, group| self.group(out, group));
+        array(&mut out, &groups(&conditional), |out, group| self.group(out, group, faces));
+        for (key, value) in &self.graph.unknown {
+            out.push(b',');
+            json(&mut out, key);
+            out.push(b':');
+            json(&mut out, value);
+        }
         out.push(b'}');
         out.shrink_to_fit();
         out
     }
 
-    /// The edges between some nodes: those that everybody gets as places among the nodes, the
-    /// others by their risks.
-    fn edges(&self, faces: &[&Face]) -> (Vec<(u32, u32)>, Vec<Edge>) {
+    /// The links between some nodes: those that everybody gets, and the others by their risks.
+    fn links(&self, faces: &[&Face]) -> (Vec<Link>, Vec<Link>) {
         let mut places: Vec<Option<u32>> = vec![None; self.graph.nodes().len()];
         for (place, face) in (0..).zip(faces) {
             places[face.node.index()] = Some(place);
@@ -83,44 +90,44 @@ impl<'a> View<'a> {
         let (mut recommended, mut conditional) = (Vec::new(), Vec::new());
         for (from, face) in (0..).zip(faces) {
             for edge in self.graph.edges_from(face.node) {
-                match places[edge.to.index()] {
-                    Some(_) if edge.is_conditional() => conditional.push(*edge),
-                    Some(to) => recommended.push((from, to)),
-                    None => {}
-                }
+                let Some(to) = places[edge.to.index()] else { continue };
+                let links = if edge.is_conditional() { &mut conditional } else { &mut recommended };
+                links.push(Link { risks: edge.risks, from, to });
             }
         }
-        conditional.sort_unstable_by_key(|edge| (edge.risks, *edge));
+        conditional.sort_unstable();
         (recommended, conditional)
     }
 
-    fn group(&self, out: &mut Vec<u8>, group: &[Edge]) {
+    fn group(&self, out: &mut Vec<u8>, group: &[Link], faces: &[&Face]) {
         out.extend_from_slice(b"{\"edges\":");
-        array(out, group, |out, edge| {
+        array(out, group, |out, link| {
             out.extend_from_slice(b"{\"from\":");
-            out.extend_from_slice(self.version(edge.from));
+            out.extend_from_slice(faces[link.from as usize].version.as_bytes());
             out.extend_from_slice(b",\"to\":");
-            out.extend_from_slice(self.version(edge.to));
+            out.extend_from_slice(faces[link.to as usize].version.as_bytes());
             out.push(b'}');
         });
         out.extend_from_slice(b",\"risks\":");
-        let risks = group.first().map_or("[]", |edge| &self.risks[edge.risks.index()]);
-        out.extend_from_slice(risks.as_bytes());
+        out.extend_from_slice(self.risks[group[0].risks.index()].as_bytes());
         out.push(b'}');
-    }
-
-    fn version(&self, node: NodeId) -> &[u8] {
-        let face = self.faces.binary_search_by_key(&node, |face| face.node);
-        face.map_or(b"\"\"", |index| self.faces[index].version.as_bytes())
     }
 }
 
-/// Edges with the same risks, in the order of their first edges: so what is written depends on
+/// An edge between nodes of an answer, which are named by their places in it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Link {
+    risks: RiskSetId,
+    from: u32,
+    to: u32,
+}
+
+/// Links with the same risks, in the order of their first links: so what is written depends on
 /// what is in it alone.
-fn groups(by_risks: &[Edge]) -> Vec<&[Edge]> {
-    let mut groups: Vec<&[Edge]> =
+fn groups(by_risks: &[Link]) -> Vec<&[Link]> {
+    let mut groups: Vec<&[Link]> =
         by_risks.chunk_by(|one, other| one.risks == other.risks).collect();
-    groups.sort_unstable_by_key(|group| group.first());
+    groups.sort_unstable_by_key(|group| (group[0].from, group[0].to));
     groups
 }
 
@@ -135,7 +142,6 @@ fn array<T>(out: &mut Vec<u8>, items: &[T], mut write: impl FnMut(&mut Vec<u8>, 
     out.push(b']');
 }
 
-fn number_pair(out: &mut Vec<u8>, pair: (u32, u32)) {
-    // Writing numbers to memory cannot fail.
-    let _ = serde_json::to_writer(out, &pair);
+fn json(out: &mut Vec<u8>, value: &impl Serialize) {
+    serde_json::to_writer(out, value).expect("numbers, texts and values can be written to memory");
 }

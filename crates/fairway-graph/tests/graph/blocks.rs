@@ -227,7 +227,8 @@ fn one_name_with_two_meanings_concerns_everybody() {
     let (one, other) = (risk("up", "It leaks."), risk("down", "It leaks more."));
     let data =
         data([("blocked-edges/a.yaml", one.as_str()), ("blocked-edges/b.yaml", other.as_str())]);
-    let (graph, _) = build(declared(), &data);
+    let (graph, problems) = build(declared(), &data);
+    insta::assert_snapshot!(lines(&problems), @"risk Leak has different rules for one update, so it concerns every cluster there");
     let conditional = graph.edges().iter().find(|edge| edge.is_conditional()).unwrap();
     assert_eq!(graph.risks(*conditional).len(), 1);
     insta::assert_snapshot!(serde_json::to_string_pretty(&**graph.risks(*conditional).next().unwrap()).unwrap(), @r#"

@@ -6,7 +6,7 @@ use crate::support::{edges, lines};
 
 #[test]
 fn everything_a_graph_says_comes_back() {
-    let text = r#"{"version":1,"nodes":[{"version":"4.7.3","payload":"r@sha256:1","metadata":{"url":"u"},"later":[1]},{"version":"4.7.4","payload":"r@sha256:2","metadata":{}},{"version":"4.7.5"}],"edges":[[0,1]],"conditionalEdges":[{"edges":[{"from":"4.7.3","to":"4.7.5"}],"risks":[{"url":"u","name":"Leak","message":"It leaks.","matchingRules":[{"type":"PromQL","promql":{"promql":"up"}},{"type":"Weather","wind":12}],"since":"4.7.5"}]}]}"#;
+    let text = r#"{"version":1,"nodes":[{"version":"4.7.3","payload":"r@sha256:1","metadata":{"url":"u"},"later":[1]},{"version":"4.7.4","payload":"r@sha256:2","metadata":{}},{"version":"4.7.5"}],"edges":[[0,1]],"conditionalEdges":[{"edges":[{"from":"4.7.3","to":"4.7.5"}],"risks":[{"url":"u","name":"Leak","message":"It leaks.","matchingRules":[{"type":"PromQL","promql":{"promql":"up"}},{"type":"Weather","wind":12}],"since":"4.7.5"}]}],"later":{"kept":true}}"#;
     let (graph, problems) = read("graph", text.as_bytes()).unwrap();
     assert_eq!(problems, []);
     assert_eq!(String::from_utf8(View::whole(&graph).json()).unwrap(), text);
@@ -19,7 +19,7 @@ fn go_spellings_nulls_and_unknown_keys_are_read() {
         "risks": [{"name": "Leak", "matchingRules": [{"type": "PromQL", "PromQL": {"PromQL": "up"}}]}]}]}"#;
     let (graph, problems) = read("graph", text).unwrap();
     assert_eq!(problems, []);
-    insta::assert_snapshot!(String::from_utf8(View::whole(&graph).json()).unwrap(), @r#"{"version":1,"nodes":[{"version":"1.0.0","payload":"a","metadata":{}},{"version":"1.0.1","payload":"b","metadata":{}}],"edges":[],"conditionalEdges":[{"edges":[{"from":"1.0.0","to":"1.0.1"}],"risks":[{"url":"","name":"Leak","message":"","matchingRules":[{"type":"PromQL","promql":{"promql":"up"}}]}]}]}"#);
+    insta::assert_snapshot!(String::from_utf8(View::whole(&graph).json()).unwrap(), @r#"{"version":1,"nodes":[{"version":"1.0.0","payload":"a","metadata":{}},{"version":"1.0.1","payload":"b","metadata":{}}],"edges":[],"conditionalEdges":[{"edges":[{"from":"1.0.0","to":"1.0.1"}],"risks":[{"url":"","name":"Leak","message":"","matchingRules":[{"type":"PromQL","promql":{"promql":"up"}}]}]}],"later":{}}"#);
 }
 
 #[test]
