@@ -11,7 +11,7 @@ use crate::graph::{Graph, Node, Parts, Release, key, with_architecture};
 use crate::problem::Problem;
 
 /// Bytes of a list of releases: the real one has 5 MB for 5,700 releases.
-pub const MAX_BYTES: usize = 128 << 20;
+pub const MAX_BYTES: usize = 64 << 20;
 
 /// Releases in a list: twenty times as many as there are.
 pub const MAX_RELEASES: usize = 100_000;

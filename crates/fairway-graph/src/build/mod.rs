@@ -48,6 +48,11 @@ impl<'a> Draft<'a> {
         &self.graph
     }
 
+    /// What is wrong so far.
+    pub fn problems(&self) -> &[Problem] {
+        &self.problems
+    }
+
     /// What closes an edge.
     pub fn closing(&self, from: NodeId, to: NodeId) -> impl Iterator<Item = &Closure<'a>> {
         self.closures.of(from, to)

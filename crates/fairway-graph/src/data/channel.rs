@@ -33,10 +33,11 @@ pub struct Listed {
 }
 
 /// Where the versions of a channel come from.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
 pub struct Feeder {
     /// The channel, or the kind of channel, that they come from.
-    pub name: String,
+    pub name: Option<String>,
     /// How long they stay there first, as an ISO 8601 duration.
     pub delay: Option<String>,
     /// Whether they come as soon as their errata are public.

@@ -8,7 +8,8 @@ use serde::Serialize;
 use super::paths::{PathsError, one};
 use crate::build::{Closure, Draft};
 use crate::data::{Effect, Place};
-use crate::graph::{Graph, NodeId, Scope, with_architecture};
+use crate::graph::{Edge, Graph, NodeId, Scope, with_architecture};
+use crate::problem::Problem;
 
 /// What becomes of an update, and why.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -40,6 +41,11 @@ pub enum Verdict {
     },
     /// No release says that it is possible.
     NotDeclared,
+    /// It led back, as a part of a circle.
+    Circle {
+        /// The versions of the circle.
+        versions: Vec<String>,
+    },
     /// One of the versions is only named by others: there is no release of it.
     NoRelease {
         /// The version.
@@ -101,7 +107,7 @@ impl Draft<'_> {
 
     fn verdict(&self, from: NodeId, to: NodeId, scope: Scope<'_>) -> Verdict {
         let graph = self.graph();
-        let Some(edge) = graph.edge(from, to) else { return Verdict::NotDeclared };
+        let Some(edge) = graph.edge(from, to) else { return self.absent(from, to) };
         for node in [graph.node(from), graph.node(to)] {
             let version = node.version.to_string();
             if node.release.is_none() {
@@ -113,7 +119,22 @@ impl Draft<'_> {
                 return Verdict::NotInChannel { version, channel: channel.to_owned(), channels };
             }
         }
-        let closing: Vec<&Closure<'_>> = self.closing(from, to).collect();
+        self.closed(edge)
+    }
+
+    fn absent(&self, from: NodeId, to: NodeId) -> Verdict {
+        let name = |id| self.graph().node(id).version.to_string();
+        let ends = (name(from), name(to));
+        let circle = self.problems().iter().find_map(|problem| match problem {
+            Problem::Cycle { versions, cut } if cut.contains(&ends) => Some(versions.clone()),
+            _ => None,
+        });
+        circle.map_or(Verdict::NotDeclared, |versions| Verdict::Circle { versions })
+    }
+
+    fn closed(&self, edge: Edge) -> Verdict {
+        let graph = self.graph();
+        let closing: Vec<&Closure<'_>> = self.closing(edge.from, edge.to).collect();
         let given = graph.risks(edge).map(|risk| Cause::Given { risk: risk.name.clone() });
         let causes: Vec<Cause> =
             given.chain(closing.iter().map(|closure| cause(graph, closure))).collect();
@@ -169,6 +190,9 @@ impl fmt::Display for Why {
                 causes.iter().try_for_each(|cause| write!(f, "\n  {cause}"))
             }
             Verdict::NotDeclared => f.write_str("no release says that this update is possible"),
+            Verdict::Circle { versions } => {
+                write!(f, "left out, because it led back in a circle of {}", versions.join(", "))
+            }
             Verdict::NoRelease { version } => {
                 write!(f, "{version} is named by other releases, but there is no release of it")
             }

@@ -15,8 +15,8 @@ use crate::graph::{Edge, Graph, Node, NodeId, Parts, Release};
 use crate::problem::Problem;
 use crate::risk::{Risk, RiskSetId, always};
 
-/// Bytes of a graph: the largest real one has 11 MB.
-const MAX_BYTES: usize = 128 << 20;
+/// Bytes of a graph: three times as many as the largest real one has.
+const MAX_BYTES: usize = 32 << 20;
 
 /// Nodes of a graph: twenty times as many as there are.
 const MAX_NODES: usize = 100_000;

@@ -153,6 +153,16 @@ fn why_an_update_is_not_offered() {
 }
 
 #[test]
+fn an_update_that_leads_back_in_a_circle_is_explained() {
+    let circle = vec![release("4.6.1", "amd64", &["4.6.2"]), release("4.6.2", "amd64", &["4.6.1"])];
+    let data = data([]);
+    let draft = Draft::new(declare(circle), &data);
+    let scope = Scope { architecture: Some("amd64"), channel: None };
+    let why = draft.why(&version("4.6.2"), &version("4.6.1"), scope).unwrap();
+    insta::assert_snapshot!(why, @"4.6.2+amd64 -> 4.6.1+amd64: left out, because it led back in a circle of 4.6.1+amd64, 4.6.2+amd64");
+}
+
+#[test]
 fn what_changed_between_two_graphs() {
     let (before, after) = (seen(&data([STABLE, LEAK])), seen(&data([STABLE, SLOW, GONE])));
     insta::assert_snapshot!(Changes::between(&before, &after), @"

@@ -56,6 +56,21 @@ fn bad_channels_are_left_out_and_named() {
 }
 
 #[test]
+fn feeders_and_tombstones_are_read() {
+    let data = data([(
+        "channels/fast.yaml",
+        "feeder:\n  delay: P1W\n  errata: public\n  filter: 4[.]7[.].*\n  name: candidate-4.7\nname: fast-4.7\ntombstones:\n- 4.7.1\nversions:\n- 4.7.2\n",
+    )]);
+    assert_eq!(data.findings, []);
+    let fast = &data.channels[0];
+    let feeder = fast.feeder.as_ref().unwrap();
+    assert_eq!(feeder.name.as_deref(), Some("candidate-4.7"));
+    assert_eq!(feeder.delay.as_deref(), Some("P1W"));
+    assert_eq!(fast.tombstones[0].version.to_string(), "4.7.1");
+    assert_eq!((fast.tombstones[0].at.line, fast.tombstones[0].at.column), (8, 3));
+}
+
+#[test]
 fn hostile_files_are_refused_with_a_message() {
     let bomb = (1..40).fold("a0: &a0 [x, x, x, x]\n".to_owned(), |text, level| {
         let before = level - 1;
