@@ -41,7 +41,7 @@ const MAX_LABEL: usize = 10;
 const LETTER: usize = 6;
 
 /// The legend needs it.
-const MIN_WIDTH: usize = 960;
+const MIN_WIDTH: usize = 1000;
 
 /// Draws a graph as SVG.
 pub fn svg(graph: &Graph, title: &str) -> String {
@@ -187,7 +187,7 @@ impl Drawing<'_> {
                 self.add(format_args!(
                     "<g transform=\"translate({x} {y})\">{picture}<text x=\"20\" y=\"4\">{words}</text></g>"
                 ));
-                x += 50 + LETTER * words.len();
+                x += 60 + LETTER * words.len();
             }
         }
     }
