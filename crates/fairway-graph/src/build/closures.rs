@@ -41,9 +41,12 @@ pub enum Sources {
 #[derive(Debug)]
 pub(super) struct Closures<'a> {
     by_target: Vec<Vec<Closure<'a>>>,
-    /// The versions of all nodes, with their architectures.
-    versions: Vec<String>,
+    /// What patterns know the nodes by.
+    names: Vec<Vec<String>>,
 }
+
+/// The architectures that a version may be of where it does not say.
+const ARCHITECTURES: [&str; 5] = ["amd64", "arm64", "multi", "ppc64le", "s390x"];
 
 impl<'a> Closures<'a> {
     pub(super) fn new(graph: &Graph, data: &'a GraphData, problems: &mut Vec<Problem>) -> Self {
@@ -58,8 +61,7 @@ impl<'a> Closures<'a> {
                 by_target[target.index()].push(Closure::Block(block));
             }
         }
-        let versions = graph.nodes().iter().map(|node| node.version.to_string()).collect();
-        Self { by_target, versions }
+        Self { by_target, names: graph.nodes().iter().map(names).collect() }
     }
 
     /// What closes an edge.
@@ -74,7 +76,7 @@ impl<'a> Closures<'a> {
     }
 
     fn matches(&self, pattern: &Pattern, node: NodeId) -> bool {
-        pattern.matches(&self.versions[node.index()])
+        self.names[node.index()].iter().any(|name| pattern.matches(name))
     }
 
     /// The graph without the edges that are closed for everybody, and with the risks of those that
@@ -111,6 +113,21 @@ impl<'a> Closures<'a> {
         }
         risks
     }
+}
+
+/// The version with its architecture. One that does not say it, as in an answer that was already
+/// made for one architecture, goes by every name that it may have: no block may miss it.
+fn names(node: &Node) -> Vec<String> {
+    let version = node.version.to_string();
+    if !node.version.build().is_empty() {
+        return vec![version];
+    }
+    let known: Vec<String> = node.architectures().map(|name| format!("{version}+{name}")).collect();
+    if !known.is_empty() {
+        return known;
+    }
+    let possible = ARCHITECTURES.iter().map(|name| format!("{version}+{name}"));
+    possible.chain([version.clone()]).collect()
 }
 
 type Removal = (NodeId, Sources, &'static str);

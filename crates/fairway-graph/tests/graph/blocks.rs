@@ -274,6 +274,15 @@ fn an_architecture_in_the_target_concerns_it_alone() {
 }
 
 #[test]
+fn a_graph_without_architectures_is_blocked_by_what_names_one() {
+    let answer = br#"{"nodes": [{"version": "4.6.22", "payload": "a"}, {"version": "4.6.23", "payload": "b"}, {"version": "4.7.4", "payload": "c"}], "edges": [[0, 2], [1, 2]]}"#;
+    let (graph, problems) = fairway_graph::wire::read("answer", answer).unwrap();
+    assert_eq!(problems, []);
+    let data = data([(BLOCK, "to: 4.7.4+amd64\nfrom: ^4[.]6[.]22[+](amd64|s390x)$\n")]);
+    assert_eq!(edges(&build(graph, &data).0), "4.6.23 4.7.4");
+}
+
+#[test]
 fn unknown_kinds_of_rules_travel_untouched() {
     let data = data([(
         BLOCK,
