@@ -1,0 +1,190 @@
+//! Where a query that the parser refuses is wrong.
+//!
+//! The parser names no place. A syntax error is at the first word after which nothing could make
+//! the text a query again; any other one is in the smallest part that is refused alone for the
+//! same reason.
+
+use std::ops::Range;
+
+use promql_parser::parser;
+
+use crate::convert;
+use crate::error::{ParseError, Problem};
+use crate::token::{Kind, Token};
+
+/// What the parser says about every syntax error.
+const SYNTAX: &str = "invalid promql query";
+
+/// What can make a beginning a query, up to the bracket that is closed next: one for each place in
+/// the grammar at which a text can break off.
+const COMPLETIONS: [&str; 9] = ["", "x", "(x)", "(x) (x)", "(x) x", "=\"x\"", "\"x\"", "1m", "()"];
+
+/// What can have to follow that bracket.
+const CONTINUATIONS: [&str; 3] = ["", "x", "(x)"];
+
+/// Parts that are tried alone. Large queries are wrong in their first part as often as in any.
+const MAX_PARTS: usize = 100;
+
+/// The place and the words for what the parser says.
+pub(crate) fn error(text: &str, tokens: &[Token], message: &str) -> ParseError {
+    if message == SYNTAX { syntax(text, tokens) } else { problem(text, tokens, words(message)) }
+}
+
+/// The place of a problem other than one of syntax.
+pub(crate) fn problem(text: &str, tokens: &[Token], problem: Problem) -> ParseError {
+    let same = |span: &Range<usize>| refusal(&text[span.clone()]).as_ref() == Some(&problem);
+    let mut parts = parts(text, tokens);
+    parts.sort_by_key(|span| (span.len(), span.start));
+    let whole = tokens.first().map_or(0, |token| token.span.start)
+        ..tokens.last().map_or(text.len(), |token| token.span.end);
+    let span = parts.into_iter().take(MAX_PARTS).find(same).unwrap_or(whole);
+    ParseError::new(text, span, problem)
+}
+
+fn refusal(part: &str) -> Option<Problem> {
+    match parser::parse(part) {
+        Ok(parsed) => convert::expr(&parsed).err(),
+        Err(message) => Some(words(&message)),
+    }
+}
+
+/// Every call, everything between brackets and commas, and every selector.
+fn parts(text: &str, tokens: &[Token]) -> Vec<Range<usize>> {
+    let mut parts = Vec::new();
+    let mut open: Vec<(usize, usize)> = Vec::new();
+    for (index, token) in tokens.iter().enumerate() {
+        match token.kind {
+            Kind::Open(_) => open.push((index, token.span.end)),
+            Kind::Sign if token.text(text) == "," => {
+                if let Some((_, begin)) = open.last_mut() {
+                    parts.push(*begin..token.span.start);
+                    *begin = token.span.end;
+                }
+            }
+            Kind::Close(_) => {
+                let Some((opened, begin)) = open.pop() else { continue };
+                parts.push(begin..token.span.start);
+                let head = opened.checked_sub(1).map(|before| &tokens[before]);
+                let head = head.filter(|head| head.kind == Kind::Word);
+                let begin = head.unwrap_or(&tokens[opened]).span.start;
+                parts.push(begin..token.span.end);
+            }
+            _ => {}
+        }
+    }
+    parts
+}
+
+fn syntax(text: &str, tokens: &[Token]) -> ParseError {
+    let viable = |count: &usize| is_viable(text, &tokens[..*count]);
+    let counts: Vec<usize> = (1..=tokens.len()).collect();
+    match tokens.get(counts.partition_point(viable)) {
+        Some(token) => {
+            let found = format!("`{}`", token.text(text));
+            ParseError::new(text, token.span.clone(), Problem::Unexpected { found })
+        }
+        None => ParseError::new(text, text.trim_end().len()..text.len(), Problem::UnexpectedEnd),
+    }
+}
+
+/// Whether some text after these tokens makes them a query.
+fn is_viable(text: &str, tokens: &[Token]) -> bool {
+    let begin = &text[..tokens.last().map_or(0, |token| token.span.end)];
+    let mut closing = closing(tokens);
+    let next = closing.pop();
+    let rest: String = closing.iter().rev().collect();
+    COMPLETIONS.iter().any(|completion| {
+        let Some(bracket) = next else { return is_syntax(&format!("{begin} {completion}")) };
+        CONTINUATIONS.iter().any(|continuation| {
+            is_syntax(&format!("{begin} {completion}{bracket} {continuation}{rest}"))
+        })
+    })
+}
+
+fn is_syntax(text: &str) -> bool {
+    let is_error = |message: &String| message == SYNTAX;
+    parser::lexer(text).is_ok() && !parser::parse(text).as_ref().is_err_and(is_error)
+}
+
+/// What closes the brackets that are open after these tokens, the outermost first.
+fn closing(tokens: &[Token]) -> Vec<char> {
+    let mut closing = Vec::new();
+    for token in tokens {
+        match token.kind {
+            Kind::Open('(') => closing.push(')'),
+            Kind::Open('[') => closing.push(']'),
+            Kind::Open(_) => closing.push('}'),
+            Kind::Close(_) => {
+                closing.pop();
+            }
+            _ => {}
+        }
+    }
+    closing
+}
+
+/// Our words for the parser's.
+fn words(message: &str) -> Problem {
+    let quoted = || message.split('\'').nth(1).unwrap_or_default().to_owned();
+    if message.starts_with("unknown function") {
+        return Problem::UnknownFunction { name: quoted() };
+    }
+    if message.starts_with("vector selector must contain") {
+        return Problem::SelectsEverything;
+    }
+    if message.starts_with("comparisons between scalars") {
+        return Problem::NumbersCompared;
+    }
+    if let Some(pattern) = message.strip_prefix("illegal regex for ") {
+        let reason = "it cannot be parsed".to_owned();
+        return Problem::Regex { pattern: pattern.to_owned(), reason };
+    }
+    let plain = PLAIN_WORDS.iter().find(|(parsers, _)| message.contains(parsers));
+    let reason = plain.map(|(_, ours)| (*ours).to_owned()).or_else(|| types(message));
+    let reason = reason.or_else(|| arguments(message)).unwrap_or_else(|| message.to_owned());
+    Problem::Mismatch { reason }
+}
+
+/// What the parser says, in part, and what we say.
+const PLAIN_WORDS: [(&str, &str); 12] = [
+    ("label matching", "a label is compared with a quoted text: name=\"value\""),
+    ("label matcher", "a label is compared with a quoted text: name=\"value\""),
+    ("second colon", "a range has one colon, between how long it is and how far samples are apart"),
+    ("before first colon", "a range begins with how long it is"),
+    ("in offset", "a duration has to follow `offset`"),
+    ("in @", "a time in seconds, start() or end() has to follow `@`"),
+    ("missing unit", "a range says how long it is, such as [5m]"),
+    ("set operator", "`and`, `or` and `unless` stand between vectors, not numbers"),
+    ("no grouping allowed", "`and`, `or` and `unless` take no group_left and no group_right"),
+    ("bool modifier", "`bool` can follow comparisons only"),
+    ("set multiple times", "`offset` and `@` may be given once"),
+    ("in ON and GROUP", "a label in `on` is copied anyway, and may not be in `group_left` too"),
+];
+
+/// `expected 5 argument(s) in call to 'f', got 2`
+fn arguments(message: &str) -> Option<String> {
+    let name = message.split('\'').nth(1).unwrap_or("an aggregation");
+    let (before, got) = message.rsplit_once("got ")?;
+    let expected = before.split_once("expected ")?.1.split(" argument").next()?;
+    let expected = expected.trim_end_matches(", ");
+    message.contains("argument").then(|| format!("{name} takes {expected} arguments, not {got}"))
+}
+
+/// `expected type X in call to function 'f', got Y`
+fn types(message: &str) -> Option<String> {
+    let (expected, rest) = message.strip_prefix("expected type ")?.split_once(" in ")?;
+    let (context, actual) = rest.split_once(", got ")?;
+    let taker = context.split('\'').nth(1).unwrap_or("an aggregation");
+    Some(format!("{taker} takes {}, and this is {}", named(expected), named(actual)))
+}
+
+fn named(value_type: &str) -> &str {
+    match value_type {
+        "scalar" => "a number",
+        "vector" => "a vector",
+        "matrix" => "a range such as x[5m]",
+        "string" => "a text",
+        "None" => "nothing",
+        other => other,
+    }
+}

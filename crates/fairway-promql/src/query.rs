@@ -1,0 +1,66 @@
+//! A query that was read.
+
+use promql_parser::parser;
+
+use crate::convert;
+use crate::error::{ParseError, Problem};
+use crate::expr::{Expr, Selector};
+use crate::limits;
+use crate::locate;
+use crate::pattern;
+use crate::token;
+
+/// A query: its text and what it says.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Query {
+    text: String,
+    expr: Expr,
+}
+
+impl Query {
+    /// Reads a query that any Prometheus runs.
+    pub fn parse(text: &str) -> Result<Self, ParseError> {
+        if text.len() > limits::MAX_BYTES {
+            let problem = Problem::TooLong { length: text.len() };
+            return Err(ParseError::new(text, 0..0, problem));
+        }
+        let tokens = token::tokens(text)?;
+        if tokens.is_empty() {
+            return Err(ParseError::new(text, 0..text.len(), Problem::Empty));
+        }
+        token::check(text, &tokens)?;
+        pattern::check(text, &tokens)?;
+        let parsed =
+            parser::parse(text).map_err(|message| locate::error(text, &tokens, &message))?;
+        let expr =
+            convert::expr(&parsed).map_err(|problem| locate::problem(text, &tokens, problem))?;
+        let query = Self { text: text.to_owned(), expr };
+        if query.selectors().len() > limits::MAX_SELECTORS {
+            return Err(ParseError::new(text, 0..text.len(), Problem::TooManySelectors));
+        }
+        Ok(query)
+    }
+
+    /// The text that was read.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// What it says.
+    pub fn expr(&self) -> &Expr {
+        &self.expr
+    }
+
+    /// What it reads, in the order in which it is written.
+    pub fn selectors(&self) -> Vec<&Selector> {
+        let mut selectors = Vec::new();
+        let mut waiting = vec![&self.expr];
+        while let Some(expr) = waiting.pop() {
+            match expr {
+                Expr::Selector(selector) => selectors.push(selector),
+                other => waiting.extend(other.children().into_iter().rev()),
+            }
+        }
+        selectors
+    }
+}

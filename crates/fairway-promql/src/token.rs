@@ -1,0 +1,215 @@
+//! The words and symbols of a query, and the limits that are checked before it is parsed.
+//!
+//! The parser says what is wrong, but not where, and trusts its input to be small. So the text is
+//! cut into tokens here first, at exactly the places where the parser cuts it.
+
+use std::ops::Range;
+
+use crate::error::{ParseError, Problem};
+use crate::limits;
+
+/// A word or symbol.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Token {
+    pub(crate) kind: Kind,
+    pub(crate) span: Range<usize>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// A name or keyword.
+    Word,
+    /// A number or duration.
+    Number,
+    /// A text with its quotation marks.
+    Text,
+    /// `(`, `[` or `{`.
+    Open(char),
+    /// `)`, `]` or `}`.
+    Close(char),
+    /// Any other sign.
+    Sign,
+}
+
+impl Token {
+    pub(crate) fn text<'a>(&self, query: &'a str) -> &'a str {
+        &query[self.span.clone()]
+    }
+}
+
+/// Cuts a query into tokens.
+pub(crate) fn tokens(query: &str) -> Result<Vec<Token>, ParseError> {
+    let mut tokens = Vec::new();
+    let (mut position, mut in_range) = (0, false);
+    while let Some(character) = query[position..].chars().next() {
+        let rest = &query[position..];
+        let (kind, length) = match character {
+            _ if character.is_ascii_whitespace() => {
+                position += 1;
+                continue;
+            }
+            '#' => {
+                position += rest.find(['\r', '\n']).unwrap_or(rest.len());
+                continue;
+            }
+            '\'' | '"' | '`' => (Kind::Text, text_length(query, position, character)?),
+            '(' | '[' | '{' => (Kind::Open(character), 1),
+            ')' | ']' | '}' => (Kind::Close(character), 1),
+            '0'..='9' | '.' => (Kind::Number, number_length(rest)),
+            ':' if in_range => (Kind::Sign, 1),
+            'a'..='z' | 'A'..='Z' | '_' | ':' => (Kind::Word, word_length(rest)),
+            _ => (Kind::Sign, sign_length(query, position, character)?),
+        };
+        // A colon begins the name of a recording rule, except between a range and its step.
+        in_range = (in_range || character == '[') && character != ']';
+        tokens.push(Token { kind, span: position..position + length });
+        position += length;
+    }
+    Ok(tokens)
+}
+
+fn word_length(rest: &str) -> usize {
+    rest.find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '_' | ':')))
+        .unwrap_or(rest.len())
+}
+
+/// Digits, units, and the sign of an exponent: whether they make sense is for the parser to say.
+fn number_length(rest: &str) -> usize {
+    let bytes = rest.as_bytes();
+    let hexadecimal = rest.starts_with("0x") || rest.starts_with("0X");
+    let belongs = |index: usize| match bytes[index] {
+        b'.' | b'_' => true,
+        b'+' | b'-' => !hexadecimal && index > 0 && matches!(bytes[index - 1], b'e' | b'E'),
+        other => other.is_ascii_alphanumeric(),
+    };
+    (0..bytes.len()).find(|index| !belongs(*index)).unwrap_or(bytes.len())
+}
+
+/// The parser knows escapes between all three quotation marks.
+fn text_length(query: &str, begin: usize, quote: char) -> Result<usize, ParseError> {
+    const ESCAPED: &str = r"abfnrtv\01234567xuU";
+    let mut characters = query[begin..].char_indices().skip(1);
+    while let Some((index, character)) = characters.next() {
+        if character == quote {
+            return Ok(index + 1);
+        }
+        if character != '\\' {
+            continue;
+        }
+        match characters.next() {
+            Some((_, escaped)) if escaped == quote || ESCAPED.contains(escaped) => {}
+            Some((_, character)) => {
+                let at = begin + index;
+                let span = at..at + 1 + character.len_utf8();
+                return Err(ParseError::new(query, span, Problem::UnknownEscape { character }));
+            }
+            None => break,
+        }
+    }
+    Err(ParseError::new(query, begin..query.len(), Problem::UnclosedText { quote }))
+}
+
+fn sign_length(query: &str, position: usize, character: char) -> Result<usize, ParseError> {
+    let rest = &query[position..];
+    if ["==", "!=", "<=", ">=", "=~", "!~"].iter().any(|sign| rest.starts_with(sign)) {
+        return Ok(2);
+    }
+    if ",*/%+-^=<>@".contains(character) {
+        return Ok(1);
+    }
+    let span = position..position + character.len_utf8();
+    Err(ParseError::new(query, span, Problem::UnexpectedCharacter { character }))
+}
+
+/// Refuses what would take too much of the stack, of memory or of time.
+pub(crate) fn check(query: &str, tokens: &[Token]) -> Result<(), ParseError> {
+    let mut open: Vec<&Token> = Vec::new();
+    let (mut operators, mut matchers) = (0, 0);
+    for (index, token) in tokens.iter().enumerate() {
+        let problem = match token.kind {
+            Kind::Open(_) => {
+                open.push(token);
+                operators += usize::from(token.text(query) == "[");
+                (open.len() > limits::MAX_DEPTH).then_some(Problem::TooDeep)
+            }
+            Kind::Close(bracket) => match open.pop() {
+                Some(opened) if closes(opened.kind, bracket) => None,
+                Some(opened) => return Err(unclosed(query, opened)),
+                None => Some(Problem::NotOpened { bracket }),
+            },
+            Kind::Sign | Kind::Word if is_in(&open, '{') => {
+                matchers += usize::from(token.kind == Kind::Sign && token.text(query) != ",");
+                (matchers > limits::MAX_MATCHERS).then_some(Problem::TooManyMatchers)
+            }
+            Kind::Word if is_endless_offset(query, &tokens[..index], token) => {
+                Some(Problem::Duration { number: token.text(query).to_owned() })
+            }
+            Kind::Sign | Kind::Word => {
+                operators += usize::from(is_operator(token.text(query)));
+                (operators > limits::MAX_OPERATORS).then_some(Problem::TooManyOperators)
+            }
+            Kind::Number => duration_problem(query, tokens, index, is_in(&open, '[')),
+            Kind::Text => None,
+        };
+        if let Some(problem) = problem {
+            return Err(ParseError::new(query, token.span.clone(), problem));
+        }
+    }
+    open.last().map_or(Ok(()), |opened| Err(unclosed(query, opened)))
+}
+
+fn is_in(open: &[&Token], bracket: char) -> bool {
+    open.last().is_some_and(|opened| opened.kind == Kind::Open(bracket))
+}
+
+fn closes(opened: Kind, bracket: char) -> bool {
+    matches!(
+        (opened, bracket),
+        (Kind::Open('('), ')') | (Kind::Open('['), ']') | (Kind::Open('{'), '}')
+    )
+}
+
+fn unclosed(query: &str, opened: &Token) -> ParseError {
+    let bracket = query[opened.span.start..].chars().next().unwrap_or('(');
+    ParseError::new(query, opened.span.clone(), Problem::Unclosed { bracket })
+}
+
+fn is_operator(text: &str) -> bool {
+    const WORDS: [&str; 4] = ["and", "or", "unless", "atan2"];
+    const SIGNS: &str = "== != <= >= + - * / % ^ < >";
+    WORDS.iter().any(|word| text.eq_ignore_ascii_case(word))
+        || SIGNS.split(' ').any(|sign| text == sign)
+}
+
+/// The parser panics where a plain number of seconds is no time, and overlooks the part of a
+/// duration that is too large.
+fn duration_problem(
+    query: &str,
+    tokens: &[Token],
+    index: usize,
+    in_range: bool,
+) -> Option<Problem> {
+    let number = tokens[index].text(query);
+    let digits = number.split(|c: char| !c.is_ascii_digit()).map(str::len).max()?;
+    let has_unit = number.contains(|c: char| "smhdwy".contains(c)) && !number.starts_with("0x");
+    let is_time = in_range || follows_offset(query, &tokens[..index]) || has_unit;
+    let plain = number.parse::<f64>().is_ok() && !number.contains(['e', 'E']);
+    (is_time && (digits > limits::MAX_DURATION_DIGITS || !(plain || has_unit)))
+        .then(|| Problem::Duration { number: number.to_owned() })
+}
+
+/// Numbers like any other, except where a time is wanted.
+fn is_endless_offset(query: &str, before: &[Token], word: &Token) -> bool {
+    let word = word.text(query);
+    let endless = ["inf", "nan"].iter().any(|endless| word.eq_ignore_ascii_case(endless));
+    endless && follows_offset(query, before)
+}
+
+fn follows_offset(query: &str, before: &[Token]) -> bool {
+    let mut back = before
+        .iter()
+        .rev()
+        .map(|token| token.text(query))
+        .filter(|text| !matches!(*text, "+" | "-"));
+    back.next().is_some_and(|text| text.eq_ignore_ascii_case("offset"))
+}
