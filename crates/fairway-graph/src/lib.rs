@@ -6,6 +6,7 @@
 //! * [`data`] reads what the maintainers of graph-data say. It fails closed.
 //! * [`releases`] reads what releases declare about themselves.
 //! * [`build`] makes the [`Graph`] that clusters get from both.
+//! * [`lint`] finds mistakes in graph-data before clusters do.
 //! * [`wire`] reads and writes the Cincinnati protocol's JSON.
 //! * [`question`] has answers for people, [`picture`] shows them what there is.
 
@@ -14,6 +15,7 @@ pub mod data;
 pub mod directory;
 pub mod files;
 pub mod graph;
+pub mod lint;
 pub mod picture;
 pub mod problem;
 pub mod question;

@@ -1,6 +1,7 @@
 //! What the crate promises as a whole.
 
 mod blocks;
+mod lint;
 mod pictures;
 mod platform;
 mod primary;

@@ -52,13 +52,20 @@ pub enum Values {
 }
 
 impl Values {
-    /// Whether there are no others than 0 and 1; `None` where that depends on the samples.
+    /// The known ones that are neither 0 nor 1, and so are no answer.
     #[allow(clippy::float_cmp, reason = "clients compare them like that")]
-    pub fn are_zero_or_one(&self) -> Option<bool> {
+    pub fn strange(&self) -> Vec<f64> {
         match self {
-            Self::Only(values) => Some(values.iter().all(|value| *value == 0.0 || *value == 1.0)),
-            Self::Any | Self::Unknown => None,
+            Self::Only(values) => {
+                values.iter().copied().filter(|value| *value != 0.0 && *value != 1.0).collect()
+            }
+            Self::Any | Self::Unknown => Vec::new(),
         }
+    }
+
+    /// Whether no answer can be yes.
+    pub fn are_never_one(&self) -> bool {
+        matches!(self, Self::Only(values) if values.iter().all(|value| *value == 0.0))
     }
 }
 

@@ -1,0 +1,23 @@
+//! Blocks that do not say why.
+
+use super::{Context, Finding, Rule};
+use crate::data::Severity;
+
+pub(super) static RULE: Rule =
+    Rule { id: "unexplained", summary: "A block that does not say why: an update just vanishes" };
+
+const REASONS: [&str; 4] = ["url", "name", "message", "matchingRules"];
+
+pub(super) fn check(context: &Context<'_>) -> Vec<Finding> {
+    context
+        .blocks
+        .iter()
+        .filter(|source| REASONS.iter().all(|reason| source.tree.get(reason).is_none()))
+        .filter_map(|source| {
+            let to = source.tree.get("to")?;
+            let message = "clusters lose this update, and nothing tells them why";
+            let finding = source.finding(&RULE, Severity::Warning, to.span.clone(), message);
+            Some(finding.help("say it with `url`, `name`, `message` and `matchingRules`"))
+        })
+        .collect()
+}

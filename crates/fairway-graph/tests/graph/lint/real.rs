@@ -1,0 +1,27 @@
+//! The graph-data of a whole platform: `FAIRWAY_DATA` names the directory that has it.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use fairway_graph::data::Severity;
+use fairway_graph::directory;
+use fairway_graph::lint::lint;
+
+#[test]
+fn the_graph_data_of_a_platform_has_no_errors() {
+    let Some(data) = std::env::var_os("FAIRWAY_DATA") else { return };
+    let files = directory::read(&Path::new(&data).join("graph-data-2026-08")).unwrap();
+    let report = lint(&files, None);
+    assert_eq!(report.worst(), Some(Severity::Warning));
+    let expected = BTreeMap::from([
+        ("literal-pattern", 1),
+        ("name", 1),
+        ("not-extended", 15),
+        ("query-series", 20),
+        ("query-values", 2),
+        ("tombstone", 10),
+        ("unexplained", 116),
+        ("unknown-target", 3),
+    ]);
+    assert_eq!(report.counts(), expected);
+}
