@@ -284,7 +284,9 @@ impl Server {
         let options = logs::options(pod, &call.query)?;
         let served =
             self.logs.get().ok_or_else(|| Refusal::not_implemented("logs without nodes"))?;
-        let log = served.log(namespace, pod, &options)?;
+        let Some(log) = served.log(namespace, pod, &options)? else {
+            return Ok(respond::body(204, "text/plain", Body::empty()));
+        };
         let ending = self.audit.ending(exchange.entry.clone(), &self.api);
         let (cut, stopping) = (self.connections(), self.stopping().clone());
         let until_cut = async move {

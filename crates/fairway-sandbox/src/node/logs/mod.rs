@@ -48,17 +48,20 @@ impl Logs {
         Self { client: client.clone(), runs: Arc::default() }
     }
 
-    /// What a container of a pod wrote.
+    /// What a container of a pod wrote; `None` while the pod has no node.
     pub fn log(
         &self,
         namespace: &str,
         pod: &str,
         options: &LogOptions,
-    ) -> Result<LogStream, Refusal> {
+    ) -> Result<Option<LogStream>, Refusal> {
         let Some(found) = self.client.get::<Pod>(namespace, pod)? else {
             return Err(self.no_such_pod(pod));
         };
         let container = query::container(&found, options)?;
+        if found.spec.as_ref().is_none_or(|spec| spec.node_name.is_none()) {
+            return Ok(None);
+        }
         let key = (found.metadata.uid.clone().unwrap_or_default(), container.clone());
         let runs = self.lock().get(&key).cloned().unwrap_or_default();
         let position =
@@ -67,7 +70,7 @@ impl Logs {
             return Err(query::nothing(&found, &container, options.previous));
         };
         let now = self.client.api().now();
-        Ok(read::stream(run.path, run.progress, options.clone(), now))
+        Ok(Some(read::stream(run.path, run.progress, options.clone(), now)))
     }
 
     fn no_such_pod(&self, pod: &str) -> Refusal {

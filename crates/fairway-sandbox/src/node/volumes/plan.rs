@@ -31,6 +31,16 @@ pub(crate) struct VolumeFile {
     pub(crate) mode: u32,
 }
 
+impl VolumePlan {
+    /// Whether a volume is made of files, which nobody in a container may change.
+    pub(crate) fn is_of_files(volume: &Volume) -> bool {
+        volume.config_map.is_some()
+            || volume.secret.is_some()
+            || volume.projected.is_some()
+            || volume.downward_api.is_some()
+    }
+}
+
 /// Makes tokens for a pod's service account.
 pub(crate) trait TokenSource {
     fn token(&self, projection: &ServiceAccountTokenProjection) -> Result<String, String>;

@@ -22,7 +22,7 @@ use crate::node::logs::{Progress, pump};
 use crate::node::probes::{Question, Tally};
 use crate::node::runtime::{Orders, StartError, prepare_overlay};
 use crate::node::state::{Ended, State};
-use crate::node::volumes::mount;
+use crate::node::volumes::{VolumePlan, mount};
 
 /// What a container engine says of a program that it could not start.
 const START_ERROR: i32 = 128;
@@ -96,6 +96,11 @@ impl Worker {
         });
     }
 
+    fn is_of_files(&self, volume: &str) -> bool {
+        let volumes = self.pod.spec.iter().flat_map(|spec| spec.volumes.iter().flatten());
+        volumes.filter(|it| it.name == volume).any(VolumePlan::is_of_files)
+    }
+
     fn launch(&self, index: usize) -> Launch {
         let slot = &self.slots[index];
         let container = &slot.container;
@@ -110,7 +115,9 @@ impl Worker {
         let volumes = container.volume_mounts.iter().flatten().map(|asked| {
             let place = self.storage.places.get(&asked.name);
             let place = place.ok_or_else(|| format!("no volume {:?}", asked.name))?;
-            mount(place, asked, |text| expand(text, variable))
+            let mut mount = mount(place, asked, |text| expand(text, variable))?;
+            mount.read_only |= self.is_of_files(&asked.name);
+            Ok(mount)
         });
         Launch {
             mounts: volumes.collect(),
