@@ -13,6 +13,9 @@ pub const REGISTRY: &str = "FAIRWAY_TEST_REGISTRY";
 /// An image of the `fairway` under test in that registry, by digest.
 pub const IMAGE: &str = "FAIRWAY_TEST_IMAGE";
 
+/// The `fairway` under test; if unset, the one that was built beside the tests.
+pub const PROGRAM: &str = "FAIRWAY_TEST_PROGRAM";
+
 /// A directory with vectors of other projects; tests that need them are left out where it is
 /// unset.
 pub const CONFORMANCE: &str = "FAIRWAY_CONFORMANCE";

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 use fairway_api::{ClusterOperator, ClusterVersion};
+use fairway_registry::layout;
 use fairway_registry::push::push;
 use fairway_sandbox::sandbox::{Options, Sandbox};
 use fairway_testbed::cache::{Cache, take_turn};
@@ -34,6 +35,9 @@ pub struct TestCluster {
 
 /// As long as all tests that take turns need together on a slow machine.
 const LONGEST_TURN: Duration = Duration::from_mins(10);
+
+/// Where a sandbox finds images, in its directory.
+const IMAGES: &str = "layouts";
 
 /// What a test has to itself.
 enum Hold {
@@ -93,7 +97,13 @@ impl TestCluster {
     /// A sandbox in this process; its client needs no network.
     async fn sandbox() -> Result<Self> {
         let directory = tempfile::tempdir()?;
-        let sandbox = Sandbox::start(Options::new(directory.path())).await?;
+        let mut options = Options::new(directory.path());
+        // Most tests need no pods; those that do are told what is missing.
+        if let Ok(program) = environment::fairway_program() {
+            let images = directory.path().join(IMAGES);
+            options = options.nodes(vec!["node-1".to_owned()], program, vec![images]);
+        }
+        let sandbox = Sandbox::start(options).await?;
         let access = Access::in_process(&sandbox);
         Ok(Self {
             client: access.client().await?,
@@ -165,9 +175,9 @@ impl TestCluster {
         let image = images::shell_and(programs)?;
         let name = if programs.is_empty() { "shell" } else { "shell-and-more" };
         if let Hold::Sandbox { sandbox, .. } = &self.hold {
-            let layout = sandbox.directory().join(name);
-            fairway_registry::layout::write(&layout, &image, "test")?;
-            return Ok(format!("{}:test", layout.display()));
+            environment::fairway_program().context("the sandbox has no node")?;
+            layout::write(&sandbox.directory().join(IMAGES).join(name), &image, "test")?;
+            return Ok(format!("localhost/{name}@{}", image.digest()));
         }
         install_tls_provider();
         let destination = format!("{}/{name}:test", environment::registry()?);

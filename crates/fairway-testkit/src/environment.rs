@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 
 pub use fairway_testbed::environment::*;
 
@@ -20,6 +20,21 @@ pub fn registry() -> Result<String> {
 /// An image of the `fairway` under test, by digest.
 pub fn fairway_image() -> Result<String> {
     from_the_test_command(IMAGE)
+}
+
+/// The `fairway` under test, which sandboxes start again for the containers of their pods.
+pub fn fairway_program() -> Result<PathBuf> {
+    let program = match std::env::var_os(PROGRAM) {
+        Some(program) => PathBuf::from(program),
+        // Test programs are in a directory of their own below.
+        None => std::env::current_exe()?.ancestors().nth(2).context("no program")?.join("fairway"),
+    };
+    ensure!(
+        program.is_file(),
+        "{} is missing: `cargo build --package fairway`, or name it by {PROGRAM}",
+        program.display()
+    );
+    Ok(program)
 }
 
 pub(crate) fn kube_directory() -> Option<PathBuf> {

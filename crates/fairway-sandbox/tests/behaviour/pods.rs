@@ -144,11 +144,11 @@ async fn a_container_that_is_always_to_run_is_started_again_after_success() -> R
     let pod = case
         .until("pods/p", "a restart", |pod| {
             let container = &pod["status"]["containerStatuses"][0];
-            container["restartCount"] == 1 && container["state"]["waiting"].is_object()
+            container["state"]["waiting"]["reason"] == "CrashLoopBackOff"
         })
         .await?;
     let container = &pod["status"]["containerStatuses"][0];
-    assert_eq!(container["state"]["waiting"]["reason"], "CrashLoopBackOff");
+    assert!(container["restartCount"].as_u64().is_some_and(|count| count > 0), "{container}");
     assert_eq!(container["lastState"]["terminated"]["exitCode"], 0);
     assert_eq!(pod["status"]["phase"], "Running");
     Ok(())

@@ -1,5 +1,6 @@
 //! What a server answered.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use anyhow::{Context, Result, ensure};
@@ -55,8 +56,9 @@ impl Answer {
     pub(crate) fn fields(&self) -> String {
         let json = self.json().unwrap_or_default();
         let lines = lines(&causes(&json["details"]));
-        let fields = lines.iter().map(|line| line.split_once(": ").map_or(&**line, |(it, _)| it));
-        fields.fold(self.outline(), |text, field| format!("{text}\n  {field}"))
+        let field = |line: &String| line.split(": ").next().unwrap_or_default().to_owned();
+        let fields: BTreeSet<String> = lines.iter().map(field).collect();
+        fields.iter().fold(self.outline(), |text, field| format!("{text}\n  {field}"))
     }
 
     /// Everything that the answer says and that is the same in every run.
