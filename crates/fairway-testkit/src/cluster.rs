@@ -164,6 +164,18 @@ impl TestCluster {
         Ok(!nodes.items.is_empty())
     }
 
+    /// A version of all objects that the cluster remembers no more.
+    pub async fn forgotten_version(&self) -> Result<String> {
+        if let Hold::Sandbox { sandbox, .. } = &self.hold {
+            let version = sandbox.api().store().revision();
+            self.namespace("forgotten").await?;
+            sandbox.restart();
+            return Ok(version.to_string());
+        }
+        // A real server remembers minutes, and was started earlier than that.
+        Ok("1".to_owned())
+    }
+
     /// A namespace for one test, whose name begins with `name`. It goes with the value.
     pub async fn namespace(&self, name: &str) -> Result<TestNamespace> {
         TestNamespace::create(self.client(), self.access.clone(), name).await

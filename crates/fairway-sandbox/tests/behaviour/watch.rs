@@ -208,6 +208,22 @@ async fn a_watch_that_cannot_begin_is_refused() -> Result<()> {
 }
 
 #[tokio::test]
+async fn what_is_forgotten_cannot_be_watched_or_listed() -> Result<()> {
+    let case = Case::begin("watch").await?;
+    create(&case, "a", "x").await?;
+    let version = case.cluster.forgotten_version().await?;
+    let mut events = case.watch(&format!("{OWN}&resourceVersion={version}")).await?;
+    let event = events.event().await?;
+    assert_eq!(event["type"], "ERROR");
+    let refused = &event["object"];
+    assert_eq!((&refused["code"], &refused["reason"]), (&json!(410), &json!("Expired")));
+    assert_eq!(events.next().await?, None, "the watch ends");
+    let query = format!("{OWN}&resourceVersion={version}&resourceVersionMatch=Exact&limit=1");
+    assert_snapshot!(case.get(&query).await?.shown(), @"410 Expired: The resourceVersion for the provided list is too old.");
+    Ok(())
+}
+
+#[tokio::test]
 async fn concurrent_writers_lose_and_double_no_event() -> Result<()> {
     const WRITERS: usize = 4;
     const WRITES: usize = 10;

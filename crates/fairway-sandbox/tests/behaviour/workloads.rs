@@ -296,8 +296,8 @@ async fn deployments_that_make_no_sense_are_refused() -> Result<()> {
     /spec/template/spec/containers/0/image: 422 Invalid
       FieldValueRequired spec.template.spec.containers[0].image
     /spec: 422 Invalid
-      FieldValueRequired spec.selector
       FieldValueInvalid spec.template.metadata.labels
+      FieldValueRequired spec.selector
       FieldValueRequired spec.template.spec.containers
     ");
     Ok(())

@@ -30,7 +30,15 @@ impl Deref for Case {
 impl Case {
     /// A namespace whose name begins with `name`.
     pub(crate) async fn begin(name: &str) -> Result<Self> {
-        let cluster = TestCluster::shared().await?;
+        Self::on(TestCluster::shared().await?, name).await
+    }
+
+    /// The same, with the objects that exist once in a cluster for the case alone.
+    pub(crate) async fn begin_in_turn(name: &str) -> Result<Self> {
+        Self::on(TestCluster::in_turn().await?, name).await
+    }
+
+    async fn on(cluster: TestCluster, name: &str) -> Result<Self> {
         let namespace = cluster.namespace(name).await?;
         let caller = Caller {
             client: cluster.client(),

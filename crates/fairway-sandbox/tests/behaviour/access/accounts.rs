@@ -1,0 +1,109 @@
+//! Service accounts and whom else a server believes.
+
+use anyhow::{Context, Result};
+use fairway_testkit::wait;
+use insta::assert_snapshot;
+use serde_json::{Value, json};
+
+use super::{bind, cluster_role, rule, until_allowed};
+use crate::support::{Case, Transcript};
+
+#[tokio::test]
+async fn to_be_somebody_else_has_to_be_allowed() -> Result<()> {
+    let case = Case::begin("access").await?;
+    let account = format!("system:serviceaccount:{}:default", case.ns());
+    let mut said = Transcript::default();
+    // Who impersonates has to be somebody whom no header makes: a service account.
+    let token = case.token("default").await?;
+    let caller = case.with_token(&token).await?.saying("impersonate-user", "admin")?;
+    said.add("user", &caller.get("configmaps").await?);
+    let caller = case.saying("impersonate-group", "system:masters")?;
+    said.line("group without a user", caller.get("configmaps").await?.outline());
+    let caller = case.user(&account)?;
+    said.add("account", &caller.get("configmaps").await?);
+    assert_snapshot!(said, @r#"
+    user: 403 Forbidden: users "admin" is forbidden: User "system:serviceaccount:NS:default" cannot impersonate resource "users" in API group "" at the cluster scope
+      about {"kind":"users","name":"admin"}
+    group without a user: 500 
+    account: 403 Forbidden: configmaps is forbidden: User "system:serviceaccount:NS:default" cannot list resource "configmaps" in API group "" in the namespace "NS"
+      about {"kind":"configmaps"}
+    "#);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_token_makes_its_bearer_the_service_account() -> Result<()> {
+    let case = Case::begin("access").await?;
+    let token = case.token("default").await?;
+    let account = case.with_token(&token).await?;
+    assert_snapshot!(account.get("configmaps").await?.shown(), @r#"
+    403 Forbidden: configmaps is forbidden: User "system:serviceaccount:NS:default" cannot list resource "configmaps" in API group "" in the namespace "NS"
+      about {"kind":"configmaps"}
+    "#);
+    let subject = json!({ "kind": "ServiceAccount", "name": "default", "namespace": case.ns() });
+    let role =
+        cluster_role(&case, "account", &json!([rule(&[""], &["configmaps"], &["list"])])).await?;
+    bind(&case, "rolebindings", &role, &subject).await?;
+    until_allowed(&account, "configmaps").await?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn service_accounts_are_in_groups() -> Result<()> {
+    let case = Case::begin("access").await?;
+    let role =
+        cluster_role(&case, "accounts", &json!([rule(&[""], &["configmaps"], &["list"])])).await?;
+    let group = format!("system:serviceaccounts:{}", case.ns());
+    let subject =
+        json!({ "apiGroup": "rbac.authorization.k8s.io", "kind": "Group", "name": group });
+    bind(&case, "rolebindings", &role, &subject).await?;
+    let token = case.token("default").await?;
+    until_allowed(&case.with_token(&token).await?, "configmaps").await
+}
+
+#[tokio::test]
+async fn who_cannot_be_believed_is_refused() -> Result<()> {
+    let case = Case::begin("access").await?;
+    let mut said = Transcript::default();
+    let token = case.token("default").await?;
+    let (body, _) = token.rsplit_once('.').context("no signature")?;
+    for (label, token) in [("nonsense", "nonsense"), ("forged", &format!("{body}.AAAA"))] {
+        said.add(label, &case.with_token(token).await?.get("configmaps").await?);
+    }
+    assert_snapshot!(said, @"
+    nonsense: 401 Unauthorized: Unauthorized
+    forged: 401 Unauthorized: Unauthorized
+    ");
+    Ok(())
+}
+
+#[tokio::test]
+async fn the_token_of_a_deleted_account_is_worth_nothing() -> Result<()> {
+    let case = Case::begin("access").await?;
+    case.create("serviceaccounts", &json!({ "metadata": { "name": "gone" } })).await?.object()?;
+    let token = case.token("gone").await?;
+    let account = case.with_token(&token).await?;
+    assert_eq!(account.get("configmaps").await?.status, 403);
+    case.delete("serviceaccounts/gone").await?.object()?;
+    wait::until("the token to be refused", || async {
+        Ok((account.get("configmaps").await?.status == 401).then_some(()))
+    })
+    .await
+}
+
+#[tokio::test]
+async fn a_token_review_tells_whose_a_token_is() -> Result<()> {
+    let case = Case::begin("access").await?;
+    let token = case.token("default").await?;
+    let review = |token: &str| json!({ "spec": { "token": token } });
+    let path = "/apis/authentication.k8s.io/v1/tokenreviews";
+    let known = case.create(path, &review(&token)).await?.object()?;
+    assert_eq!(known["status"]["authenticated"], true);
+    assert_eq!(
+        known["status"]["user"]["username"],
+        format!("system:serviceaccount:{}:default", case.ns())
+    );
+    let unknown = case.create(path, &review("nonsense")).await?.object()?;
+    assert_eq!(unknown["status"]["authenticated"], Value::Null);
+    Ok(())
+}

@@ -1,0 +1,254 @@
+//! What roles allow, and where.
+
+use anyhow::Result;
+use http::Method;
+use insta::assert_snapshot;
+use serde_json::json;
+
+use super::{RBAC, allow, bind, cluster_role, name, rule, until_allowed};
+use crate::support::{Case, Transcript, config_map};
+
+#[tokio::test]
+async fn who_is_nobody_may_do_nothing() -> Result<()> {
+    let case = Case::begin("access").await?;
+    let user = case.user("nobody")?;
+    let mut said = Transcript::default();
+    for (method, path) in [
+        (Method::GET, "configmaps/a"),
+        (Method::GET, "configmaps"),
+        (Method::GET, "configmaps?watch=true"),
+        (Method::POST, "configmaps"),
+        (Method::PUT, "deployments/a"),
+        (Method::PATCH, "deployments/a/status"),
+        (Method::DELETE, "configmaps/a"),
+        (Method::DELETE, "configmaps"),
+        (Method::GET, "pods/a/log"),
+        (Method::GET, "/api/v1/configmaps"),
+        (Method::GET, "/api/v1/nodes/x"),
+        (Method::GET, "/apis/nonsense.example/v1/things"),
+        (Method::GET, "/metrics"),
+        (Method::POST, "/nonsense"),
+    ] {
+        let answer = user.send_json(method.clone(), path, &json!({})).await?;
+        said.add(format!("{method} {path}"), &answer);
+    }
+    assert_snapshot!(said, @r#"
+    GET configmaps/a: 403 Forbidden: configmaps "a" is forbidden: User "nobody" cannot get resource "configmaps" in API group "" in the namespace "NS"
+      about {"kind":"configmaps","name":"a"}
+    GET configmaps: 403 Forbidden: configmaps is forbidden: User "nobody" cannot list resource "configmaps" in API group "" in the namespace "NS"
+      about {"kind":"configmaps"}
+    GET configmaps?watch=true: 403 Forbidden: configmaps is forbidden: User "nobody" cannot watch resource "configmaps" in API group "" in the namespace "NS"
+      about {"kind":"configmaps"}
+    POST configmaps: 403 Forbidden: configmaps is forbidden: User "nobody" cannot create resource "configmaps" in API group "" in the namespace "NS"
+      about {"kind":"configmaps"}
+    PUT deployments/a: 403 Forbidden: deployments.apps "a" is forbidden: User "nobody" cannot update resource "deployments" in API group "apps" in the namespace "NS"
+      about {"group":"apps","kind":"deployments","name":"a"}
+    PATCH deployments/a/status: 403 Forbidden: deployments.apps "a" is forbidden: User "nobody" cannot patch resource "deployments/status" in API group "apps" in the namespace "NS"
+      about {"group":"apps","kind":"deployments","name":"a"}
+    DELETE configmaps/a: 403 Forbidden: configmaps "a" is forbidden: User "nobody" cannot delete resource "configmaps" in API group "" in the namespace "NS"
+      about {"kind":"configmaps","name":"a"}
+    DELETE configmaps: 403 Forbidden: configmaps is forbidden: User "nobody" cannot deletecollection resource "configmaps" in API group "" in the namespace "NS"
+      about {"kind":"configmaps"}
+    GET pods/a/log: 403 Forbidden: pods "a" is forbidden: User "nobody" cannot get resource "pods/log" in API group "" in the namespace "NS"
+      about {"kind":"pods","name":"a"}
+    GET /api/v1/configmaps: 403 Forbidden: configmaps is forbidden: User "nobody" cannot list resource "configmaps" in API group "" at the cluster scope
+      about {"kind":"configmaps"}
+    GET /api/v1/nodes/x: 403 Forbidden: nodes "x" is forbidden: User "nobody" cannot get resource "nodes" in API group "" at the cluster scope
+      about {"kind":"nodes","name":"x"}
+    GET /apis/nonsense.example/v1/things: 403 Forbidden: things.nonsense.example is forbidden: User "nobody" cannot list resource "things" in API group "nonsense.example" at the cluster scope
+      about {"group":"nonsense.example","kind":"things"}
+    GET /metrics: 403 Forbidden: forbidden: User "nobody" cannot get path "/metrics"
+    POST /nonsense: 403 Forbidden: forbidden: User "nobody" cannot post path "/nonsense"
+    "#);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_role_allows_what_it_says_in_its_namespace() -> Result<()> {
+    let case = Case::begin("access").await?;
+    case.config_map("a", json!({})).await?;
+    let user = name(&case, "reader");
+    allow(&case, &user, &json!([rule(&[""], &["configmaps"], &["get", "list", "create"])])).await?;
+    let user = case.user(&user)?;
+    until_allowed(&user, "configmaps").await?;
+    let mut said = Transcript::default();
+    said.line("get", user.get("configmaps/a").await?.status);
+    said.line("list", user.get("configmaps").await?.status);
+    said.line("create", user.create("configmaps", &config_map("b", json!({}))).await?.status);
+    said.line("watch", user.get("configmaps?watch=true").await?.status);
+    said.line("update", user.replace("configmaps/a", &config_map("a", json!({}))).await?.status);
+    said.line("patch", user.merge("configmaps/a", &json!({})).await?.status);
+    said.line("apply", user.apply("configmaps/a", "m", &config_map("a", json!({}))).await?.status);
+    said.line("delete", user.delete("configmaps/a").await?.status);
+    said.line("secrets", user.get("secrets").await?.status);
+    said.line("elsewhere", user.get("/api/v1/namespaces/default/configmaps").await?.status);
+    said.line("everywhere", user.get("/api/v1/configmaps").await?.status);
+    assert_snapshot!(said, @"
+    get: 200
+    list: 200
+    create: 201
+    watch: 403
+    update: 403
+    patch: 403
+    apply: 403
+    delete: 403
+    secrets: 403
+    elsewhere: 403
+    everywhere: 403
+    ");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_rule_may_name_its_objects() -> Result<()> {
+    let case = Case::begin("access").await?;
+    for map in ["mine", "other"] {
+        case.config_map(map, json!({})).await?;
+    }
+    let user = name(&case, "one");
+    let mut only =
+        rule(&[""], &["configmaps"], &["get", "list", "watch", "update", "create", "delete"]);
+    only["resourceNames"] = json!(["mine"]);
+    allow(&case, &user, &json!([only])).await?;
+    let user = case.user(&user)?;
+    until_allowed(&user, "configmaps/mine").await?;
+    let mut said = Transcript::default();
+    for path in [
+        "configmaps/mine",
+        "configmaps/other",
+        "configmaps",
+        "configmaps?fieldSelector=metadata.name%3Dmine",
+    ] {
+        said.line(path, user.get(path).await?.status);
+    }
+    said.line("create", user.create("configmaps", &config_map("mine", json!({}))).await?.status);
+    said.line("delete", user.delete("configmaps/other").await?.status);
+    said.line("delete all", user.delete("configmaps").await?.status);
+    assert_snapshot!(said, @"
+    configmaps/mine: 200
+    configmaps/other: 403
+    configmaps: 403
+    configmaps?fieldSelector=metadata.name%3Dmine: 200
+    create: 403
+    delete: 403
+    delete all: 403
+    ");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_subresource_is_allowed_on_its_own() -> Result<()> {
+    let case = Case::begin("access").await?;
+    let user = name(&case, "sub");
+    let rules = json!([
+        rule(&["apps"], &["deployments/status"], &["get"]),
+        rule(&["*"], &["*/scale"], &["get"]),
+    ]);
+    allow(&case, &user, &rules).await?;
+    let user = case.user(&user)?;
+    until_allowed(&user, "deployments/d/status").await?;
+    let mut said = Transcript::default();
+    for path in [
+        "deployments/d/status",
+        "deployments/d/scale",
+        "replicasets/d/scale",
+        "deployments/d",
+        "replicasets/d/status",
+    ] {
+        said.line(path, user.get(path).await?.status);
+    }
+    assert_snapshot!(said, @"
+    deployments/d/status: 404
+    deployments/d/scale: 404
+    replicasets/d/scale: 404
+    deployments/d: 403
+    replicasets/d/status: 403
+    ");
+    Ok(())
+}
+
+#[tokio::test]
+async fn stars_mean_everything() -> Result<()> {
+    let case = Case::begin("access").await?;
+    let user = name(&case, "star");
+    allow(&case, &user, &json!([rule(&["*"], &["*"], &["*"])])).await?;
+    let user = case.user(&user)?;
+    until_allowed(&user, "configmaps").await?;
+    for path in ["secrets", "deployments/x/status", "roles", "pods/x/log"] {
+        assert_ne!(user.get(path).await?.status, 403, "{path}");
+    }
+    assert_eq!(user.get("/api/v1/nodes").await?.status, 403);
+    assert_eq!(user.get("/metrics").await?.status, 403);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_cluster_role_counts_where_it_is_bound() -> Result<()> {
+    let case = Case::begin("access").await?;
+    let role =
+        cluster_role(&case, "lists", &json!([rule(&[""], &["configmaps", "nodes"], &["list"])]))
+            .await?;
+    let (near, far) = (name(&case, "near"), name(&case, "far"));
+    let user = |name: &str| json!({ "apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": name });
+    bind(&case, "rolebindings", &role, &user(&near)).await?;
+    bind(&case, &format!("{RBAC}/clusterrolebindings"), &role, &user(&far)).await?;
+    let (near, far) = (case.user(&near)?, case.user(&far)?);
+    until_allowed(&near, "configmaps").await?;
+    until_allowed(&far, "configmaps").await?;
+    for path in ["/api/v1/configmaps", "/api/v1/nodes", "/api/v1/namespaces/default/configmaps"] {
+        assert_eq!(
+            (near.get(path).await?.status, far.get(path).await?.status),
+            (403, 200),
+            "{path}"
+        );
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn groups_are_bound_like_users() -> Result<()> {
+    let case = Case::begin("access").await?;
+    let role =
+        cluster_role(&case, "group", &json!([rule(&[""], &["configmaps"], &["list"])])).await?;
+    let group = name(&case, "team");
+    let subject =
+        json!({ "apiGroup": "rbac.authorization.k8s.io", "kind": "Group", "name": group });
+    bind(&case, "rolebindings", &role, &subject).await?;
+    let member = case.user("member")?.saying("impersonate-group", &group)?;
+    until_allowed(&member, "configmaps").await?;
+    assert_eq!(case.user("member")?.get("configmaps").await?.status, 403);
+    Ok(())
+}
+
+#[tokio::test]
+async fn paths_that_are_no_resources_are_allowed_by_path() -> Result<()> {
+    let case = Case::begin("access").await?;
+    let rules = json!([{ "nonResourceURLs": ["/metrics", "/logs/*"], "verbs": ["get"] }]);
+    let role = cluster_role(&case, "paths", &rules).await?;
+    let who = name(&case, "who");
+    let subject = json!({ "apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": who });
+    bind(&case, &format!("{RBAC}/clusterrolebindings"), &role, &subject).await?;
+    let user = case.user(&who)?;
+    until_allowed(&user, "/metrics").await?;
+    let mut said = Transcript::default();
+    for path in ["/logs/a/b", "/logs", "/metrics/more"] {
+        said.line(path, if user.get(path).await?.status == 403 { "forbidden" } else { "allowed" });
+    }
+    assert_snapshot!(said, @"
+    /logs/a/b: allowed
+    /logs: forbidden
+    /metrics/more: forbidden
+    ");
+    Ok(())
+}
+
+#[tokio::test]
+async fn everybody_who_is_known_may_discover() -> Result<()> {
+    let case = Case::begin("access").await?;
+    let user = case.user("somebody")?.saying("impersonate-group", "system:authenticated")?;
+    for path in ["/api", "/apis", "/api/v1", "/apis/apps", "/apis/apps/v1", "/version", "/healthz"]
+    {
+        assert_eq!(user.get(path).await?.status, 200, "{path}");
+    }
+    Ok(())
+}

@@ -1,0 +1,107 @@
+//! Rules in definitions that objects have to keep, and what is immutable by them.
+
+use anyhow::Result;
+use insta::assert_snapshot;
+use serde_json::{Value, json};
+
+use crate::differences;
+use crate::support::{Case, Transcript};
+
+/// A case with widgets that have these rules for `spec`; `None` where the server has no rules.
+async fn ruled(properties: &Value, rules: &Value) -> Result<Option<Case>> {
+    let case = Case::begin("rules").await?;
+    if !differences::has_rules(&case).await? {
+        return Ok(None);
+    }
+    let schema =
+        json!({ "type": "object", "properties": properties, "x-kubernetes-validations": rules });
+    case.define(&schema).await?;
+    Ok(Some(case))
+}
+
+#[tokio::test]
+async fn objects_keep_the_rules_of_their_definition() -> Result<()> {
+    let properties = json!({ "min": { "type": "integer" }, "max": { "type": "integer" } });
+    let rules = json!([
+        { "rule": "self.min <= self.max", "message": "min is at most max" },
+        { "rule": "!has(self.max) || self.max < 100", "messageExpression": "'not ' + string(self.max)" },
+    ]);
+    let Some(case) = ruled(&properties, &rules).await? else { return Ok(()) };
+    let mut said = Transcript::default();
+    for spec in [
+        json!({ "min": 2, "max": 1 }),
+        json!({ "min": 1, "max": 100 }),
+        json!({ "min": 1, "max": 2 }),
+    ] {
+        let answer = case.create_widget("w", &spec).await?;
+        said.line(&spec, if answer.succeeded() { "accepted".to_owned() } else { answer.shown() });
+    }
+    assert_snapshot!(said, @r#"
+    {"max":1,"min":2}: 422 Invalid: Widget.NS.test "w" is invalid: …
+      about {"group":"NS.test","kind":"Widget","name":"w"}
+      FieldValueInvalid spec: Invalid value: "object": min is at most max
+    {"max":100,"min":1}: 422 Invalid: Widget.NS.test "w" is invalid: …
+      about {"group":"NS.test","kind":"Widget","name":"w"}
+      FieldValueInvalid spec: Invalid value: "object": not 100
+    {"max":2,"min":1}: accepted
+    "#);
+    Ok(())
+}
+
+#[tokio::test]
+async fn rules_compare_with_what_was() -> Result<()> {
+    let properties = json!({ "name": { "type": "string" } });
+    let rules = json!([{ "rule": "self.name == oldSelf.name", "message": "the name stays" }]);
+    let Some(case) = ruled(&properties, &rules).await? else { return Ok(()) };
+    case.create_widget("w", &json!({ "name": "a" })).await?.object()?;
+    let path = format!("widgets.{}.test/w", case.ns());
+    assert_snapshot!(case.merge(&path, &json!({ "spec": { "name": "b" } })).await?.shown(), @r#"
+    422 Invalid: Widget.NS.test "w" is invalid: …
+      about {"group":"NS.test","kind":"Widget","name":"w"}
+      FieldValueInvalid spec: Invalid value: "object": the name stays
+    "#);
+    case.merge(&path, &json!({ "metadata": { "labels": { "a": "b" } } })).await?.object()?;
+    Ok(())
+}
+
+/// What is wrong with the update that a ClusterVersion asks for.
+#[tokio::test]
+async fn cluster_versions_keep_their_rules() -> Result<()> {
+    let case = Case::begin_in_turn("rules").await?;
+    if !differences::has_rules(&case).await? {
+        return Ok(());
+    }
+    let path = "/apis/config.openshift.io/v1/clusterversions";
+    let mut said = Transcript::default();
+    for spec in [
+        json!({ "desiredUpdate": { "architecture": "Multi", "version": "5.1.0", "image": "registry.example/release" } }),
+        json!({ "desiredUpdate": { "architecture": "Multi" } }),
+        json!({ "signatureStores": [{ "url": "nonsense" }] }),
+        json!({ "capabilities": { "baselineCapabilitySet": "None", "additionalEnabledCapabilities": ["marketplace"] } }),
+        json!({ "desiredUpdate": { "version": "5.1.0" } }),
+    ] {
+        let mut version = json!({
+            "apiVersion": "config.openshift.io/v1", "kind": "ClusterVersion",
+            "metadata": { "name": "version" }, "spec": spec,
+        });
+        version["spec"]["clusterID"] = json!("5a3d5c6e-2f3e-4c5b-9d55-5e2c3f0b7a10");
+        let answer = case.create(&format!("{path}?dryRun=All"), &version).await?;
+        said.line(&spec, if answer.succeeded() { "accepted".to_owned() } else { answer.shown() });
+    }
+    assert_snapshot!(said, @r#"
+    {"desiredUpdate":{"architecture":"Multi","image":"registry.example/release","version":"5.1.0"}}: 422 Invalid: ClusterVersion.config.openshift.io "version" is invalid: …
+      about {"group":"config.openshift.io","kind":"ClusterVersion","name":"version"}
+      FieldValueInvalid spec.desiredUpdate: Invalid value: "object": architecture and image exclude each other: an image has its architecture
+    {"desiredUpdate":{"architecture":"Multi"}}: 422 Invalid: ClusterVersion.config.openshift.io "version" is invalid: …
+      about {"group":"config.openshift.io","kind":"ClusterVersion","name":"version"}
+      FieldValueInvalid spec.desiredUpdate: Invalid value: "object": architecture needs a version
+    {"signatureStores":[{"url":"nonsense"}]}: 422 Invalid: ClusterVersion.config.openshift.io "version" is invalid: …
+      about {"group":"config.openshift.io","kind":"ClusterVersion","name":"version"}
+      FieldValueInvalid spec.signatureStores[0].url: Invalid value: "nonsense": must be an absolute URL
+    {"capabilities":{"additionalEnabledCapabilities":["marketplace"],"baselineCapabilitySet":"None"}}: 422 Invalid: ClusterVersion.config.openshift.io "version" is invalid: …
+      about {"group":"config.openshift.io","kind":"ClusterVersion","name":"version"}
+      FieldValueInvalid <nil>: Invalid value: "object": the capability marketplace needs the capability OperatorLifecycleManager
+    {"desiredUpdate":{"version":"5.1.0"}}: accepted
+    "#);
+    Ok(())
+}
