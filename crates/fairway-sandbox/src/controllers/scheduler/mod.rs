@@ -1,14 +1,17 @@
 //! The scheduler: pods get nodes.
 
+mod neighbours;
 mod plan;
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use jiff::Timestamp;
-use k8s_openapi::api::core::v1::{Node, Pod, PodCondition};
+use k8s_openapi::api::core::v1::{Namespace, Node, Pod, PodCondition};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use serde_json::{Value, json};
 
+use self::neighbours::{Neighbour, Neighbourhood, cares_about_others};
 use self::plan::{Decision, decide, is_waiting};
 use super::machinery::{
     Change, Component, Controller, ObjectKey, Outcome, Recorder, Scope, Severity, about,
@@ -22,25 +25,31 @@ const SCHEDULED: &str = "PodScheduled";
 pub(super) struct Scheduler {
     component: Component,
     recorder: Recorder,
+    /// The pods that wait, and to whom it matters which others have nodes.
+    sociable: BTreeSet<ObjectKey>,
 }
 
 impl Scheduler {
     pub(super) fn new(api: &Api) -> Self {
         let component = Component::new(api, "system:kube-scheduler");
         let recorder = Recorder::new(component.client(), "default-scheduler");
-        Self { component, recorder }
+        Self { component, recorder, sociable: BTreeSet::new() }
     }
 
-    /// How many pods there are on each node.
-    fn crowds(&self) -> Result<BTreeMap<String, usize>, Refusal> {
-        let mut crowds = BTreeMap::new();
-        for pod in self.component.list_all::<Pod>()? {
-            let node = text(&pod, "/spec/nodeName");
-            if !node.is_empty() && !matches!(text(&pod, "/status/phase"), "Succeeded" | "Failed") {
-                *crowds.entry(node.to_owned()).or_default() += 1;
-            }
-        }
-        Ok(crowds)
+    /// What there is in the cluster for a pod to live with.
+    fn neighbourhood(&self) -> Result<Neighbourhood, Refusal> {
+        let named = |object: Arc<Value>| (ObjectKey::of(&object).name, object);
+        let nodes = self.component.client().list::<Node>("")?.into_iter();
+        Ok(Neighbourhood {
+            neighbours: self
+                .component
+                .list_all::<Pod>()?
+                .iter()
+                .filter_map(Neighbour::of)
+                .collect(),
+            nodes: nodes.map(|it| (it.metadata.name.clone().unwrap_or_default(), it)).collect(),
+            namespaces: self.component.list_all::<Namespace>()?.into_iter().map(named).collect(),
+        })
     }
 
     fn place(&mut self, pod: &Pod, node: &str) -> Result<(), Refusal> {
@@ -79,24 +88,26 @@ impl Controller for Scheduler {
         match change.resource.kind.as_str() {
             "Node" => self.component.keys_where::<Pod>("", waits),
             _ if waits(&change.object) => Ok(vec![ObjectKey::of(&change.object)]),
-            _ => Ok(Vec::new()),
+            _ => Ok(self.sociable.iter().cloned().collect()),
         }
     }
 
     fn reconcile(&mut self, key: &ObjectKey, now: Timestamp) -> Result<Outcome, Refusal> {
-        let client = self.component.client();
-        let Some(pod) = client.get::<Pod>(&key.namespace, &key.name)? else {
+        self.sociable.remove(key);
+        let Some(pod) = self.component.client().get::<Pod>(&key.namespace, &key.name)? else {
             return Ok(Outcome::Done);
         };
-        let Some(spec) = pod.spec.as_ref().filter(|spec| is_waiting(spec)) else {
-            return Ok(Outcome::Done);
-        };
-        if !pod::is_active(&pod) {
+        if !pod::is_active(&pod) || !pod.spec.as_ref().is_some_and(is_waiting) {
             return Ok(Outcome::Done);
         }
-        match decide(spec, &client.list::<Node>("")?, &self.crowds()?) {
+        match decide(&pod, &self.neighbourhood()?) {
             Decision::Place(node) => self.place(&pod, &node)?,
-            Decision::Wait(why) => self.leave_waiting(&pod, &why, now)?,
+            Decision::Wait(why) => {
+                if cares_about_others(&pod) {
+                    self.sociable.insert(key.clone());
+                }
+                self.leave_waiting(&pod, &why, now)?;
+            }
         }
         Ok(Outcome::Done)
     }

@@ -1,9 +1,11 @@
 //! Which node a pod gets.
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
 
-use k8s_openapi::api::core::v1::{Node, PodSpec};
+use k8s_openapi::api::core::v1::{Pod, PodSpec};
 
+use super::neighbours::{Disagreement, Neighbourhood};
 use crate::controllers::placement::obstacle;
 
 /// Whose pods are placed here.
@@ -27,48 +29,100 @@ pub(super) fn is_waiting(pod: &PodSpec) -> bool {
 }
 
 /// The node with the fewest pods among those that the pod may run on.
-pub(super) fn decide(pod: &PodSpec, nodes: &[Node], pods_on: &BTreeMap<String, usize>) -> Decision {
-    if nodes.is_empty() {
+pub(super) fn decide(pod: &Pod, around: &Neighbourhood) -> Decision {
+    if around.nodes.is_empty() {
         return Decision::Wait("no nodes available to schedule pods".to_owned());
     }
-    let mut reasons = BTreeMap::<String, usize>::new();
+    let spec = pod.spec.clone().unwrap_or_default();
+    let mut reasons = Reasons::default();
     let mut possible = Vec::new();
-    for node in nodes {
-        match obstacle(pod, node) {
-            Some(obstacle) => *reasons.entry(obstacle.message()).or_default() += 1,
-            None => possible.extend(node.metadata.name.clone()),
+    for (name, node) in &around.nodes {
+        if let Some(obstacle) = obstacle(&spec, node) {
+            reasons.add(obstacle.message(), NOT_HELPFUL);
+        } else if let Some(disagreement) = around.disagreement(pod, node) {
+            let helps = disagreement != Disagreement::Far;
+            reasons.add(
+                disagreement.message().to_owned(),
+                if helps { NO_VICTIMS } else { NOT_HELPFUL },
+            );
+        } else {
+            possible.push(name);
         }
     }
-    let crowd = |name: &String| pods_on.get(name).copied().unwrap_or(0);
-    match possible.into_iter().min_by_key(|name| (crowd(name), name.clone())) {
-        Some(name) => Decision::Place(name),
-        None => Decision::Wait(explain(nodes.len(), &reasons)),
+    let crowd = |name: &String| around.neighbours.iter().filter(|it| it.node == *name).count();
+    match possible.into_iter().min_by_key(|name| crowd(name)) {
+        Some(name) => Decision::Place(name.clone()),
+        None => Decision::Wait(reasons.explain(around.nodes.len())),
     }
 }
 
-fn explain(nodes: usize, reasons: &BTreeMap<String, usize>) -> String {
+/// Driving other pods out would change nothing.
+const NOT_HELPFUL: &str = "Preemption is not helpful for scheduling";
+/// It might, but no pod is more important than another here.
+const NO_VICTIMS: &str = "No preemption victims found for incoming pod";
+
+/// Why nodes are not for a pod, and why driving others out does not help.
+#[derive(Default)]
+struct Reasons {
+    obstacles: BTreeMap<String, usize>,
+    preemption: BTreeMap<&'static str, usize>,
+}
+
+impl Reasons {
+    fn add(&mut self, obstacle: String, preemption: &'static str) {
+        *self.obstacles.entry(obstacle).or_default() += 1;
+        *self.preemption.entry(preemption).or_default() += 1;
+    }
+
+    fn explain(&self, nodes: usize) -> String {
+        let none = format!("0/{nodes} nodes are available:");
+        let (why, why_not) = (counted(&self.obstacles), counted(&self.preemption));
+        format!("{none} {why}. preemption: {none} {why_not}.")
+    }
+}
+
+fn counted<T: Display>(reasons: &BTreeMap<T, usize>) -> String {
     let mut parts: Vec<_> = reasons.iter().map(|(why, count)| format!("{count} {why}")).collect();
     parts.sort_unstable();
-    let none = format!("0/{nodes} nodes are available:");
-    let parts = parts.join(", ");
-    // Nothing is ever driven out here to make room for something more important.
-    format!("{none} {parts}. preemption: {none} {nodes} Preemption is not helpful for scheduling.")
+    parts.join(", ")
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use k8s_openapi::api::core::v1::Node;
     use serde_json::{Value, json};
 
+    use super::super::neighbours::Neighbour;
     use super::*;
 
     fn node(name: &str, spec: &Value) -> Node {
-        serde_json::from_value(json!({ "metadata": { "name": name }, "spec": spec })).unwrap()
+        let labels = json!({ "name": name });
+        serde_json::from_value(
+            json!({ "metadata": { "name": name, "labels": labels }, "spec": spec }),
+        )
+        .unwrap()
     }
 
-    fn pod(spec: &Value) -> PodSpec {
+    fn pod(spec: &Value) -> Pod {
         let mut full = json!({ "containers": [] });
         json_patch::merge(&mut full, spec);
-        serde_json::from_value(full).unwrap()
+        let metadata = json!({ "namespace": "n", "labels": { "app": "web" } });
+        serde_json::from_value(json!({ "metadata": metadata, "spec": full })).unwrap()
+    }
+
+    fn around(nodes: &[Node], pods_on: &[&str]) -> Neighbourhood {
+        let neighbour = |node: &&str| {
+            let metadata = json!({ "namespace": "n", "labels": { "app": "web" } });
+            Neighbour::of(&Arc::new(json!({ "metadata": metadata, "spec": { "nodeName": node } })))
+        };
+        let named = |node: &Node| (node.metadata.name.clone().unwrap(), node.clone());
+        Neighbourhood {
+            neighbours: pods_on.iter().filter_map(neighbour).collect(),
+            nodes: nodes.iter().map(named).collect(),
+            namespaces: BTreeMap::new(),
+        }
     }
 
     #[test]
@@ -80,28 +134,19 @@ mod tests {
             (json!({ "nodeName": "a" }), false),
             (json!({ "schedulingGates": [{ "name": "a.b/c" }] }), false),
         ] {
-            assert_eq!(is_waiting(&pod(&spec)), expected, "{spec}");
+            assert_eq!(is_waiting(&pod(&spec).spec.unwrap()), expected, "{spec}");
         }
     }
 
     #[test]
     fn pods_are_spread() {
-        let nodes = [
-            node("a", &json!({})),
-            node("b", &json!({})),
-            node("c", &json!({ "unschedulable": true })),
-        ];
-        let pods_on = |counts: &[(&str, usize)]| {
-            counts.iter().map(|(name, count)| ((*name).to_owned(), *count)).collect()
-        };
-        for (counts, expected) in [
-            (&[][..], "a"),
-            (&[("a", 1)], "b"),
-            (&[("a", 1), ("b", 1)], "a"),
-            (&[("a", 3), ("b", 2)], "b"),
-        ] {
-            let decision = decide(&pod(&json!({})), &nodes, &pods_on(counts));
-            assert_eq!(decision, Decision::Place(expected.to_owned()), "{counts:?}");
+        let cordoned = json!({ "unschedulable": true });
+        let nodes = [node("a", &json!({})), node("b", &json!({})), node("c", &cordoned)];
+        for (pods_on, expected) in
+            [(&[][..], "a"), (&["a"], "b"), (&["a", "b"], "a"), (&["a", "a", "a", "b", "b"], "b")]
+        {
+            let decision = decide(&pod(&json!({})), &around(&nodes, pods_on));
+            assert_eq!(decision, Decision::Place(expected.to_owned()), "{pods_on:?}");
         }
     }
 
@@ -114,13 +159,17 @@ mod tests {
             node("c", &json!({ "unschedulable": true })),
             node("d", &tainted),
         ];
-        let pod = pod(&json!({ "nodeSelector": { "disk": "ssd" } }));
-        let text = |nodes: &[Node]| match decide(&pod, nodes, &BTreeMap::new()) {
+        let text = |spec: &Value, around: &Neighbourhood| match decide(&pod(spec), around) {
             Decision::Wait(why) => why,
             Decision::Place(name) => panic!("{name}"),
         };
-        insta::assert_snapshot!(text(&[]), @"no nodes available to schedule pods");
-        insta::assert_snapshot!(text(&nodes[..2]), @"0/2 nodes are available: 2 node(s) didn't match Pod's node affinity/selector. preemption: 0/2 nodes are available: 2 Preemption is not helpful for scheduling.");
-        insta::assert_snapshot!(text(&nodes), @"0/4 nodes are available: 1 node(s) had untolerated taint {k: v}, 1 node(s) were unschedulable, 2 node(s) didn't match Pod's node affinity/selector. preemption: 0/4 nodes are available: 4 Preemption is not helpful for scheduling.");
+        let choosy = json!({ "nodeSelector": { "disk": "ssd" } });
+        insta::assert_snapshot!(text(&choosy, &around(&[], &[])), @"no nodes available to schedule pods");
+        insta::assert_snapshot!(text(&choosy, &around(&nodes[..2], &[])), @"0/2 nodes are available: 2 node(s) didn't match Pod's node affinity/selector. preemption: 0/2 nodes are available: 2 Preemption is not helpful for scheduling.");
+        insta::assert_snapshot!(text(&choosy, &around(&nodes, &[])), @"0/4 nodes are available: 1 node(s) had untolerated taint {k: v}, 1 node(s) were unschedulable, 2 node(s) didn't match Pod's node affinity/selector. preemption: 0/4 nodes are available: 4 Preemption is not helpful for scheduling.");
+        let lonely = json!({ "affinity": { "podAntiAffinity": { "requiredDuringSchedulingIgnoredDuringExecution": [
+            { "labelSelector": { "matchLabels": { "app": "web" } }, "topologyKey": "name" }
+        ] } } });
+        insta::assert_snapshot!(text(&lonely, &around(&nodes[..3], &["a", "b"])), @"0/3 nodes are available: 1 node(s) were unschedulable, 2 node(s) didn't match pod anti-affinity rules. preemption: 0/3 nodes are available: 1 Preemption is not helpful for scheduling, 2 No preemption victims found for incoming pod.");
     }
 }

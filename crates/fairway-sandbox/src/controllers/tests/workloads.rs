@@ -250,3 +250,30 @@ async fn what_is_as_it_should_be_is_left_alone() {
     cluster.pass(3600).await;
     assert_eq!(cluster.api.store().revision(), revision);
 }
+
+#[tokio::test(start_paused = true)]
+async fn pods_that_avoid_each_other_wait_for_room() {
+    let cluster = Cluster::new(&["a", "b"]).await;
+    let mut hermits = deployment(3, "runs");
+    hermits["spec"]["strategy"] =
+        json!({ "rollingUpdate": { "maxSurge": 0, "maxUnavailable": 1 } });
+    hermits["spec"]["template"]["spec"]["affinity"] = json!({ "podAntiAffinity": {
+        "requiredDuringSchedulingIgnoredDuringExecution": [
+            { "labelSelector": { "matchLabels": { "app": "web" } }, "topologyKey": "name" },
+        ],
+    } });
+    cluster.create("apps/v1", "Deployment", &hermits);
+    let ready =
+        |it: &Cluster, count: i64| it.get("Deployment", "web")["status"]["readyReplicas"] == count;
+    cluster.eventually("two pods", |it| ready(it, 2)).await;
+    cluster.pass(60).await;
+    assert!(ready(&cluster, 2));
+    let on_a = |it: &Cluster| {
+        let pods = it.list("Pod");
+        let found = pods.iter().find(|pod| pod["spec"]["nodeName"] == "a");
+        found.map(|pod| pod["metadata"]["name"].as_str().unwrap().to_owned())
+    };
+    let placed = on_a(&cluster).unwrap();
+    cluster.delete("Pod", &placed, Propagation::Background);
+    cluster.eventually("another", |it| on_a(it).is_some_and(|name| name != placed)).await;
+}
