@@ -164,10 +164,10 @@ mod tests {
         serde_json::from_value(json!({ "metadata": { "name": name, "labels": labels } })).unwrap()
     }
 
-    fn term(app: &str, key: &str, extra: Value) -> Value {
+    fn term(app: &str, key: &str, extra: &Value) -> Value {
         let mut term =
             json!({ "labelSelector": { "matchLabels": { "app": app } }, "topologyKey": key });
-        json_patch::merge(&mut term, &extra);
+        json_patch::merge(&mut term, extra);
         json!([term])
     }
 
@@ -189,7 +189,7 @@ mod tests {
         let none = json!([]);
         let pods = [
             pod("web", "n", "a", &none, &none),
-            pod("hermit", "n", "c", &none, &term("db", "zone", json!({}))),
+            pod("hermit", "n", "c", &none, &term("db", "zone", &json!({}))),
         ];
         let namespace = |name: &str| {
             let labels = json!({ "team": name });
@@ -215,24 +215,24 @@ mod tests {
         let nothing = || json!({});
         for (app, namespace, near, away, expected) in [
             ("api", "n", none.clone(), none.clone(), &["a", "b", "c"][..]),
-            ("api", "n", term("web", "name", nothing()), none.clone(), &["a"]),
-            ("api", "n", term("web", "zone", nothing()), none.clone(), &["a", "b"]),
-            ("api", "n", term("web", "rack", nothing()), none.clone(), &[]),
-            ("api", "n", term("nobody", "zone", nothing()), none.clone(), &[]),
-            ("api", "n", term("api", "zone", nothing()), none.clone(), &["a", "b", "c"]),
-            ("web", "n", term("web", "name", nothing()), none.clone(), &["a"]),
-            ("api", "m", term("web", "zone", nothing()), none.clone(), &[]),
+            ("api", "n", term("web", "name", &nothing()), none.clone(), &["a"]),
+            ("api", "n", term("web", "zone", &nothing()), none.clone(), &["a", "b"]),
+            ("api", "n", term("web", "rack", &nothing()), none.clone(), &[]),
+            ("api", "n", term("nobody", "zone", &nothing()), none.clone(), &[]),
+            ("api", "n", term("api", "zone", &nothing()), none.clone(), &["a", "b", "c"]),
+            ("web", "n", term("web", "name", &nothing()), none.clone(), &["a"]),
+            ("api", "m", term("web", "zone", &nothing()), none.clone(), &[]),
             (
                 "api",
                 "m",
-                term("web", "zone", json!({ "namespaces": ["n"] })),
+                term("web", "zone", &json!({ "namespaces": ["n"] })),
                 none.clone(),
                 &["a", "b"],
             ),
             (
                 "api",
                 "m",
-                term("web", "zone", json!({ "namespaceSelector": {} })),
+                term("web", "zone", &json!({ "namespaceSelector": {} })),
                 none.clone(),
                 &["a", "b"],
             ),
@@ -242,7 +242,7 @@ mod tests {
                 term(
                     "web",
                     "zone",
-                    json!({ "namespaceSelector": { "matchLabels": { "team": "n" } } }),
+                    &json!({ "namespaceSelector": { "matchLabels": { "team": "n" } } }),
                 ),
                 none.clone(),
                 &["a", "b"],
@@ -253,15 +253,15 @@ mod tests {
                 term(
                     "web",
                     "zone",
-                    json!({ "namespaceSelector": { "matchLabels": { "team": "m" } } }),
+                    &json!({ "namespaceSelector": { "matchLabels": { "team": "m" } } }),
                 ),
                 none.clone(),
                 &[],
             ),
-            ("web", "n", none.clone(), term("web", "name", nothing()), &["b", "c"]),
-            ("web", "n", none.clone(), term("web", "zone", nothing()), &["c"]),
-            ("web", "n", none.clone(), term("web", "rack", nothing()), &["a", "b", "c"]),
-            ("web", "m", none.clone(), term("web", "zone", nothing()), &["a", "b", "c"]),
+            ("web", "n", none.clone(), term("web", "name", &nothing()), &["b", "c"]),
+            ("web", "n", none.clone(), term("web", "zone", &nothing()), &["c"]),
+            ("web", "n", none.clone(), term("web", "rack", &nothing()), &["a", "b", "c"]),
+            ("web", "m", none.clone(), term("web", "zone", &nothing()), &["a", "b", "c"]),
             ("db", "n", none.clone(), none.clone(), &["a", "b"]),
             ("db", "m", none.clone(), none.clone(), &["a", "b", "c"]),
         ] {
