@@ -141,7 +141,8 @@ impl TestCluster {
         &self.kubeconfig
     }
 
-    /// `kubectl`, speaking to this cluster.
+    /// `kubectl`, speaking to this cluster. A sandbox answers from the runtime of its test, which
+    /// needs several threads if one of them waits for a command.
     pub fn kubectl(&self) -> Command {
         let mut command = Command::new("kubectl");
         command.env("KUBECONFIG", &self.kubeconfig);

@@ -4,9 +4,12 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::Result;
+use fairway_api::ClusterVersion;
 use fairway_registry::ImageConfig;
 use fairway_registry::program::libraries;
 use fairway_testkit::{TestCluster, environment, images, objects};
+use k8s_openapi::api::core::v1::Namespace;
+use kube::api::{ListParams, PostParams};
 
 #[tokio::test]
 #[ignore = "needs a cluster: cargo xtask test"]
@@ -41,7 +44,6 @@ async fn a_pod_that_fails_says_what_it_printed_in_a_pod() -> Result<()> {
 #[tokio::test]
 #[ignore = "needs a cluster: cargo xtask test"]
 async fn a_namespace_goes_with_its_value() -> Result<()> {
-    use k8s_openapi::api::core::v1::Namespace;
     let cluster = TestCluster::shared().await?;
     let namespaces: kube::Api<Namespace> = kube::Api::all(cluster.client());
     let namespace = cluster.namespace("passing").await?;
@@ -50,6 +52,34 @@ async fn a_namespace_goes_with_its_value() -> Result<()> {
     drop(namespace);
     let left = namespaces.get_opt(&name).await?;
     assert!(left.is_none_or(|left| left.metadata.deletion_timestamp.is_some()));
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_sandbox_is_reached_in_process_over_tls_and_by_kubectl() -> Result<()> {
+    let cluster = TestCluster::own().await?;
+    let namespace = cluster.namespace("reached").await?;
+    let name = namespace.name().to_owned();
+    let mark = cluster.audit_log()?.mark()?;
+    let printed = cluster.kubectl().args(["get", "namespace", &name, "-o", "name"]).output()?;
+    assert_eq!(String::from_utf8(printed.stdout)?, format!("namespace/{name}\n"));
+    let asked = cluster.audit_log()?.since(mark)?;
+    assert!(asked.iter().any(|event| event.is_about("namespaces")), "{asked:?}");
+    drop(namespace);
+
+    let cluster = cluster.over_tls().await?;
+    let namespaces: kube::Api<Namespace> = kube::Api::all(cluster.client());
+    let left = namespaces.get_opt(&name).await?;
+    assert!(left.is_none_or(|left| left.metadata.deletion_timestamp.is_some()));
+    Ok(())
+}
+
+#[tokio::test]
+async fn the_update_api_is_installed_in_turn() -> Result<()> {
+    let cluster = TestCluster::in_turn().await?;
+    let versions: kube::Api<ClusterVersion> = kube::Api::all(cluster.client());
+    versions.create(&PostParams::default(), &objects::cluster_version()).await?;
+    assert_eq!(versions.list(&ListParams::default()).await?.items.len(), 1);
     Ok(())
 }
 

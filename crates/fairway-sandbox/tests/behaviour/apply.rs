@@ -5,7 +5,7 @@ use http::Method;
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
-use crate::support::{Case, Patch, Transcript, config_map};
+use crate::support::{Case, Patch, Transcript, config_map, idle_deployment};
 
 /// A config map as it is applied.
 fn map(data: Value) -> Value {
@@ -255,21 +255,6 @@ async fn what_is_applied_may_be_yaml() -> Result<()> {
     Ok(())
 }
 
-/// A deployment that runs nothing, with these containers.
-fn deployment(containers: Value) -> Value {
-    json!({
-        "apiVersion": "apps/v1", "kind": "Deployment", "metadata": { "name": "d" },
-        "spec": {
-            "replicas": 0,
-            "selector": { "matchLabels": { "app": "d" } },
-            "template": {
-                "metadata": { "labels": { "app": "d" } },
-                "spec": { "containers": containers },
-            },
-        },
-    })
-}
-
 fn containers(object: &Value) -> Vec<String> {
     let containers = object["spec"]["template"]["spec"]["containers"].as_array();
     containers.into_iter().flatten().map(|it| format!("{} {}", it["name"], it["image"])).collect()
@@ -280,7 +265,7 @@ async fn elements_of_a_list_are_owned_by_their_keys() -> Result<()> {
     let case = Case::begin("apply").await?;
     let path = "deployments/d";
     let both = json!([{ "name": "x", "image": "i:1" }, { "name": "y", "image": "i:1" }]);
-    case.apply(path, "one", &deployment(both)).await?.object()?;
+    case.apply(path, "one", &idle_deployment(both)).await?.object()?;
     let sidecar = json!({
         "apiVersion": "apps/v1", "kind": "Deployment",
         "spec": { "template": { "spec": { "containers": [{ "name": "z", "image": "s" }] } } },
@@ -288,12 +273,12 @@ async fn elements_of_a_list_are_owned_by_their_keys() -> Result<()> {
     let after = case.apply(path, "two", &sidecar).await?.object()?;
     assert_eq!(containers(&after), [r#""x" "i:1""#, r#""y" "i:1""#, r#""z" "s""#]);
     let fewer = json!([{ "name": "y", "image": "i:2" }]);
-    let after = case.apply(path, "one", &deployment(fewer)).await?.object()?;
+    let after = case.apply(path, "one", &idle_deployment(fewer)).await?.object()?;
     let mut left = containers(&after);
     left.sort();
     assert_eq!(left, [r#""y" "i:2""#, r#""z" "s""#]);
     let taken = json!([{ "name": "z", "image": "mine" }]);
-    assert_snapshot!(case.apply(path, "one", &deployment(taken)).await?.shown(), @r#"
+    assert_snapshot!(case.apply(path, "one", &idle_deployment(taken)).await?.shown(), @r#"
     409 Conflict: Apply failed with 1 conflict: conflict with "two": .spec.template.spec.containers[name="z"].image
       FieldManagerConflict .spec.template.spec.containers[name="z"].image: conflict with "two"
     "#);
@@ -322,7 +307,7 @@ async fn elements_with_several_keys_are_told_apart_by_all_of_them() -> Result<()
 async fn a_key_that_is_given_twice_is_refused() -> Result<()> {
     let case = Case::begin("apply").await?;
     let twice = json!([{ "name": "x", "image": "i:1" }, { "name": "x", "image": "i:2" }]);
-    let answer = case.apply("deployments/d", "one", &deployment(twice)).await?;
+    let answer = case.apply("deployments/d", "one", &idle_deployment(twice)).await?;
     assert_snapshot!(answer.outline(), @"500");
     Ok(())
 }

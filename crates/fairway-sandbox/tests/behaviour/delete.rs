@@ -4,7 +4,7 @@ use anyhow::Result;
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
-use crate::support::{Case, Transcript, config_map};
+use crate::support::{Case, Transcript, config_map, held_config_map};
 
 #[tokio::test]
 async fn a_deletion_is_confirmed_and_done() -> Result<()> {
@@ -45,8 +45,7 @@ async fn preconditions_of_a_deletion_are_checked() -> Result<()> {
 #[tokio::test]
 async fn a_finalizer_keeps_an_object_until_it_is_removed() -> Result<()> {
     let case = Case::begin("delete").await?;
-    let mut object = config_map("a", json!({}));
-    object["metadata"]["finalizers"] = json!(["example.com/wait"]);
+    let object = held_config_map("a");
     case.create("configmaps", &object).await?.object()?;
     let deleted = case.delete("configmaps/a").await?;
     assert_eq!(deleted.status, 200);
@@ -56,8 +55,7 @@ async fn a_finalizer_keeps_an_object_until_it_is_removed() -> Result<()> {
     assert_eq!(deleted["metadata"]["deletionGracePeriodSeconds"], 0);
     let again = case.delete("configmaps/a").await?.object()?;
     assert_eq!(again["metadata"]["resourceVersion"], deleted["metadata"]["resourceVersion"]);
-    let free = json!({ "metadata": { "finalizers": null } });
-    let last = case.merge("configmaps/a", &free).await?.object()?;
+    let last = case.release("configmaps/a").await?;
     assert_eq!(last["metadata"]["finalizers"], Value::Null);
     assert_eq!(case.get("configmaps/a").await?.status, 404);
     Ok(())
@@ -66,8 +64,7 @@ async fn a_finalizer_keeps_an_object_until_it_is_removed() -> Result<()> {
 #[tokio::test]
 async fn what_is_being_deleted_gets_no_new_finalizers() -> Result<()> {
     let case = Case::begin("delete").await?;
-    let mut object = config_map("a", json!({}));
-    object["metadata"]["finalizers"] = json!(["example.com/wait"]);
+    let object = held_config_map("a");
     case.create("configmaps", &object).await?.object()?;
     case.delete("configmaps/a").await?.object()?;
     let more = json!({ "metadata": { "finalizers": ["example.com/wait", "example.com/more"] } });
@@ -78,8 +75,7 @@ async fn what_is_being_deleted_gets_no_new_finalizers() -> Result<()> {
     "#);
     let changed = case.merge("configmaps/a", &json!({ "data": { "k": "v" } })).await?.object()?;
     assert_eq!(changed["data"]["k"], "v");
-    let free = json!({ "metadata": { "finalizers": [] } });
-    case.merge("configmaps/a", &free).await?.object()?;
+    case.release("configmaps/a").await?;
     Ok(())
 }
 

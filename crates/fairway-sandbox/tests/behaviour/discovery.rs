@@ -4,7 +4,7 @@ use anyhow::{Context, Result};
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
-use crate::support::{Case, Transcript, widgets};
+use crate::support::{Case, DEFINITIONS, Transcript, widgets};
 
 fn named<'a>(list: &'a Value, field: &str, name: &str) -> Result<&'a Value> {
     let entries = list[field].as_array().context("no list")?;
@@ -103,7 +103,7 @@ async fn custom_resources_are_discovered_while_they_are_defined() -> Result<()> 
     "widgets/status": {"kind":"Widget","name":"widgets/status","namespaced":true,"singularName":""}
     "#);
     case.until("/apis", "the group", |groups| named(groups, "groups", &group).is_ok()).await?;
-    case.delete(&format!("{}/{name}", crate::support::DEFINITIONS)).await?.object()?;
+    case.delete(&format!("{DEFINITIONS}/{name}")).await?.object()?;
     case.until_gone(&format!("/apis/{group}/v1")).await?;
     case.until_gone(&format!("/apis/{group}")).await
 }

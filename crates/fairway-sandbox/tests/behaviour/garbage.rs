@@ -3,7 +3,7 @@
 use anyhow::Result;
 use serde_json::{Value, json};
 
-use crate::support::{Case, config_map};
+use crate::support::{Case, config_map, held_config_map, is_going};
 
 fn owner_reference(owner: &Value) -> Value {
     json!({
@@ -41,22 +41,16 @@ async fn in_the_foreground_what_is_owned_goes_first() -> Result<()> {
     let owner = case.config_map("owner", json!({})).await?;
     let mut reference = owner_reference(&owner);
     reference["blockOwnerDeletion"] = json!(true);
-    let mut child = config_map("child", json!({}));
+    let mut child = held_config_map("child");
     child["metadata"]["ownerReferences"] = json!([reference]);
-    child["metadata"]["finalizers"] = json!(["example.com/wait"]);
     case.create("configmaps", &child).await?.object()?;
     let deleted =
         case.delete_with("configmaps/owner", &propagation("Foreground")).await?.object()?;
     assert_eq!(deleted["metadata"]["finalizers"], json!(["foregroundDeletion"]));
     assert!(deleted["metadata"]["deletionTimestamp"].is_string());
-    case.until("configmaps/child", "to be deleted", |it| {
-        it["metadata"]["deletionTimestamp"].is_string()
-    })
-    .await?;
+    case.until("configmaps/child", "to be deleted", is_going).await?;
     assert_eq!(case.get("configmaps/owner").await?.status, 200);
-    case.merge("configmaps/child", &json!({ "metadata": { "finalizers": null } }))
-        .await?
-        .object()?;
+    case.release("configmaps/child").await?;
     case.until_gone("configmaps/owner").await?;
     case.until_gone("configmaps/child").await
 }
@@ -65,19 +59,13 @@ async fn in_the_foreground_what_is_owned_goes_first() -> Result<()> {
 async fn in_the_foreground_nobody_waits_for_what_does_not_block() -> Result<()> {
     let case = Case::begin("garbage").await?;
     let owner = case.config_map("owner", json!({})).await?;
-    let mut child = config_map("child", json!({}));
+    let mut child = held_config_map("child");
     child["metadata"]["ownerReferences"] = json!([owner_reference(&owner)]);
-    child["metadata"]["finalizers"] = json!(["example.com/wait"]);
     case.create("configmaps", &child).await?.object()?;
     case.delete_with("configmaps/owner", &propagation("Foreground")).await?.object()?;
     case.until_gone("configmaps/owner").await?;
-    case.until("configmaps/child", "to be deleted", |it| {
-        it["metadata"]["deletionTimestamp"].is_string()
-    })
-    .await?;
-    case.merge("configmaps/child", &json!({ "metadata": { "finalizers": null } }))
-        .await?
-        .object()?;
+    case.until("configmaps/child", "to be deleted", is_going).await?;
+    case.release("configmaps/child").await?;
     Ok(())
 }
 
@@ -130,21 +118,14 @@ async fn an_owner_that_never_was_owns_nothing_for_long() -> Result<()> {
 async fn a_finalizer_holds_up_only_the_object_that_has_it() -> Result<()> {
     let case = Case::begin("garbage").await?;
     let owner = case.config_map("owner", json!({})).await?;
-    let mut held = config_map("held", json!({}));
+    let mut held = held_config_map("held");
     held["metadata"]["ownerReferences"] = json!([owner_reference(&owner)]);
-    held["metadata"]["finalizers"] = json!(["example.com/wait"]);
     case.create("configmaps", &held).await?.object()?;
     owned(&case, "free", &[owner_reference(&owner)]).await?;
     case.delete("configmaps/owner").await?.object()?;
     case.until_gone("configmaps/free").await?;
-    let held = case
-        .until("configmaps/held", "to be deleted", |it| {
-            it["metadata"]["deletionTimestamp"].is_string()
-        })
-        .await?;
+    let held = case.until("configmaps/held", "to be deleted", is_going).await?;
     assert_eq!(held["metadata"]["finalizers"], json!(["example.com/wait"]));
-    case.merge("configmaps/held", &json!({ "metadata": { "finalizers": null } }))
-        .await?
-        .object()?;
+    case.release("configmaps/held").await?;
     case.until_gone("configmaps/held").await
 }

@@ -4,7 +4,7 @@ use anyhow::Result;
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
-use crate::support::{Case, Transcript, once};
+use crate::support::{Case, Transcript, once, share};
 
 #[tokio::test]
 async fn a_log_has_both_outputs_and_outlives_the_container() -> Result<()> {
@@ -86,8 +86,7 @@ async fn the_log_of_the_previous_container_is_kept() -> Result<()> {
         "if test -e /shared/x; then echo second; sleep 60; fi; > /shared/x; echo first; exit 1";
     let mut spec = once(&case.shell().await?, script);
     spec["restartPolicy"] = json!("OnFailure");
-    spec["volumes"] = json!([{ "name": "shared", "emptyDir": {} }]);
-    spec["containers"][0]["volumeMounts"] = json!([{ "name": "shared", "mountPath": "/shared" }]);
+    share(&mut spec);
     case.start("p", &spec).await?;
     let again = |pod: &Value| {
         let container = &pod["status"]["containerStatuses"][0];

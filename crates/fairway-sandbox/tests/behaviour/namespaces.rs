@@ -4,13 +4,21 @@ use anyhow::{Context, Result};
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
-use crate::support::{Case, Transcript, config_map};
+use crate::support::{Case, Transcript, config_map, held_config_map};
 
 /// A namespace beside that of the case, which the case may delete.
 async fn another(case: &Case) -> Result<String> {
     let namespace = json!({ "metadata": { "name": format!("{}-2", case.ns()) } });
     let created = case.create_outside("/api/v1/namespaces", &namespace).await?.object()?;
     Ok(format!("/api/v1/namespaces/{}", created["metadata"]["name"].as_str().context("no name")?))
+}
+
+/// A namespace that was deleted, but has an object that stays.
+async fn waiting(case: &Case) -> Result<String> {
+    let path = another(case).await?;
+    case.create(&format!("{path}/configmaps"), &held_config_map("held")).await?.object()?;
+    case.delete(&path).await?.object()?;
+    Ok(path)
 }
 
 #[tokio::test]
@@ -47,11 +55,7 @@ async fn a_deleted_namespace_takes_its_content_along() -> Result<()> {
 #[tokio::test]
 async fn a_namespace_that_goes_takes_nothing_new() -> Result<()> {
     let case = Case::begin("namespace").await?;
-    let path = another(&case).await?;
-    let mut held = config_map("held", json!({}));
-    held["metadata"]["finalizers"] = json!(["example.com/wait"]);
-    case.create(&format!("{path}/configmaps"), &held).await?.object()?;
-    case.delete(&path).await?.object()?;
+    let path = waiting(&case).await?;
     let mut said = Transcript::default();
     let refused = case.create(&format!("{path}/configmaps"), &config_map("new", json!({}))).await?;
     said.add("create", &refused);
@@ -64,35 +68,29 @@ async fn a_namespace_that_goes_takes_nothing_new() -> Result<()> {
       NamespaceTerminating metadata.namespace: namespace NS-2 is being terminated
     change: 200
     "#);
-    let free = json!({ "metadata": { "finalizers": null } });
-    case.merge(&format!("{path}/configmaps/held"), &free).await?.object()?;
+    case.release(&format!("{path}/configmaps/held")).await?;
     case.until_gone(&path).await
 }
 
 #[tokio::test]
 async fn a_namespace_says_what_it_waits_for() -> Result<()> {
     let case = Case::begin("namespace").await?;
-    let path = another(&case).await?;
-    let mut held = config_map("held", json!({}));
-    held["metadata"]["finalizers"] = json!(["example.com/wait"]);
-    case.create(&format!("{path}/configmaps"), &held).await?.object()?;
-    case.delete(&path).await?.object()?;
-    let waiting = case
+    let path = waiting(&case).await?;
+    let namespace = case
         .until(&path, "conditions", |namespace| {
             conditions(namespace)
                 .iter()
                 .any(|it| it.starts_with("NamespaceFinalizersRemaining True"))
         })
         .await?;
-    assert_snapshot!(conditions(&waiting).join("\n"), @"
+    assert_snapshot!(conditions(&namespace).join("\n"), @"
     NamespaceContentRemaining True SomeResourcesRemain Some resources are remaining: configmaps. has 1 resource instances
     NamespaceDeletionContentFailure False ContentDeleted All content successfully deleted, may be waiting on finalization
     NamespaceDeletionDiscoveryFailure False ResourcesDiscovered All resources successfully discovered
     NamespaceDeletionGroupVersionParsingFailure False ParsedGroupVersions All legacy kube types successfully parsed
     NamespaceFinalizersRemaining True SomeFinalizersRemain Some content in the namespace has finalizers remaining: example.com/wait in 1 resource instances
     ");
-    let free = json!({ "metadata": { "finalizers": null } });
-    case.merge(&format!("{path}/configmaps/held"), &free).await?.object()?;
+    case.release(&format!("{path}/configmaps/held")).await?;
     Ok(())
 }
 
@@ -118,7 +116,7 @@ async fn a_finalizer_of_a_namespace_keeps_it() -> Result<()> {
     case.delete(&path).await?.object()?;
     case.until_gone(&format!("{path}/configmaps/a")).await?;
     assert_eq!(case.get(&path).await?.status, 200);
-    case.merge(&path, &json!({ "metadata": { "finalizers": null } })).await?.object()?;
+    case.release(&path).await?;
     case.until_gone(&path).await
 }
 

@@ -5,24 +5,16 @@ use http::Method;
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
-use crate::support::{Case, Patch, Transcript};
+use crate::support::{Case, Patch, Transcript, config_map, idle_deployment};
 
-/// A deployment that runs nothing.
+/// A deployment with labels and two containers.
 fn deployment() -> Value {
-    json!({
-        "metadata": { "name": "d", "labels": { "a": "1", "b": "2" } },
-        "spec": {
-            "replicas": 0,
-            "selector": { "matchLabels": { "app": "d" } },
-            "template": {
-                "metadata": { "labels": { "app": "d" } },
-                "spec": { "containers": [
-                    { "name": "one", "image": "i:1", "args": ["x"], "env": [{ "name": "A", "value": "1" }] },
-                    { "name": "two", "image": "i:2" },
-                ] },
-            },
-        },
-    })
+    let mut deployment = idle_deployment(json!([
+        { "name": "one", "image": "i:1", "args": ["x"], "env": [{ "name": "A", "value": "1" }] },
+        { "name": "two", "image": "i:2" },
+    ]));
+    deployment["metadata"]["labels"] = json!({ "a": "1", "b": "2" });
+    deployment
 }
 
 async fn begin() -> Result<Case> {
@@ -172,7 +164,7 @@ async fn directives_of_a_strategic_patch_delete_replace_and_order() -> Result<()
 #[tokio::test]
 async fn lists_without_a_key_merge_as_sets_where_they_are_declared_so() -> Result<()> {
     let case = Case::begin("patch").await?;
-    let mut object = crate::support::config_map("a", json!({}));
+    let mut object = config_map("a", json!({}));
     object["metadata"]["finalizers"] = json!(["example.com/a"]);
     case.create("configmaps", &object).await?.object()?;
     let patch = json!({ "metadata": { "finalizers": ["example.com/b"] } });
@@ -181,7 +173,7 @@ async fn lists_without_a_key_merge_as_sets_where_they_are_declared_so() -> Resul
     let patch = json!({ "metadata": { "$deleteFromPrimitiveList/finalizers": ["example.com/a"] } });
     let after = case.patch(Patch::Strategic, "configmaps/a", &patch).await?.object()?;
     assert_snapshot!(after["metadata"]["finalizers"], @r#"["example.com/b"]"#);
-    case.merge("configmaps/a", &json!({ "metadata": { "finalizers": null } })).await?.object()?;
+    case.release("configmaps/a").await?;
     Ok(())
 }
 

@@ -4,7 +4,7 @@ use anyhow::Result;
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
-use crate::support::{Case, Transcript, container, once};
+use crate::support::{Case, Transcript, container, once, share};
 
 /// How the only container came to its end.
 fn terminated(pod: &Value) -> &Value {
@@ -127,8 +127,7 @@ async fn a_container_that_fails_is_started_again() -> Result<()> {
     let case = Case::begin("pods").await?;
     let mut spec = once(&case.shell().await?, "test -e /shared/x && exit 0; > /shared/x; exit 3");
     spec["restartPolicy"] = json!("OnFailure");
-    spec["volumes"] = json!([{ "name": "shared", "emptyDir": {} }]);
-    spec["containers"][0]["volumeMounts"] = json!([{ "name": "shared", "mountPath": "/shared" }]);
+    share(&mut spec);
     let pod = case.run("p", &spec).await?;
     assert_eq!(outcome(&pod), r#"["Succeeded",null,0,"Completed",null]"#);
     assert_eq!(pod["status"]["containerStatuses"][0]["restartCount"], 1);
@@ -159,16 +158,9 @@ async fn init_containers_run_one_after_the_other_before_the_rest() -> Result<()>
     let case = Case::begin("pods").await?;
     let image = case.shell().await?;
     let mut spec = once(&image, "cat /shared/order");
-    spec["volumes"] = json!([{ "name": "shared", "emptyDir": {} }]);
-    let mount = json!([{ "name": "shared", "mountPath": "/shared" }]);
-    spec["containers"][0]["volumeMounts"] = mount.clone();
-    let mut inits = Vec::new();
-    for name in ["one", "two"] {
-        let mut init = container(name, &image, &format!("echo {name} >> /shared/order"));
-        init["volumeMounts"] = mount.clone();
-        inits.push(init);
-    }
-    spec["initContainers"] = json!(inits);
+    let init = |name: &str| container(name, &image, &format!("echo {name} >> /shared/order"));
+    spec["initContainers"] = json!([init("one"), init("two")]);
+    share(&mut spec);
     let pod = case.run("p", &spec).await?;
     assert_eq!(case.log("pods/p/log").await?, "one\ntwo\n");
     let inits = pod["status"]["initContainerStatuses"].as_array().into_iter().flatten();
@@ -293,12 +285,9 @@ async fn containers_of_a_pod_run_side_by_side() -> Result<()> {
     let case = Case::begin("pods").await?;
     let image = case.shell().await?;
     let mut spec = once(&image, "while ! test -e /shared/x; do sleep 0.1; done; echo met");
-    spec["volumes"] = json!([{ "name": "shared", "emptyDir": {} }]);
-    spec["containers"] =
-        json!([spec["containers"][0], container("other", &image, "> /shared/x; exit 5")]);
-    for container in spec["containers"].as_array_mut().into_iter().flatten() {
-        container["volumeMounts"] = json!([{ "name": "shared", "mountPath": "/shared" }]);
-    }
+    let other = container("other", &image, "> /shared/x; exit 5");
+    spec["containers"] = json!([spec["containers"][0], other]);
+    share(&mut spec);
     let pod = case.run("p", &spec).await?;
     assert_eq!(pod["status"]["phase"], "Failed");
     assert_eq!(case.log("pods/p/log?container=main").await?, "met\n");

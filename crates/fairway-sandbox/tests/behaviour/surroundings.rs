@@ -198,7 +198,7 @@ async fn a_volume_that_is_not_there_keeps_the_pod_waiting_unless_it_may_be_missi
 async fn an_empty_directory_is_empty_and_writable() -> Result<()> {
     let case = Case::begin("around").await?;
     let log = printed(&case, "cd /v; echo *; echo x > f; cat f", |spec| {
-        mount(spec, &json!({ "emptyDir": {} }))
+        mount(spec, &json!({ "emptyDir": {} }));
     })
     .await?;
     assert_eq!(log, "*\nx\n");

@@ -4,7 +4,7 @@ use anyhow::Result;
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
-use crate::support::{Case, Transcript, config_map};
+use crate::support::{Case, Transcript, config_map, idle_deployment};
 
 #[tokio::test]
 async fn a_replaced_object_has_a_new_version() -> Result<()> {
@@ -171,17 +171,7 @@ async fn what_is_immutable_stays() -> Result<()> {
 #[tokio::test]
 async fn generations_count_changes_of_what_is_wanted() -> Result<()> {
     let case = Case::begin("update").await?;
-    let deployment = json!({
-        "metadata": { "name": "d" },
-        "spec": {
-            "replicas": 0,
-            "selector": { "matchLabels": { "a": "b" } },
-            "template": {
-                "metadata": { "labels": { "a": "b" } },
-                "spec": { "containers": [{ "name": "c", "image": "i" }] },
-            },
-        },
-    });
+    let deployment = idle_deployment(json!([{ "name": "c", "image": "i" }]));
     let generation = |object: &Value| object["metadata"]["generation"].clone();
     let created = case.create("deployments", &deployment).await?.object()?;
     assert_eq!(generation(&created), 1);

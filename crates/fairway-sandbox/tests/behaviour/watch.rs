@@ -136,8 +136,8 @@ async fn what_ceases_to_match_is_told_as_it_was_with_the_new_version() -> Result
     let path =
         format!("configmaps?labelSelector=suite%3Dyes&resourceVersion={}", version(&created)?);
     let mut events = case.watch(&path).await?;
-    let patch = json!({ "metadata": { "labels": { "suite": "no" } }, "data": { "k": "new" } });
-    let after = case.merge("configmaps/a", &patch).await?.object()?;
+    let change = json!({ "metadata": { "labels": { "suite": "no" } }, "data": { "k": "new" } });
+    let after = case.merge("configmaps/a", &change).await?.object()?;
     let event = events.event().await?;
     assert_eq!((&event["type"], &event["object"]["data"]["k"]), (&json!("DELETED"), &json!("0")));
     assert_eq!(version(&event["object"])?, version(&after)?);

@@ -4,7 +4,7 @@ use anyhow::{Context, Result, ensure};
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
-use crate::support::{Case, Transcript, once};
+use crate::support::{Case, Patch, Transcript, once, pod};
 
 /// A specification of so many pods that run until they are told to end.
 fn spec(image: &str, replicas: u32) -> Value {
@@ -109,7 +109,7 @@ async fn a_rolling_update_keeps_enough_pods_available() -> Result<()> {
     let version = version.as_str().unwrap_or_default();
     let path = format!("deployments?fieldSelector=metadata.name%3Dd&resourceVersion={version}");
     let mut events = case.watch(&path).await?;
-    case.patch(crate::support::Patch::Json, "deployments/d", &environment("2")).await?.object()?;
+    case.patch(Patch::Json, "deployments/d", &environment("2")).await?.object()?;
     loop {
         let deployment = events.event().await?["object"].clone();
         let status = &deployment["status"];
@@ -134,14 +134,14 @@ async fn an_earlier_template_is_rolled_back_to_its_set() -> Result<()> {
     let case = Case::begin("workloads").await?;
     deployed(&case, 1).await?;
     let first = items(&case, SETS).await?;
-    case.patch(crate::support::Patch::Json, "deployments/d", &environment("2")).await?.object()?;
+    case.patch(Patch::Json, "deployments/d", &environment("2")).await?.object()?;
     let revision = |object: &Value| {
         object["metadata"]["annotations"]["deployment.kubernetes.io/revision"].clone()
     };
     case.until("deployments/d", "the second revision", |it| revision(it) == "2" && is_complete(it))
         .await?;
     let back = json!([{ "op": "remove", "path": "/spec/template/spec/containers/0/env" }]);
-    case.patch(crate::support::Patch::Json, "deployments/d", &back).await?.object()?;
+    case.patch(Patch::Json, "deployments/d", &back).await?.object()?;
     case.until("deployments/d", "the third revision", |it| revision(it) == "3" && is_complete(it))
         .await?;
     let sets = items(&case, SETS).await?;
@@ -164,7 +164,7 @@ async fn recreating_leaves_no_two_templates_side_by_side() -> Result<()> {
     let list = case.get(PODS).await?.object()?;
     let version = list["metadata"]["resourceVersion"].as_str().unwrap_or_default();
     let mut events = case.watch(&format!("{PODS}&resourceVersion={version}")).await?;
-    case.patch(crate::support::Patch::Json, "deployments/d", &environment("2")).await?.object()?;
+    case.patch(Patch::Json, "deployments/d", &environment("2")).await?.object()?;
     let mut order = Vec::new();
     while order.last() != Some(&"ADDED") {
         match events.event().await?["type"].as_str() {
@@ -182,10 +182,7 @@ async fn a_paused_deployment_rolls_nothing_out() -> Result<()> {
     let case = Case::begin("workloads").await?;
     deployed(&case, 1).await?;
     case.merge("deployments/d", &json!({ "spec": { "paused": true } })).await?.object()?;
-    let patched = case
-        .patch(crate::support::Patch::Json, "deployments/d", &environment("2"))
-        .await?
-        .object()?;
+    let patched = case.patch(Patch::Json, "deployments/d", &environment("2")).await?.object()?;
     let seen = |it: &Value| it["status"]["observedGeneration"] == patched["metadata"]["generation"];
     let paused = case.until("deployments/d", "to be seen", seen).await?;
     assert_eq!(paused["status"]["updatedReplicas"], Value::Null);
@@ -320,7 +317,7 @@ async fn a_set_replaces_pods_that_go() -> Result<()> {
 
 /// A pod of the workload's labels that belongs to nobody.
 async fn stray(case: &Case, image: &str) -> Result<Value> {
-    let mut pod = crate::support::pod("stray", &spec(image, 0)["template"]["spec"]);
+    let mut pod = pod("stray", &spec(image, 0)["template"]["spec"]);
     pod["metadata"]["labels"] = json!({ "app": "d" });
     case.create("pods", &pod).await?.object()
 }

@@ -118,11 +118,11 @@ async fn an_update_is_validated_too() -> Result<()> {
     let path = format!("{}/w", case.define(&schema).await?);
     case.create_widget("w", &json!({ "size": 1 })).await?.object()?;
     let mut said = Transcript::default();
-    let patch = json!({ "spec": { "size": 10 } });
-    said.add("merge", &case.merge(&path, &patch).await?);
+    let change = json!({ "spec": { "size": 10 } });
+    said.add("merge", &case.merge(&path, &change).await?);
     let operation = json!([{ "op": "replace", "path": "/spec/size", "value": "x" }]);
     said.add("json", &case.patch(Patch::Json, &path, &operation).await?);
-    said.add("strategic", &case.patch(Patch::Strategic, &path, &patch).await?);
+    said.add("strategic", &case.patch(Patch::Strategic, &path, &change).await?);
     said.add(
         "unconditional",
         &case.replace(&path, &case.widget("w", &json!({ "size": 2 }))).await?,
@@ -223,7 +223,7 @@ async fn new_defaults_show_in_old_objects() -> Result<()> {
     case.create_widget("w", &json!({ "a": "1" })).await?.object()?;
     let schema = &mut definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"];
     schema["properties"]["spec"]["properties"]["b"] = json!({ "type": "string", "default": "new" });
-    let path = format!("{}/{name}", DEFINITIONS);
+    let path = format!("{DEFINITIONS}/{name}");
     case.merge(&path, &json!({ "spec": definition["spec"] })).await?.object()?;
     case.until(&format!("{name}/w"), "the new default", |widget| widget["spec"]["b"] == "new")
         .await?;

@@ -4,7 +4,7 @@ use anyhow::Result;
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
-use crate::support::{Answer, Case, DEFINITIONS, Transcript, widgets};
+use crate::support::{Answer, Case, DEFINITIONS, Transcript, is_going, widgets};
 
 fn object() -> Value {
     json!({ "type": "object" })
@@ -321,10 +321,7 @@ async fn an_object_with_a_finalizer_keeps_its_definition() -> Result<()> {
     case.create(&name, &widget).await?.object()?;
     let path = format!("{DEFINITIONS}/{name}");
     case.delete(&path).await?.object()?;
-    case.until(&format!("{name}/w"), "to be deleted", |it| {
-        it["metadata"]["deletionTimestamp"].is_string()
-    })
-    .await?;
+    case.until(&format!("{name}/w"), "to be deleted", is_going).await?;
     let definition = case.get(&path).await?.object()?;
     assert_eq!(
         definition["metadata"]["finalizers"],
@@ -335,8 +332,6 @@ async fn an_object_with_a_finalizer_keeps_its_definition() -> Result<()> {
     405 MethodNotAllowed: create not allowed while custom resource definition is terminating
       about {"group":"NS.test","kind":"widgets"}
     "#);
-    case.merge(&format!("{name}/w"), &json!({ "metadata": { "finalizers": null } }))
-        .await?
-        .object()?;
+    case.release(&format!("{name}/w")).await?;
     case.until_gone(&path).await
 }

@@ -112,12 +112,12 @@ impl Caller {
         self.send_json(Method::DELETE, path, options).await
     }
 
-    pub(crate) async fn patch(&self, kind: Patch, path: &str, patch: &Value) -> Result<Answer> {
-        self.send(Method::PATCH, path, Some(kind.media_type()), serde_json::to_vec(patch)?).await
+    pub(crate) async fn patch(&self, kind: Patch, path: &str, change: &Value) -> Result<Answer> {
+        self.send(Method::PATCH, path, Some(kind.media_type()), serde_json::to_vec(change)?).await
     }
 
-    pub(crate) async fn merge(&self, path: &str, patch: &Value) -> Result<Answer> {
-        self.patch(Patch::Merge, path, patch).await
+    pub(crate) async fn merge(&self, path: &str, change: &Value) -> Result<Answer> {
+        self.patch(Patch::Merge, path, change).await
     }
 
     /// Server-side apply on behalf of a manager.

@@ -8,7 +8,7 @@ use fairway_testkit::{TestCluster, TestNamespace, wait};
 use http::Method;
 use serde_json::{Value, json};
 
-use super::{Answer, Caller};
+use super::{Answer, Caller, config_map};
 
 /// One case: a cluster and a namespace in it, as an administrator sees them.
 pub(crate) struct Case {
@@ -88,6 +88,11 @@ impl Case {
         self.create("configmaps", &config_map(name, data)).await?.object()
     }
 
+    /// Takes away whatever keeps an object.
+    pub(crate) async fn release(&self, path: &str) -> Result<Value> {
+        self.merge(path, &json!({ "metadata": { "finalizers": null } })).await?.object()
+    }
+
     /// Waits until an object is so.
     pub(crate) async fn until(
         &self,
@@ -126,9 +131,4 @@ impl Drop for Case {
             });
         }
     }
-}
-
-/// A config map.
-pub(crate) fn config_map(name: &str, data: Value) -> Value {
-    json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": name }, "data": data })
 }

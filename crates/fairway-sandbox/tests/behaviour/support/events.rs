@@ -12,7 +12,7 @@ use tokio::time::timeout;
 use super::normal::Names;
 
 /// An event that does not come within this time does not come.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// What a watch tells.
 pub(crate) struct Events {

@@ -24,6 +24,16 @@ pub(crate) fn once(image: &str, script: &str) -> Value {
     })
 }
 
+/// Gives all containers of a pod one directory, `/shared`.
+pub(crate) fn share(spec: &mut Value) {
+    spec["volumes"] = json!([{ "name": "shared", "emptyDir": {} }]);
+    for kind in ["initContainers", "containers"] {
+        for container in spec.get_mut(kind).and_then(Value::as_array_mut).into_iter().flatten() {
+            container["volumeMounts"] = json!([{ "name": "shared", "mountPath": "/shared" }]);
+        }
+    }
+}
+
 /// A pod with that specification.
 pub(crate) fn pod(name: &str, spec: &Value) -> Value {
     json!({ "apiVersion": "v1", "kind": "Pod", "metadata": { "name": name }, "spec": spec })

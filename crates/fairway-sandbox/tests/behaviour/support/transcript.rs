@@ -1,6 +1,6 @@
 //! Several requests and what was answered, in one text.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 
 use super::Answer;
 
@@ -18,7 +18,8 @@ impl Transcript {
 
     /// Adds a line.
     pub(crate) fn line(&mut self, label: impl fmt::Display, text: impl fmt::Display) {
-        self.text.push_str(&format!("{label}: {text}\n"));
+        // Writing into a text cannot fail.
+        let _ = writeln!(self.text, "{label}: {text}");
     }
 }
 
