@@ -223,7 +223,7 @@ fn differing(ours: &Value, theirs: &Value, path: &str, lines: &mut Vec<String>) 
 #[test]
 fn every_built_in_kind_is_compared() {
     let compared: Vec<_> = cases::kinds().collect();
-    for resource in Catalog::default().resources() {
+    for resource in Catalog::default().resources().filter(|it| !newer::is_unknown(&it.kind)) {
         let name = (resource.group.clone(), resource.kind.clone());
         assert!(compared.contains(&name), "{name:?}");
     }
