@@ -126,7 +126,7 @@ impl Cluster {
     }
 
     pub(crate) async fn log(&self, name: &str, options: &LogOptions) -> String {
-        let stream = self.nodes.logs().log("default", name, options).unwrap();
+        let stream = self.nodes.logs().log("default", name, options).unwrap().unwrap();
         let pieces: Vec<_> = stream.collect().await;
         let bytes = pieces.into_iter().flat_map(|piece| piece.unwrap().to_vec()).collect();
         String::from_utf8(bytes).unwrap()

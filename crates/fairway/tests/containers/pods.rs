@@ -120,7 +120,7 @@ async fn a_deleted_pod_is_asked_to_end_and_then_goes() {
     let pod_directory = cluster.directory.path().join("sandbox/nodes/node-1/pods");
     cluster.until("a", "/status/phase", json!("Running")).await;
     let follow = LogOptions { follow: true, ..LogOptions::default() };
-    let mut log = cluster.nodes.logs().log("default", "a", &follow).unwrap();
+    let mut log = cluster.nodes.logs().log("default", "a", &follow).unwrap().unwrap();
     assert_eq!(log.next().await.unwrap().unwrap(), "ready\n");
     cluster.client.delete(&pod, Propagation::Background).unwrap();
     assert_eq!(log.next().await.unwrap().unwrap(), "asked\n");
