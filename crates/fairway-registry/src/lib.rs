@@ -4,14 +4,20 @@
 //! * An [`Image`] is layers and a configuration, and knows its digest.
 //! * [`program`] tells what a program of this machine needs to run in an image.
 //! * [`layout`] keeps images in a directory and finds them there, [`push`] sends one to a registry.
+//! * [`pull`] reads from a registry: tags, manifests and blobs, none of them trusted.
+//! * [`releases`] finds the releases of a repository or a layout, and fetches nothing twice.
 //! * [`unpack`](mod@unpack) makes a directory of files from an image's layers, and trusts none of them.
 
 mod digest;
 mod image;
 mod layer;
 pub mod layout;
+mod manifest;
+mod plain;
 pub mod program;
+pub mod pull;
 pub mod push;
+pub mod releases;
 pub mod unpack;
 
 pub use digest::Digest;

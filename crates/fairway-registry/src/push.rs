@@ -1,12 +1,11 @@
 //! Sending an image to a registry.
 
-use std::net::IpAddr;
-
 use oci_client::client::{ClientConfig, ClientProtocol};
 use oci_client::errors::OciDistributionError;
 use oci_client::secrets::RegistryAuth;
 use oci_client::{Client, Reference, RegistryOperation};
 
+use crate::plain::is_this_machine;
 use crate::{Digest, Image};
 
 /// Why an image could not be pushed.
@@ -85,28 +84,4 @@ fn client(registry: &str) -> Result<Client, OciDistributionError> {
         ClientProtocol::Https
     };
     Client::try_from(ClientConfig { protocol, ..ClientConfig::default() })
-}
-
-fn is_this_machine(registry: &str) -> bool {
-    let host = registry.rsplit_once(':').map_or(registry, |(host, _)| host);
-    let address = host.trim_start_matches('[').trim_end_matches(']');
-    host == "localhost" || address.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_this_machine_is_spoken_to_without_tls() {
-        for registry in ["localhost", "localhost:5000", "127.0.0.1:5000", "127.9.9.9", "[::1]:5000"]
-        {
-            assert!(is_this_machine(registry), "{registry}");
-        }
-        for registry in
-            ["registry.example", "localhost.example:5000", "10.0.0.1:5000", "127.0.0.1.example"]
-        {
-            assert!(!is_this_machine(registry), "{registry}");
-        }
-    }
 }

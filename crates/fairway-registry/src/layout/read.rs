@@ -1,6 +1,5 @@
 //! Finding images in a layout that somebody else may have written.
 
-use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -11,16 +10,11 @@ use serde::de::DeserializeOwned;
 use super::BLOBS;
 use super::reference::Reference;
 use crate::image::architecture;
+use crate::manifest::{
+    DEEPEST_INDEX, Descriptor, Document, LARGEST_DOCUMENT, MOST_LAYERS, Platform,
+};
 use crate::unpack::PackedLayer;
 use crate::{Digest, ImageConfig};
-
-/// Real indices, manifests and configurations have some kilobytes; registries take at most 4 MiB.
-const LARGEST_DOCUMENT: u64 = 4 << 20;
-/// Container engines cannot stack more.
-const MOST_LAYERS: usize = 128;
-/// A layout's index names the index of an image's platforms, which names manifests; one more for
-/// those who wrap that again.
-const DEEPEST_INDEX: usize = 3;
 
 /// A directory with images.
 #[derive(Clone, Debug)]
@@ -95,35 +89,6 @@ struct Marker {
     image_layout_version: String,
 }
 
-/// A manifest or an index: which of the two shows in what it names.
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct Document {
-    manifests: Option<Vec<Descriptor>>,
-    config: Option<Descriptor>,
-    layers: Vec<Descriptor>,
-}
-
-#[derive(Clone, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Descriptor {
-    #[serde(default)]
-    media_type: String,
-    digest: Digest,
-    size: u64,
-    #[serde(default)]
-    annotations: Option<BTreeMap<String, String>>,
-    platform: Option<Platform>,
-}
-
-#[derive(Clone, Deserialize)]
-struct Platform {
-    #[serde(default)]
-    architecture: String,
-    #[serde(default)]
-    os: String,
-}
-
 #[derive(Deserialize)]
 struct Configuration {
     #[serde(default)]
@@ -134,12 +99,6 @@ struct Configuration {
 #[derive(Deserialize)]
 struct RootFs {
     diff_ids: Vec<Digest>,
-}
-
-impl Platform {
-    fn is_this_machine(&self) -> bool {
-        self.os == "linux" && self.architecture == architecture()
-    }
 }
 
 impl Layout {
@@ -190,6 +149,19 @@ impl Layout {
                 .any(|annotated| reference.means(annotated, &directory))
         };
         Ok(index.manifests.unwrap_or_default().into_iter().find(named))
+    }
+
+    /// Everything that the layout's index names; what has no name is called by its digest.
+    pub(crate) fn entries(&self) -> Result<Vec<(String, Descriptor)>, ReadError> {
+        let index: Document = parse(&self.directory.join("index.json"))?;
+        let name = |descriptor: &Descriptor| {
+            let annotations = descriptor.annotations.as_ref();
+            NAMES.iter().find_map(|name| annotations?.get(*name).cloned())
+        };
+        let entries = index.manifests.unwrap_or_default().into_iter();
+        Ok(entries
+            .map(|entry| (name(&entry).unwrap_or_else(|| entry.digest.to_string()), entry))
+            .collect())
     }
 
     /// The manifest for this machine that a descriptor leads to.
@@ -247,7 +219,7 @@ impl Layout {
         serde_json::from_slice(&bytes).map_err(|source| ReadError::Format { path, source })
     }
 
-    fn blob(&self, digest: &Digest) -> PathBuf {
+    pub(crate) fn blob(&self, digest: &Digest) -> PathBuf {
         self.directory.join(BLOBS).join(digest.hex())
     }
 }

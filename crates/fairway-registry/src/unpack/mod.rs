@@ -18,6 +18,7 @@ use tar::{Archive, EntryType};
 
 use crate::Digest;
 use stream::LayerStream;
+pub(crate) use stream::Unpacked;
 use tree::Tree;
 
 /// How much an image may unpack to.

@@ -16,11 +16,16 @@ const FREE_OF_RATIO: u64 = 16 << 20;
 /// Headers with a path, a link and extended attributes; the archive's reader keeps them in memory.
 const LARGEST_HEADERS: u64 = 1 << 20;
 
-/// The archive in a layer.
+/// The archive in a layer, and whether it is the one that it should be.
 pub(super) struct LayerStream {
-    unpacked: Box<dyn Read>,
+    unpacked: Unpacked,
     packed: Rc<Cell<Packed>>,
     hasher: Option<Sha256>,
+}
+
+/// The archive in a layer, within limits.
+pub(crate) struct Unpacked {
+    archive: Box<dyn Read>,
     read: u64,
     longest: u64,
     meter: Meter,
@@ -28,16 +33,16 @@ pub(super) struct LayerStream {
 
 /// How much the archive's reader may take before it has to give something back.
 #[derive(Clone)]
-pub(super) struct Meter(Rc<Cell<Option<u64>>>);
+pub(crate) struct Meter(Rc<Cell<Option<u64>>>);
 
 impl Meter {
     /// From here on headers are read, which have to be short.
-    pub(super) fn expect_headers(&self) {
+    pub(crate) fn expect_headers(&self) {
         self.0.set(Some(LARGEST_HEADERS));
     }
 
     /// From here on the content of files is read.
-    pub(super) fn expect_content(&self) {
+    pub(crate) fn expect_content(&self) {
         self.0.set(None);
     }
 
@@ -86,25 +91,15 @@ impl LayerStream {
         let packed = Rc::new(Cell::new(Packed::default()));
         let hasher = Some(Sha256::new());
         let file = PackedFile { file, hasher, read: 0, packed: Rc::clone(&packed) };
-        let unpacked: Box<dyn Read> = match layer.media_type.as_str() {
-            "application/vnd.oci.image.layer.v1.tar+gzip"
-            | "application/vnd.docker.image.rootfs.diff.tar.gzip" => {
-                Box::new(MultiGzDecoder::new(file))
-            }
-            "application/vnd.oci.image.layer.v1.tar"
-            | "application/vnd.docker.image.rootfs.diff.tar" => Box::new(file),
-            other => {
-                let (digest, media_type) = (layer.digest.clone(), other.to_owned());
-                return Err(UnpackError::MediaType { digest, media_type });
-            }
-        };
-        let longest = layer.size.saturating_mul(ratio).saturating_add(FREE_OF_RATIO);
-        let meter = Meter(Rc::default());
-        Ok(Self { unpacked, packed, hasher: Some(Sha256::new()), read: 0, longest, meter })
+        let unpacked = Unpacked::new(file, &layer.media_type, layer.size, ratio).ok_or_else(|| {
+            let (digest, media_type) = (layer.digest.clone(), layer.media_type.clone());
+            UnpackError::MediaType { digest, media_type }
+        })?;
+        Ok(Self { unpacked, packed, hasher: Some(Sha256::new()) })
     }
 
     pub(super) fn meter(&self) -> Meter {
-        self.meter.clone()
+        self.unpacked.meter()
     }
 
     /// Reads what is behind the archive, and compares.
@@ -125,14 +120,47 @@ impl LayerStream {
 impl Read for LayerStream {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.unpacked.read(buffer)?;
+        if let Some(hasher) = &mut self.hasher {
+            hasher.update(&buffer[..count]);
+        }
+        Ok(count)
+    }
+}
+
+impl Unpacked {
+    /// The archive in a layer of that type and size; `None` if the type is not known here.
+    pub(crate) fn new(
+        layer: impl Read + 'static,
+        media_type: &str,
+        size: u64,
+        ratio: u64,
+    ) -> Option<Self> {
+        let archive: Box<dyn Read> = match media_type {
+            "application/vnd.oci.image.layer.v1.tar+gzip"
+            | "application/vnd.docker.image.rootfs.diff.tar.gzip" => {
+                Box::new(MultiGzDecoder::new(layer))
+            }
+            "application/vnd.oci.image.layer.v1.tar"
+            | "application/vnd.docker.image.rootfs.diff.tar" => Box::new(layer),
+            _ => return None,
+        };
+        let longest = size.saturating_mul(ratio).saturating_add(FREE_OF_RATIO);
+        Some(Self { archive, read: 0, longest, meter: Meter(Rc::default()) })
+    }
+
+    pub(crate) fn meter(&self) -> Meter {
+        self.meter.clone()
+    }
+}
+
+impl Read for Unpacked {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.archive.read(buffer)?;
         self.read += count as u64;
         if self.read > self.longest {
             return Err(invalid("it unpacks to far more than its size lets expect"));
         }
         self.meter.spend(count)?;
-        if let Some(hasher) = &mut self.hasher {
-            hasher.update(&buffer[..count]);
-        }
         Ok(count)
     }
 }

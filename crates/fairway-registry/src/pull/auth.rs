@@ -1,0 +1,214 @@
+//! Telling a registry who we are: the password itself, or a token that it is exchanged for.
+
+use std::fmt;
+
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use reqwest::Client;
+use reqwest::header::AUTHORIZATION;
+use serde::Deserialize;
+use tokio::sync::Mutex;
+use url::Url;
+
+use super::secrets::Credentials;
+use super::{Body, PullError, checked, may_be_plain};
+use crate::plain::is_this_machine;
+
+/// Real tokens have a few kilobytes; more would not fit into a header.
+const LARGEST_TOKEN: u64 = 64 << 10;
+
+/// What a registry asks for.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Challenge {
+    Basic,
+    Bearer { realm: String, service: Option<String> },
+}
+
+/// Who we are for one repository.
+pub(super) struct Auth {
+    path: String,
+    basic: Option<String>,
+    allow_plain_http: bool,
+    on_this_machine: bool,
+    /// What was accepted last. Whoever waits for it gets the one that another request got.
+    authorization: Mutex<Option<String>>,
+}
+
+#[derive(Deserialize)]
+struct Token {
+    token: Option<String>,
+    access_token: Option<String>,
+}
+
+impl Auth {
+    pub(super) fn new(
+        registry: &str,
+        path: &str,
+        credentials: Option<&Credentials>,
+        allow_plain_http: bool,
+    ) -> Self {
+        let basic = credentials.map(|Credentials { user, password }| {
+            format!("Basic {}", BASE64_STANDARD.encode(format!("{user}:{password}")))
+        });
+        let on_this_machine = is_this_machine(registry);
+        let authorization = Mutex::default();
+        Self { path: path.to_owned(), basic, allow_plain_http, on_this_machine, authorization }
+    }
+
+    pub(super) async fn current(&self) -> Option<String> {
+        self.authorization.lock().await.clone()
+    }
+
+    /// What to send after `refused` was refused; `None` if there is nothing else to say.
+    pub(super) async fn answer(
+        &self,
+        client: &Client,
+        challenge: &Challenge,
+        refused: Option<&str>,
+    ) -> Result<Option<String>, PullError> {
+        let mut authorization = self.authorization.lock().await;
+        if authorization.as_deref() != refused {
+            return Ok(authorization.clone());
+        }
+        let answer = match challenge {
+            Challenge::Basic => self.basic.clone(),
+            Challenge::Bearer { realm, service } => {
+                Some(self.token(client, realm, service.as_deref()).await?)
+            }
+        };
+        if answer.as_deref() == refused {
+            return Ok(None);
+        }
+        authorization.clone_from(&answer);
+        Ok(answer)
+    }
+
+    async fn token(
+        &self,
+        client: &Client,
+        realm: &str,
+        service: Option<&str>,
+    ) -> Result<String, PullError> {
+        let mut url = self.realm(realm)?;
+        let scope = format!("repository:{}:pull", self.path);
+        url.query_pairs_mut().extend_pairs(service.map(|service| ("service", service)));
+        url.query_pairs_mut().append_pair("scope", &scope);
+        let mut request = client.get(url.clone());
+        if let Some(basic) = &self.basic {
+            request = request.header(AUTHORIZATION, basic);
+        }
+        let response = request.send().await.map_err(|error| PullError::network(&url, &error))?;
+        let body = Body::Response(checked(response, &url)?).read(LARGEST_TOKEN).await?;
+        let malformed = |why: &str| {
+            PullError::Malformed { what: "the registry's token".to_owned(), why: why.to_owned() }
+        };
+        // What the parser says could repeat a part of the token.
+        let token: Token = serde_json::from_slice(&body).map_err(|_| malformed("it is not JSON"))?;
+        let token = token.token.or(token.access_token).filter(|token| is_header(token));
+        Ok(format!("Bearer {}", token.ok_or_else(|| malformed("there is none"))?))
+    }
+
+    /// Where tokens are to be had. Passwords go there: by TLS, or not beyond this machine.
+    fn realm(&self, realm: &str) -> Result<Url, PullError> {
+        let what = || "the registry's address for tokens".to_owned();
+        let url = Url::parse(realm)
+            .map_err(|error| PullError::Malformed { what: what(), why: error.to_string() })?;
+        let near = self.on_this_machine || self.allow_plain_http;
+        match url.scheme() {
+            "https" => Ok(url),
+            "http" if near && may_be_plain(&url, self.allow_plain_http) => Ok(url),
+            _ => Err(PullError::Plain { host: url.host_str().unwrap_or_default().to_owned() }),
+        }
+    }
+}
+
+fn is_header(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic())
+}
+
+// Passwords and tokens must not get into logs.
+impl fmt::Debug for Auth {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Auth").field("path", &self.path).finish_non_exhaustive()
+    }
+}
+
+impl Challenge {
+    /// Reads the header `WWW-Authenticate`; `None` if it asks for something unknown.
+    pub(super) fn parse(header: &str) -> Option<Self> {
+        let (scheme, parameters) = header.trim().split_once(' ').unwrap_or((header.trim(), ""));
+        if scheme.eq_ignore_ascii_case("basic") {
+            return Some(Self::Basic);
+        }
+        if !scheme.eq_ignore_ascii_case("bearer") {
+            return None;
+        }
+        let (mut realm, mut service) = (None, None);
+        let mut rest = parameters;
+        while let Some((name, value, after)) = parameter(rest) {
+            match name {
+                "realm" => realm = Some(value.to_owned()),
+                "service" => service = Some(value.to_owned()),
+                _ => {}
+            }
+            rest = after;
+        }
+        realm.map(|realm| Self::Bearer { realm, service })
+    }
+}
+
+/// The first `name="value"` or `name=value`, and what follows it.
+fn parameter(text: &str) -> Option<(&str, &str, &str)> {
+    let (name, rest) = text.trim_start_matches([' ', ',']).split_once('=')?;
+    let (value, rest) = match rest.strip_prefix('"') {
+        Some(quoted) => quoted.split_once('"')?,
+        None => rest.split_at(rest.find(',').unwrap_or(rest.len())),
+    };
+    Some((name.trim(), value, rest))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn challenges_are_read() {
+        let bearer = |realm: &str, service: Option<&str>| {
+            let service = service.map(str::to_owned);
+            Some(Challenge::Bearer { realm: realm.to_owned(), service })
+        };
+        let cases = [
+            ("Basic realm=\"x\"", Some(Challenge::Basic)),
+            ("basic", Some(Challenge::Basic)),
+            (
+                "Bearer realm=\"https://a.example/token\",service=\"a, b\",scope=\"repository:x:pull,push\"",
+                bearer("https://a.example/token", Some("a, b")),
+            ),
+            ("bearer service=s, realm=https://a.example", bearer("https://a.example", Some("s"))),
+            ("Bearer realm=\"unfinished", None),
+            ("Bearer service=\"s\"", None),
+            ("Negotiate", None),
+            ("", None),
+        ];
+        for (header, expected) in cases {
+            assert_eq!(Challenge::parse(header), expected, "{header}");
+        }
+    }
+
+    #[test]
+    fn passwords_go_by_tls_or_stay_on_this_machine() {
+        let cases = [
+            ("registry.example", false, "https://elsewhere.example/token", true),
+            ("registry.example", false, "http://elsewhere.example/token", false),
+            ("registry.example", false, "http://127.0.0.1/token", false),
+            ("127.0.0.1:5000", false, "http://127.0.0.1:6000/token", true),
+            ("127.0.0.1:5000", false, "http://registry.example/token", false),
+            ("registry.example", true, "http://registry.example/token", true),
+            ("registry.example", true, "file:///etc/passwd", false),
+        ];
+        for (registry, allow, realm, expected) in cases {
+            let auth = Auth::new(registry, "a", None, allow);
+            assert_eq!(auth.realm(realm).is_ok(), expected, "{registry} {realm}");
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! What can go wrong with a registry.
+
+use std::time::Duration;
+
+use serde::Serialize;
+use url::Url;
+
+use crate::Digest;
+
+/// Why something could not be read from a registry or a layout.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, thiserror::Error)]
+#[serde(tag = "reason", rename_all = "camelCase")]
+pub enum PullError {
+    /// The repository has no such name.
+    #[error("{name:?} is not a repository such as registry.example/team/releases")]
+    Name {
+        /// What was given.
+        name: String,
+    },
+    /// Everybody on the way could read and change what is said.
+    #[error("{host} is on another machine, and would be spoken to without TLS")]
+    Plain {
+        /// The machine.
+        host: String,
+    },
+    /// This machine cannot speak to any registry.
+    #[error("no connection to any registry can be made: {why}")]
+    Client {
+        /// Why.
+        why: String,
+    },
+    /// The registry cannot be reached, or stops in the middle.
+    #[error("{url}: {why}")]
+    Network {
+        /// What was asked for.
+        url: String,
+        /// Why.
+        why: String,
+    },
+    /// It is not there, or not any longer.
+    #[error("{url} does not exist")]
+    NotFound {
+        /// What was asked for.
+        url: String,
+    },
+    /// The registry wants to know who asks, or does not allow it.
+    #[error("{url} is not for us to read: check the pull secret")]
+    Unauthorised {
+        /// What was asked for.
+        url: String,
+    },
+    /// The registry answers something else.
+    #[error("{url} is answered with status {status}")]
+    Status {
+        /// What was asked for.
+        url: String,
+        /// The answer.
+        status: u16,
+        /// How long the registry asks to wait.
+        #[serde(skip)]
+        retry_after: Option<Duration>,
+    },
+    /// It is larger than it can reasonably be.
+    #[error("{what} has more than {limit} bytes")]
+    TooLarge {
+        /// What was read.
+        what: String,
+        /// How much is read of it.
+        limit: u64,
+    },
+    /// The content is not what its name says.
+    #[error("{digest} has other content than its name says")]
+    WrongDigest {
+        /// The name.
+        digest: Digest,
+    },
+    /// It cannot be understood.
+    #[error("{what} makes no sense: {why}")]
+    Malformed {
+        /// What was read.
+        what: String,
+        /// Why.
+        why: String,
+    },
+    /// There is no end of tags.
+    #[error("there are more than {limit} tags, or pages of them that lead nowhere")]
+    TooManyTags {
+        /// How many are read.
+        limit: usize,
+    },
+    /// A file of a layout cannot be read.
+    #[error("cannot read a file of the layout: {why}")]
+    File {
+        /// Why.
+        why: String,
+    },
+}
+
+impl PullError {
+    pub(super) fn network(url: &Url, error: &reqwest::Error) -> Self {
+        Self::Network { url: place(url), why: chain(error) }
+    }
+
+    /// Whether the same question may be answered later.
+    pub fn is_transient(&self) -> bool {
+        match self {
+            Self::Network { .. } => true,
+            Self::Status { status, .. } => *status == 429 || (500..600).contains(status),
+            _ => false,
+        }
+    }
+}
+
+/// The address without what follows it: there may be a secret in a query.
+pub(super) fn place(url: &Url) -> String {
+    format!("{}{}", &url[..url::Position::BeforePath], url.path())
+}
+
+/// What an error and its sources say. The first one only says that there was an error, and where.
+pub(super) fn chain(error: &reqwest::Error) -> String {
+    let mut causes = Vec::new();
+    let mut cause = std::error::Error::source(error);
+    while let Some(error) = cause {
+        causes.push(error.to_string());
+        cause = error.source();
+    }
+    // Errors of HTTP libraries repeat their sources.
+    causes.dedup_by(|inner, outer| outer.contains(inner.as_str()));
+    if causes.is_empty() { error.to_string() } else { causes.join(": ") }
+}

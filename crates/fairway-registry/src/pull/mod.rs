@@ -1,0 +1,285 @@
+//! Reading from a registry that may be slow, broken or hostile.
+//!
+//! `oci-client` pushes images here, and does not pull them: it reads tags, manifests and tokens of
+//! any length into memory, hides how long a registry asks to wait, and follows every redirect.
+
+mod auth;
+mod body;
+mod error;
+mod retry;
+mod secrets;
+mod tags;
+
+use std::time::Duration;
+
+use reqwest::header::{ACCEPT, AUTHORIZATION, HeaderMap, RETRY_AFTER, WWW_AUTHENTICATE};
+use reqwest::redirect::{Attempt, Policy};
+use reqwest::{Client, Method, Response, StatusCode};
+use url::Url;
+
+pub(crate) use body::{Body, Check};
+pub use error::PullError;
+pub(crate) use retry::Backoff;
+pub use secrets::{PullSecrets, SecretsError};
+
+use crate::Digest;
+use crate::manifest::LARGEST_DOCUMENT;
+use crate::plain::is_this_machine;
+use auth::{Auth, Challenge};
+
+/// The formats of manifests and of lists of them.
+const MANIFESTS: &str = "application/vnd.oci.image.manifest.v1+json, \
+                         application/vnd.oci.image.index.v1+json, \
+                         application/vnd.docker.distribution.manifest.v2+json, \
+                         application/vnd.docker.distribution.manifest.list.v2+json";
+
+/// From a registry to a mirror to a store of blobs; nobody needs more.
+const MOST_REDIRECTS: usize = 5;
+
+/// How to speak to a registry.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Who we are, for registries that ask.
+    pub secrets: PullSecrets,
+    /// Whether registries on other machines may be spoken to without TLS.
+    pub allow_plain_http: bool,
+    /// Certificates of authorities to trust besides the machine's, as PEM.
+    pub authorities: Vec<u8>,
+    /// How often something is tried before it counts as failed.
+    pub attempts: u32,
+    /// How long a registry may say nothing.
+    pub silence: Duration,
+}
+
+impl Default for Options {
+    /// Four attempts outlast a registry's restart behind a balancer; half a minute of silence is
+    /// what balancers allow.
+    fn default() -> Self {
+        Self {
+            secrets: PullSecrets::default(),
+            allow_plain_http: false,
+            authorities: Vec::new(),
+            attempts: 4,
+            silence: Duration::from_secs(30),
+        }
+    }
+}
+
+/// A repository in a registry.
+#[derive(Debug)]
+pub struct Repository {
+    /// `registry/path`, as it stands in the names of images.
+    name: String,
+    /// Where everything of it lies.
+    base: Url,
+    client: Client,
+    auth: Auth,
+    attempts: u32,
+}
+
+impl Repository {
+    /// Prepares to speak to the registry of a repository such as `registry.example/team/releases`.
+    /// With `https://` before it, a registry on this machine is spoken to with TLS, too.
+    ///
+    /// The process needs a TLS provider: `main` installs it.
+    pub fn open(name: &str, options: &Options) -> Result<Self, PullError> {
+        let (name, base) = address(name, options.allow_plain_http)?;
+        let (registry, path) = name.split_once('/').unwrap_or((&name, ""));
+        let credentials = options.secrets.find(&name);
+        let auth = Auth::new(registry, path, credentials, options.allow_plain_http);
+        let client = client(options)?;
+        Ok(Self { base, client, auth, attempts: options.attempts, name })
+    }
+
+    /// `registry/path`, as it stands in the names of images.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Which content a tag stands for.
+    pub async fn resolve(&self, tag: &str) -> Result<Digest, PullError> {
+        let url = self.url("manifests", tag);
+        let mut backoff = self.backoff();
+        loop {
+            match self.resolve_once(&url).await {
+                Err(error) if backoff.retry(&error).await => {}
+                done => return done,
+            }
+        }
+    }
+
+    async fn resolve_once(&self, url: &Url) -> Result<Digest, PullError> {
+        let head = self.send(Method::HEAD, url, MANIFESTS).await?;
+        if let Some(digest) = stated_digest(head.headers()) {
+            return Ok(digest);
+        }
+        let body = Body::Response(self.send(Method::GET, url, MANIFESTS).await?);
+        Ok(Digest::of(&body.read(LARGEST_DOCUMENT).await?))
+    }
+
+    /// The manifest or the list of that digest, once; it is for the reader to check it.
+    pub(crate) async fn manifest(&self, digest: &Digest) -> Result<Body, PullError> {
+        let url = self.url("manifests", digest.as_str());
+        Ok(Body::Response(self.send(Method::GET, &url, MANIFESTS).await?))
+    }
+
+    /// The blob of that digest, once; it is for the reader to check it.
+    pub(crate) async fn blob(&self, digest: &Digest) -> Result<Body, PullError> {
+        let url = self.url("blobs", digest.as_str());
+        Ok(Body::Response(self.send(Method::GET, &url, "*/*").await?))
+    }
+
+    pub(crate) fn backoff(&self) -> Backoff {
+        Backoff::new(self.attempts)
+    }
+
+    fn url(&self, kind: &str, what: &str) -> Url {
+        let mut url = self.base.clone();
+        if let Ok(mut path) = url.path_segments_mut() {
+            path.extend([kind, what]);
+        }
+        url
+    }
+
+    /// Sends a request, and again with what the registry asks for if it refuses the first.
+    async fn send(&self, method: Method, url: &Url, accept: &str) -> Result<Response, PullError> {
+        let authorization = self.auth.current().await;
+        let request = |authorization: Option<&str>| {
+            let request = self.client.request(method.clone(), url.clone()).header(ACCEPT, accept);
+            match authorization {
+                Some(value) => request.header(AUTHORIZATION, value),
+                None => request,
+            }
+        };
+        let failed = |error| PullError::network(url, &error);
+        let first = request(authorization.as_deref()).send().await.map_err(failed)?;
+        if first.status() != StatusCode::UNAUTHORIZED {
+            return checked(first, url);
+        }
+        let headers = first.headers().get_all(WWW_AUTHENTICATE).iter();
+        let challenge = headers.filter_map(|header| Challenge::parse(header.to_str().ok()?)).next();
+        let Some(challenge) = challenge else { return checked(first, url) };
+        let answer = self.auth.answer(&self.client, &challenge, authorization.as_deref()).await?;
+        match answer {
+            Some(answer) => checked(request(Some(&answer)).send().await.map_err(failed)?, url),
+            None => checked(first, url),
+        }
+    }
+}
+
+/// The name without its scheme, and where the repository is.
+fn address(given: &str, allow_plain_http: bool) -> Result<(String, Url), PullError> {
+    let refused = || PullError::Name { name: given.to_owned() };
+    let (scheme, name) = match given.split_once("://") {
+        Some((scheme @ ("http" | "https"), name)) => (Some(scheme), name),
+        Some(_) => return Err(refused()),
+        None => (None, given),
+    };
+    let (registry, path) = name.split_once('/').ok_or_else(refused)?;
+    let legal = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"._-/".contains(&byte);
+    let segments = || path.split('/');
+    if !path.bytes().all(legal) || segments().any(|part| matches!(part, "" | "." | "..")) {
+        return Err(refused());
+    }
+    let near = is_this_machine(registry);
+    let scheme = scheme.unwrap_or(if near { "http" } else { "https" });
+    if scheme == "http" && !near && !allow_plain_http {
+        return Err(PullError::Plain { host: registry.to_owned() });
+    }
+    let url = Url::parse(&format!("{scheme}://{registry}/v2/{path}")).map_err(|_| refused())?;
+    if url.path() != format!("/v2/{path}") || !url.username().is_empty() {
+        return Err(refused());
+    }
+    Ok((name.to_owned(), url))
+}
+
+fn client(options: &Options) -> Result<Client, PullError> {
+    let failed = |error: reqwest::Error| PullError::Client { why: error::chain(&error) };
+    let authorities =
+        reqwest::Certificate::from_pem_bundle(&options.authorities).map_err(failed)?;
+    let allow_plain_http = options.allow_plain_http;
+    Client::builder()
+        .user_agent(concat!("fairway/", env!("CARGO_PKG_VERSION")))
+        .redirect(Policy::custom(move |attempt| redirected(attempt, allow_plain_http)))
+        .connect_timeout(options.silence)
+        .read_timeout(options.silence)
+        .tls_certs_merge(authorities)
+        .build()
+        .map_err(failed)
+}
+
+/// Registries may keep blobs elsewhere. Nobody is led from TLS to plain HTTP, or by plain HTTP to
+/// another machine.
+fn redirected(attempt: Attempt<'_>, allow_plain_http: bool) -> reqwest::redirect::Action {
+    if attempt.previous().len() > MOST_REDIRECTS {
+        return attempt.error("it was redirected too often");
+    }
+    let came_by_tls = attempt.previous().iter().any(|url| url.scheme() == "https");
+    let leads_to = attempt.url();
+    let plain = leads_to.scheme() != "https";
+    if plain && (came_by_tls || !may_be_plain(leads_to, allow_plain_http)) {
+        let to = error::place(leads_to);
+        return attempt.error(format!("it was redirected to {to}, which is not protected by TLS"));
+    }
+    attempt.follow()
+}
+
+fn may_be_plain(url: &Url, allow_plain_http: bool) -> bool {
+    allow_plain_http || url.host_str().is_some_and(is_this_machine)
+}
+
+/// The answer, if it is a good one.
+fn checked(response: Response, url: &Url) -> Result<Response, PullError> {
+    let status = response.status();
+    let url = error::place(url);
+    match status {
+        StatusCode::OK => Ok(response),
+        StatusCode::NOT_FOUND => Err(PullError::NotFound { url }),
+        StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => Err(PullError::Unauthorised { url }),
+        _ => {
+            let seconds = response.headers().get(RETRY_AFTER);
+            let seconds = seconds.and_then(|value| value.to_str().ok()?.parse().ok());
+            let retry_after = seconds.map(Duration::from_secs);
+            Err(PullError::Status { url, status: status.as_u16(), retry_after })
+        }
+    }
+}
+
+fn stated_digest(headers: &HeaderMap) -> Option<Digest> {
+    Digest::parse(headers.get("docker-content-digest")?.to_str().ok()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_says_where_a_repository_is_and_how_to_speak_to_it() {
+        let cases = [
+            ("registry.example/a/b", false, "https://registry.example/v2/a/b"),
+            ("127.0.0.1:5000/a", false, "http://127.0.0.1:5000/v2/a"),
+            ("https://127.0.0.1:5000/a", false, "https://127.0.0.1:5000/v2/a"),
+            ("http://registry.example:5000/a", true, "http://registry.example:5000/v2/a"),
+        ];
+        for (name, allow, expected) in cases {
+            assert_eq!(address(name, allow).unwrap().1.as_str(), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn other_names_are_refused() {
+        let told = [
+            "releases",
+            "ftp://registry.example/a",
+            "registry.example/",
+            "registry.example/a/../b",
+            "registry.example/a:tag",
+            "registry.example/a?b",
+            "user:password@registry.example/a",
+            "registry.example:port/a",
+            "http://registry.example/a",
+        ]
+        .map(|name| address(name, false).unwrap_err().to_string());
+        insta::assert_snapshot!(told.join("\n"), @"");
+    }
+}

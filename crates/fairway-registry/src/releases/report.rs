@@ -1,0 +1,161 @@
+//! What a scan found, and what it did not.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use crate::Digest;
+use crate::pull::PullError;
+
+/// What a scan did.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Report {
+    /// The repository.
+    pub repository: String,
+    /// How many tags it has.
+    pub tags: usize,
+    /// How many releases they are.
+    pub releases: usize,
+    /// How many manifests were read.
+    pub read: usize,
+    /// How many manifests were known already.
+    pub known: usize,
+    /// What is wrong, in the order of tags.
+    pub problems: Vec<Problem>,
+}
+
+/// What is wrong with a tag, or with one image of the list that it stands for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Problem {
+    /// The tag.
+    pub tag: String,
+    /// The image, if it is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub digest: Option<Digest>,
+    /// Whether the release stays as it was seen last; else it is left out.
+    pub kept: bool,
+    /// What is wrong.
+    #[serde(flatten)]
+    pub reason: Reason,
+}
+
+/// What can be wrong with a release.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, thiserror::Error)]
+#[serde(tag = "reason", rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum Reason {
+    /// It is not a release image.
+    #[error("no layer has {}", fairway_release::metadata::PATH)]
+    NoMetadata,
+    /// What it says about itself cannot be understood.
+    #[error("{why}")]
+    Metadata {
+        /// Why, with its place.
+        why: String,
+    },
+    /// It is not an image at all.
+    #[error("it is not an image: {why}")]
+    NotAnImage {
+        /// Why.
+        why: String,
+    },
+    /// Its configuration does not say which machines it is for.
+    #[error("its architecture is {architecture:?}")]
+    Architecture {
+        /// What it says instead.
+        architecture: String,
+    },
+    /// It has more layers than can be.
+    #[error("it has {count} layers")]
+    TooManyLayers {
+        /// How many.
+        count: usize,
+    },
+    /// It is a list of more images than can be.
+    #[error("it is a list of too many images")]
+    TooManyPlatforms,
+    /// Lists name lists name lists.
+    #[error("its lists of images are nested too deeply")]
+    TooDeep,
+    /// Images of one list say that they are different releases.
+    #[error("its images say that they are different releases: {}", versions.join(", "))]
+    DifferentVersions {
+        /// What they say.
+        versions: Vec<String>,
+    },
+    /// Not all images of the list can be used.
+    #[error("its image {image} cannot be used")]
+    Incomplete {
+        /// The first that cannot.
+        image: Digest,
+    },
+    /// A layer is packed in a way that is not known here.
+    #[error("layer {layer} is of the type {media_type:?}; only tar and tar+gzip can be unpacked")]
+    LayerType {
+        /// The layer.
+        layer: Digest,
+        /// How it is packed.
+        media_type: String,
+    },
+    /// A layer cannot be unpacked.
+    #[error("layer {layer} cannot be unpacked: {why}")]
+    Layer {
+        /// The layer.
+        layer: Digest,
+        /// Why.
+        why: String,
+    },
+    /// It takes too long.
+    #[error("it was not read within {seconds} seconds")]
+    TooSlow {
+        /// How long it was given.
+        seconds: u64,
+    },
+    /// There was no time left for it.
+    #[error("the scan ended before its turn")]
+    NoTimeLeft,
+    /// It cannot be read.
+    #[error(transparent)]
+    #[serde(untagged)]
+    Pull(#[from] PullError),
+}
+
+impl Reason {
+    /// Whether it lies in content that was compared with its digest, and so stays as it is.
+    pub(super) fn is_final(&self) -> bool {
+        match self {
+            Self::TooSlow { .. } | Self::NoTimeLeft | Self::Pull(_) => false,
+            _ => true,
+        }
+    }
+
+    /// Whether it says nothing about the release, but about the way to it.
+    pub(super) fn is_transient(&self) -> bool {
+        match self {
+            Self::TooSlow { .. } | Self::NoTimeLeft => true,
+            Self::Pull(error) => error.is_transient(),
+            _ => false,
+        }
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { repository, tags, releases, read, known, problems } = self;
+        write!(f, "{repository}: {releases} releases in {tags} tags; ")?;
+        write!(f, "{read} manifests were read, {known} were known")?;
+        problems.iter().try_for_each(|problem| write!(f, "\n  {problem}"))
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.tag)?;
+        if let Some(digest) = &self.digest {
+            write!(f, " ({digest})")?;
+        }
+        let consequence = if self.kept { "stays as it was" } else { "is left out" };
+        write!(f, " {consequence}: {}", self.reason)
+    }
+}

@@ -1,0 +1,207 @@
+//! Reading a repository, and only what is new in it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::future::Future;
+use std::time::Duration;
+
+use futures::{StreamExt, stream};
+use tokio::time::{Instant, timeout, timeout_at};
+
+use super::assemble::{Assembled, Findings};
+use super::manifest::{self, Manifest};
+use super::source::{Source, Tag};
+use super::{Problem, Reason, Release, Report};
+use crate::Digest;
+use crate::manifest::DEEPEST_INDEX;
+use crate::pull::PullError;
+
+/// How much a scan may take.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// How many things are asked for at once.
+    pub parallel: usize,
+    /// How long reading one image may take.
+    pub image: Duration,
+    /// How long everything may take. What is known by then is the result.
+    pub everything: Duration,
+}
+
+impl Default for Settings {
+    /// As many requests as registries let one client have; a minute for an image, which has a
+    /// megabyte where it matters; and a first scan of thousands of images by a slow line.
+    fn default() -> Self {
+        let (image, everything) = (Duration::from_secs(60), Duration::from_secs(900));
+        Self { parallel: 16, image, everything }
+    }
+}
+
+/// What was seen before. It begins empty, and grows and shrinks with the repository.
+#[derive(Clone, Debug, Default)]
+pub struct Known {
+    manifests: BTreeMap<Digest, Manifest>,
+    tags: BTreeMap<String, Digest>,
+}
+
+/// The releases of a repository, and how they were found.
+#[derive(Clone, Debug)]
+pub struct Scan {
+    /// In the order of their images.
+    pub releases: Vec<Release>,
+    /// What happened.
+    pub report: Report,
+}
+
+/// Why nothing is known about a repository.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ScanError {
+    /// Its tags cannot be read.
+    #[error("cannot list the tags of {repository}")]
+    Tags {
+        /// The repository.
+        repository: String,
+        /// Why not.
+        source: PullError,
+    },
+    /// It takes too long.
+    #[error("the tags of {repository} were not listed within {} seconds", limit.as_secs())]
+    TooSlow {
+        /// The repository.
+        repository: String,
+        /// How long it was given.
+        limit: Duration,
+    },
+}
+
+/// Finds the releases of a repository. Manifests that are `known` are not read again.
+pub async fn scan(
+    source: &Source,
+    known: &mut Known,
+    settings: &Settings,
+) -> Result<Scan, ScanError> {
+    let repository = || source.name().to_owned();
+    let deadline = Instant::now() + settings.everything;
+    let tags = timeout_at(deadline, source.tags())
+        .await
+        .map_err(|_| ScanError::TooSlow { repository: repository(), limit: settings.everything })?
+        .map_err(|error| ScanError::Tags { repository: repository(), source: error })?;
+    let mut scanning = Scanning { source, settings, deadline, known, unread: BTreeMap::new() };
+    let problems = scanning.resolve(&tags).await;
+    let read = scanning.read().await;
+    Ok(scanning.finish(tags.len(), read, problems))
+}
+
+struct Scanning<'a> {
+    source: &'a Source,
+    settings: &'a Settings,
+    deadline: Instant,
+    known: &'a mut Known,
+    unread: BTreeMap<Digest, Reason>,
+}
+
+impl Scanning<'_> {
+    /// Finds out what tags stand for. One that cannot be asked for now stands for what it did.
+    async fn resolve(&mut self, tags: &[Tag]) -> Vec<Problem> {
+        let resolved = self.each(tags, |tag| async {
+            self.source.resolve(tag).await.map_err(Reason::from)
+        });
+        let resolved = resolved.await;
+        let mut before = std::mem::take(&mut self.known.tags);
+        let mut problems = Vec::new();
+        for (tag, resolved) in resolved {
+            let name = tag.name.clone();
+            let reason = match resolved {
+                Ok(digest) => {
+                    self.known.tags.insert(name, digest);
+                    continue;
+                }
+                Err(reason) => reason,
+            };
+            let digest = before.remove(&name).filter(|_| reason.is_transient());
+            if let Some(digest) = &digest {
+                self.known.tags.insert(name.clone(), digest.clone());
+            }
+            problems.push(Problem { tag: name, kept: digest.is_some(), digest, reason });
+        }
+        problems
+    }
+
+    /// Reads the manifests that are new, and then those that they name. Returns how many it tried.
+    async fn read(&mut self) -> usize {
+        let mut count = 0;
+        for _ in 0..=DEEPEST_INDEX {
+            let missing = self.missing();
+            let read = self.each(&missing, |digest| manifest::read(self.source, digest)).await;
+            count += read.len();
+            for (digest, manifest) in read {
+                match manifest {
+                    Ok(manifest) => drop(self.known.manifests.insert(digest.clone(), manifest)),
+                    Err(reason) => drop(self.unread.insert(digest.clone(), reason)),
+                }
+            }
+        }
+        count
+    }
+
+    /// The manifests that tags lead to and that nobody has tried to read.
+    fn missing(&self) -> Vec<Digest> {
+        let mut missing = BTreeSet::new();
+        let mut level: BTreeSet<&Digest> = self.known.tags.values().collect();
+        for _ in 0..=DEEPEST_INDEX {
+            let mut below = BTreeSet::new();
+            for digest in level {
+                match self.known.manifests.get(digest) {
+                    Some(Manifest::List(images)) => below.extend(images),
+                    Some(_) => {}
+                    None if self.unread.contains_key(digest) => {}
+                    None => drop(missing.insert(digest.clone())),
+                }
+            }
+            level = below;
+        }
+        missing.into_iter().collect()
+    }
+
+    /// Does something with each of some things, some at once, each within its time and all within
+    /// the scan's.
+    async fn each<'t, T, R, F: Future<Output = Result<R, Reason>>>(
+        &self,
+        things: &'t [T],
+        action: impl Fn(&'t T) -> F,
+    ) -> Vec<(&'t T, Result<R, Reason>)> {
+        let (deadline, limit) = (self.deadline, self.settings.image);
+        let seconds = limit.as_secs();
+        let actions = things.iter().map(|thing| {
+            let action = action(thing);
+            async move {
+                let done = match timeout_at(deadline, timeout(limit, action)).await {
+                    Ok(Ok(done)) => done,
+                    Ok(Err(_)) => Err(Reason::TooSlow { seconds }),
+                    Err(_) => Err(Reason::NoTimeLeft),
+                };
+                (thing, done)
+            }
+        });
+        stream::iter(actions).buffered(self.settings.parallel.max(1)).collect().await
+    }
+
+    fn finish(self, tags: usize, read: usize, mut problems: Vec<Problem>) -> Scan {
+        let Known { manifests, tags: resolved } = self.known;
+        let mut assembled = Assembled::default();
+        let findings = Findings { name: self.source.name(), manifests, unread: &self.unread };
+        for (tag, digest) in resolved.iter() {
+            findings.assemble(tag, digest, &mut assembled);
+        }
+        problems.append(&mut assembled.problems);
+        problems.sort_by(|one, other| one.tag.cmp(&other.tag));
+        manifests.retain(|digest, _| assembled.used.contains(digest));
+        let report = Report {
+            repository: self.source.name().to_owned(),
+            tags,
+            releases: assembled.len(),
+            read,
+            known: assembled.used.len().saturating_sub(read),
+            problems,
+        };
+        Scan { releases: assembled.into_releases(), report }
+    }
+}

@@ -1,0 +1,125 @@
+//! Where images are.
+
+use std::path::Path;
+
+use super::Reason;
+use crate::Digest;
+use crate::layout::{Layout, ReadError};
+use crate::manifest::{Descriptor, LARGEST_DOCUMENT};
+use crate::pull::{Backoff, Body, PullError, Repository};
+
+/// Where images are.
+#[derive(Debug)]
+pub enum Source {
+    /// In a repository of a registry.
+    Registry(Repository),
+    /// In a directory.
+    Layout {
+        /// The directory.
+        layout: Layout,
+        /// The repository from which clusters will pull them, as it stands in the names of images.
+        name: String,
+    },
+}
+
+/// What somebody called an image.
+pub(super) struct Tag {
+    pub(super) name: String,
+    /// What it stands for, where the list of tags says it.
+    pub(super) digest: Option<Digest>,
+}
+
+/// Manifests and other blobs lie in different places of a registry.
+#[derive(Clone, Copy)]
+pub(super) enum Kind {
+    Manifest,
+    Blob,
+}
+
+impl Source {
+    /// The repository, as it stands in the names of images.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Registry(repository) => repository.name(),
+            Self::Layout { name, .. } => name,
+        }
+    }
+
+    pub(super) async fn tags(&self) -> Result<Vec<Tag>, PullError> {
+        match self {
+            Self::Registry(repository) => {
+                let names = repository.tags().await?.into_iter();
+                Ok(names.map(|name| Tag { name, digest: None }).collect())
+            }
+            Self::Layout { layout, .. } => {
+                let entries = layout.entries().map_err(|error| unreadable(&error))?.into_iter();
+                Ok(entries.map(|(name, entry)| Tag { name, digest: Some(entry.digest) }).collect())
+            }
+        }
+    }
+
+    pub(super) async fn resolve(&self, tag: &Tag) -> Result<Digest, PullError> {
+        match (self, &tag.digest) {
+            (_, Some(digest)) => Ok(digest.clone()),
+            (Self::Registry(repository), None) => repository.resolve(&tag.name).await,
+            (Self::Layout { .. }, None) => Err(PullError::NotFound { url: tag.name.clone() }),
+        }
+    }
+
+    /// Begins to read something.
+    pub(super) async fn open(&self, kind: Kind, digest: &Digest) -> Result<Body, PullError> {
+        match (self, kind) {
+            (Self::Registry(repository), Kind::Manifest) => repository.manifest(digest).await,
+            (Self::Registry(repository), Kind::Blob) => repository.blob(digest).await,
+            (Self::Layout { layout, .. }, _) => file(&layout.blob(digest)).await,
+        }
+    }
+
+    /// Reads something small, and checks it.
+    pub(super) async fn document(&self, kind: Kind, digest: &Digest) -> Result<Vec<u8>, PullError> {
+        let mut backoff = self.backoff();
+        loop {
+            let read = match self.open(kind, digest).await {
+                Ok(body) => body.read_checked(digest, LARGEST_DOCUMENT).await,
+                Err(error) => Err(error),
+            };
+            match read {
+                Err(error) if backoff.retry(&error).await => {}
+                done => return done,
+            }
+        }
+    }
+
+    /// Looks for release metadata in a layer.
+    pub(super) async fn search(&self, layer: &Descriptor) -> Result<Option<Vec<u8>>, Reason> {
+        let mut backoff = self.backoff();
+        loop {
+            match super::layer::search(self, layer).await {
+                Err(Reason::Pull(error)) if backoff.retry(&error).await => {}
+                done => return done,
+            }
+        }
+    }
+
+    fn backoff(&self) -> Backoff {
+        match self {
+            Self::Registry(repository) => repository.backoff(),
+            Self::Layout { .. } => Backoff::never(),
+        }
+    }
+}
+
+async fn file(path: &Path) -> Result<Body, PullError> {
+    match tokio::fs::File::open(path).await {
+        Ok(file) => Ok(Body::File(file)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            Err(PullError::NotFound { url: path.display().to_string() })
+        }
+        Err(error) => Err(PullError::File { why: format!("{}: {error}", path.display()) }),
+    }
+}
+
+fn unreadable(error: &ReadError) -> PullError {
+    let source = std::error::Error::source(error).map(|source| format!(": {source}"));
+    PullError::File { why: format!("{error}{}", source.unwrap_or_default()) }
+}
