@@ -19,7 +19,8 @@ mod tests {
 
     #[test]
     fn only_this_machine_is_spoken_to_without_tls() {
-        for registry in ["localhost", "localhost:5000", "127.0.0.1:5000", "127.9.9.9", "[::1]", "[::1]:5000"]
+        for registry in
+            ["localhost", "localhost:5000", "127.0.0.1:5000", "127.9.9.9", "[::1]", "[::1]:5000"]
         {
             assert!(is_this_machine(registry), "{registry}");
         }

@@ -99,11 +99,13 @@ impl Auth {
         }
         let response = request.send().await.map_err(|error| PullError::network(&url, &error))?;
         let body = Body::Response(checked(response, &url)?).read(LARGEST_TOKEN).await?;
-        let malformed = |why: &str| {
-            PullError::Malformed { what: "the registry's token".to_owned(), why: why.to_owned() }
+        let malformed = |why: &str| PullError::Malformed {
+            what: "the registry's token".to_owned(),
+            why: why.to_owned(),
         };
         // What the parser says could repeat a part of the token.
-        let token: Token = serde_json::from_slice(&body).map_err(|_| malformed("it is not JSON"))?;
+        let token: Token =
+            serde_json::from_slice(&body).map_err(|_| malformed("it is not JSON"))?;
         let token = token.token.or(token.access_token).filter(|token| is_header(token));
         Ok(format!("Bearer {}", token.ok_or_else(|| malformed("there is none"))?))
     }

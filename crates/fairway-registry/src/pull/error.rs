@@ -37,6 +37,14 @@ pub enum PullError {
         /// Why.
         why: String,
     },
+    /// The registry sends us somewhere we do not go.
+    #[error("{url}: {why}")]
+    Redirect {
+        /// What was asked for.
+        url: String,
+        /// Where to, and why not.
+        why: String,
+    },
     /// It is not there, or not any longer.
     #[error("{url} does not exist")]
     NotFound {
@@ -98,7 +106,8 @@ pub enum PullError {
 
 impl PullError {
     pub(super) fn network(url: &Url, error: &reqwest::Error) -> Self {
-        Self::Network { url: place(url), why: chain(error) }
+        let (url, why) = (place(url), cause(error));
+        if error.is_redirect() { Self::Redirect { url, why } } else { Self::Network { url, why } }
     }
 
     /// Whether the same question may be answered later.
@@ -116,15 +125,11 @@ pub(super) fn place(url: &Url) -> String {
     format!("{}{}", &url[..url::Position::BeforePath], url.path())
 }
 
-/// What an error and its sources say. The first one only says that there was an error, and where.
-pub(super) fn chain(error: &reqwest::Error) -> String {
-    let mut causes = Vec::new();
-    let mut cause = std::error::Error::source(error);
-    while let Some(error) = cause {
-        causes.push(error.to_string());
-        cause = error.source();
+/// What is behind an error. What is before only says that there was one, and where.
+pub(super) fn cause(error: &reqwest::Error) -> String {
+    let mut cause: &dyn std::error::Error = error;
+    while let Some(source) = cause.source() {
+        cause = source;
     }
-    // Errors of HTTP libraries repeat their sources.
-    causes.dedup_by(|inner, outer| outer.contains(inner.as_str()));
-    if causes.is_empty() { error.to_string() } else { causes.join(": ") }
+    cause.to_string()
 }

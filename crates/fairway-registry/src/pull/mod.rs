@@ -156,8 +156,8 @@ impl Repository {
         if first.status() != StatusCode::UNAUTHORIZED {
             return checked(first, url);
         }
-        let headers = first.headers().get_all(WWW_AUTHENTICATE).iter();
-        let challenge = headers.filter_map(|header| Challenge::parse(header.to_str().ok()?)).next();
+        let mut headers = first.headers().get_all(WWW_AUTHENTICATE).iter();
+        let challenge = headers.find_map(|header| Challenge::parse(header.to_str().ok()?));
         let Some(challenge) = challenge else { return checked(first, url) };
         let answer = self.auth.answer(&self.client, &challenge, authorization.as_deref()).await?;
         match answer {
@@ -176,7 +176,8 @@ fn address(given: &str, allow_plain_http: bool) -> Result<(String, Url), PullErr
         None => (None, given),
     };
     let (registry, path) = name.split_once('/').ok_or_else(refused)?;
-    let legal = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"._-/".contains(&byte);
+    let legal =
+        |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"._-/".contains(&byte);
     let segments = || path.split('/');
     if !path.bytes().all(legal) || segments().any(|part| matches!(part, "" | "." | "..")) {
         return Err(refused());
@@ -194,7 +195,7 @@ fn address(given: &str, allow_plain_http: bool) -> Result<(String, Url), PullErr
 }
 
 fn client(options: &Options) -> Result<Client, PullError> {
-    let failed = |error: reqwest::Error| PullError::Client { why: error::chain(&error) };
+    let failed = |error: reqwest::Error| PullError::Client { why: error::cause(&error) };
     let authorities =
         reqwest::Certificate::from_pem_bundle(&options.authorities).map_err(failed)?;
     let allow_plain_http = options.allow_plain_http;
@@ -280,6 +281,16 @@ mod tests {
             "http://registry.example/a",
         ]
         .map(|name| address(name, false).unwrap_err().to_string());
-        insta::assert_snapshot!(told.join("\n"), @"");
+        insta::assert_snapshot!(told.join("\n"), @r#"
+        "releases" is not a repository such as registry.example/team/releases
+        "ftp://registry.example/a" is not a repository such as registry.example/team/releases
+        "registry.example/" is not a repository such as registry.example/team/releases
+        "registry.example/a/../b" is not a repository such as registry.example/team/releases
+        "registry.example/a:tag" is not a repository such as registry.example/team/releases
+        "registry.example/a?b" is not a repository such as registry.example/team/releases
+        "user:password@registry.example/a" is not a repository such as registry.example/team/releases
+        "registry.example:port/a" is not a repository such as registry.example/team/releases
+        registry.example is on another machine, and would be spoken to without TLS
+        "#);
     }
 }

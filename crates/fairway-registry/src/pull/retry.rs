@@ -70,9 +70,8 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn only_what_may_pass_is_tried_again_and_ever_later() {
-        let milliseconds = |waits: Vec<Duration>| -> Vec<u128> {
-            waits.iter().map(Duration::as_millis).collect()
-        };
+        let milliseconds =
+            |waits: Vec<Duration>| -> Vec<u128> { waits.iter().map(Duration::as_millis).collect() };
         for status in [429, 500, 503] {
             let waits = milliseconds(waited(&answered(status, None)).await);
             assert_eq!(waits, [200, 600, 1800], "{status}");

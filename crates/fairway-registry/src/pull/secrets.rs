@@ -38,7 +38,9 @@ pub enum SecretsError {
         column: usize,
     },
     /// The credentials of a registry cannot be read.
-    #[error("the pull secret has no `auth` for {0} that is base64 of a user, a colon and a password")]
+    #[error(
+        "the pull secret has no `auth` for {0} that is base64 of a user, a colon and a password"
+    )]
     Auth(String),
 }
 
@@ -147,7 +149,12 @@ mod tests {
             r#"{"auth": {}}"#,
         ];
         let told = texts.map(|text| PullSecrets::parse(text.as_bytes()).unwrap_err().to_string());
-        insta::assert_snapshot!(told.join("\n"), @"");
+        insta::assert_snapshot!(told.join("\n"), @"
+        the pull secret has no `auth` for registry.example that is base64 of a user, a colon and a password
+        the pull secret has no `auth` for registry.example that is base64 of a user, a colon and a password
+        the pull secret is not JSON with `auths`: line 1, column 19
+        the pull secret is not JSON with `auths`: line 1, column 12
+        ");
         let debug = format!("{:?}", secrets());
         assert_eq!(debug, r#"{"old.example", "registry.example", "registry.example/team"}"#);
     }

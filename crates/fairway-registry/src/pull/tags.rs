@@ -1,7 +1,7 @@
 //! The tags of a repository, page by page.
 
-use reqwest::header::{HeaderMap, LINK};
 use reqwest::Method;
+use reqwest::header::{HeaderMap, LINK};
 use serde::Deserialize;
 use url::Url;
 
@@ -61,7 +61,8 @@ impl Repository {
         let response = self.send(Method::GET, url, "application/json").await?;
         let next = next_page(url, response.headers())?;
         let bytes = Body::Response(response).read(LARGEST_DOCUMENT).await?;
-        let page: Page = serde_json::from_slice(&bytes).map_err(|error| malformed(url, &error))?;
+        let page: Page = serde_json::from_slice(&bytes)
+            .map_err(|_| malformed(url, &"it is not a list of tags"))?;
         Ok((page.tags.unwrap_or_default(), next))
     }
 }
@@ -71,7 +72,8 @@ fn next_page(url: &Url, headers: &HeaderMap) -> Result<Option<Url>, PullError> {
     let Some(link) = headers.get(LINK).and_then(|link| link.to_str().ok()) else {
         return Ok(None);
     };
-    let Some((target, _)) = link.trim_start().strip_prefix('<').and_then(|link| link.split_once('>'))
+    let Some((target, _)) =
+        link.trim_start().strip_prefix('<').and_then(|link| link.split_once('>'))
     else {
         return Ok(None);
     };

@@ -2,15 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::manifest::{Image, Manifest};
-use super::{Problem, Reason, Release};
+use super::manifest::{Image, MOST_PLATFORMS, Manifest};
+use super::{Problem, Reason, Release, printable};
 use crate::Digest;
 use crate::manifest::DEEPEST_INDEX;
 
 /// The architecture of an image that runs on several.
 const MULTI: &str = "multi";
-/// No platform has more architectures.
-const MOST_PLATFORMS: usize = 64;
 
 /// What is known at the end of a scan.
 pub(super) struct Findings<'a> {
@@ -121,10 +119,10 @@ fn one_release<'a>(leaves: &[Leaf<'a>]) -> Result<&'a Image, Reason> {
     if let Some((image, _)) = leaves.iter().find(|(_, image)| image.is_err()) {
         return Err(Reason::Incomplete { image: (*image).clone() });
     }
-    let images = leaves.iter().filter_map(|(_, image)| image.as_ref().ok());
+    let mut images = leaves.iter().filter_map(|(_, image)| image.as_ref().ok());
     let versions: BTreeSet<String> =
-        images.clone().map(|image| image.metadata.version.to_string()).collect();
-    match images.last() {
+        images.clone().map(|image| printable(image.metadata.version.to_string())).collect();
+    match images.next_back() {
         Some(last) if versions.len() == 1 => Ok(last),
         _ => Err(Reason::DifferentVersions { versions: versions.into_iter().collect() }),
     }

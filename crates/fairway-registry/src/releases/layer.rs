@@ -13,8 +13,8 @@ use tar::{Archive, EntryType};
 use tokio::sync::mpsc;
 use tokio::task;
 
-use super::Reason;
 use super::source::{Kind, Source};
+use super::{Reason, printable};
 use crate::manifest::Descriptor;
 use crate::pull::Check;
 use crate::unpack::{Limits, Unpacked};
@@ -26,7 +26,7 @@ const WAITING: usize = 4;
 
 /// The file with release metadata, if the layer has one.
 pub(super) async fn search(source: &Source, layer: &Descriptor) -> Result<Option<Vec<u8>>, Reason> {
-    let failed = |why: String| Reason::Layer { layer: layer.digest.clone(), why };
+    let failed = |why: String| Reason::Layer { layer: layer.digest.clone(), why: printable(why) };
     if layer.size > LARGEST_LAYER {
         return Err(failed(format!("it has more than {LARGEST_LAYER} bytes")));
     }
@@ -47,7 +47,7 @@ pub(super) async fn search(source: &Source, layer: &Descriptor) -> Result<Option
     match unpacking.await.map_err(|error| failed(error.to_string()))? {
         Ok(found) => Ok(found),
         Err(FindError::MediaType) => {
-            let (layer, media_type) = (layer.digest.clone(), layer.media_type.clone());
+            let (layer, media_type) = (layer.digest.clone(), printable(&layer.media_type));
             Err(Reason::LayerType { layer, media_type })
         }
         Err(FindError::Archive(error)) => Err(failed(error.to_string())),
@@ -97,9 +97,8 @@ fn skip(mut entry: impl Read) -> io::Result<()> {
 
 /// Some builders begin paths with `./`, and some with `/`.
 fn is_metadata(path: &Path) -> bool {
-    let inside = |component: &Component<'_>| {
-        !matches!(component, Component::CurDir | Component::RootDir)
-    };
+    let inside =
+        |component: &Component<'_>| !matches!(component, Component::CurDir | Component::RootDir);
     path.components().filter(inside).eq(Path::new(PATH).components())
 }
 
@@ -177,7 +176,8 @@ mod tests {
     fn broken_archives_and_unknown_types_are_told_apart() {
         let broken = find(Cursor::new(vec![0xff; 4096]), PLAIN, 4096);
         assert!(matches!(broken, Err(FindError::Archive(_))));
-        let unknown = find(Cursor::new(Vec::new()), "application/vnd.oci.image.layer.v1.tar+zstd", 0);
+        let unknown =
+            find(Cursor::new(Vec::new()), "application/vnd.oci.image.layer.v1.tar+zstd", 0);
         assert!(matches!(unknown, Err(FindError::MediaType)));
     }
 

@@ -4,10 +4,13 @@ use fairway_release::ReleaseMetadata;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use super::Reason;
 use super::source::{Kind, Source};
+use super::{Reason, printable};
 use crate::Digest;
 use crate::manifest::{Descriptor, Document, MOST_LAYERS};
+
+/// No platform has more architectures.
+pub(super) const MOST_PLATFORMS: usize = 64;
 
 /// What is known of a manifest for good: its digest names exactly this.
 #[derive(Clone, Debug)]
@@ -25,6 +28,21 @@ pub(super) enum Manifest {
 pub(super) struct Image {
     pub(super) architecture: String,
     pub(super) metadata: ReleaseMetadata,
+    /// The length of the file with the metadata.
+    length: usize,
+}
+
+impl Manifest {
+    /// About how much memory it takes.
+    pub(super) fn weight(&self) -> usize {
+        /// Whatever it is, it has a digest and some words.
+        const LEAST: usize = 256;
+        match self {
+            Self::Image(image) => LEAST + image.length,
+            Self::List(images) => LEAST * (images.len() + 1),
+            Self::Unusable(_) => 2 * LEAST,
+        }
+    }
 }
 
 #[derive(Deserialize)]
@@ -53,13 +71,13 @@ async fn understand(source: &Source, digest: &Digest) -> Result<Manifest, Reason
         return Err(Reason::TooManyLayers { count: document.layers.len() });
     }
     // The layer first: most images that are no releases need no configuration to be known as such.
-    let metadata = metadata(source, &document.layers).await?;
+    let (metadata, length) = metadata(source, &document.layers).await?;
     let Configuration { architecture } = parse(source, Kind::Blob, &config.digest).await?;
     let legal = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
     if architecture.is_empty() || !architecture.bytes().all(legal) {
-        return Err(Reason::Architecture { architecture });
+        return Err(Reason::Architecture { architecture: printable(architecture) });
     }
-    Ok(Manifest::Image(Image { architecture, metadata }))
+    Ok(Manifest::Image(Image { architecture, metadata, length }))
 }
 
 /// The images of a list, without what other tools put there beside them.
@@ -69,20 +87,26 @@ fn platforms(manifests: Vec<Descriptor>) -> Result<Vec<Digest>, Reason> {
     };
     let images = manifests.into_iter().filter(|entry| !is_attachment(entry));
     let images: Vec<Digest> = images.map(|entry| entry.digest).collect();
+    if images.len() > MOST_PLATFORMS {
+        return Err(Reason::TooManyPlatforms);
+    }
     if images.is_empty() {
         return Err(Reason::NotAnImage { why: "it is a list without images".to_owned() });
     }
     Ok(images)
 }
 
-/// What the top-most layer says that says something.
-async fn metadata(source: &Source, layers: &[Descriptor]) -> Result<ReleaseMetadata, Reason> {
+/// What the top-most layer says that says something, and in how many bytes.
+async fn metadata(
+    source: &Source,
+    layers: &[Descriptor],
+) -> Result<(ReleaseMetadata, usize), Reason> {
     let mut reason = Reason::NoMetadata;
     for layer in layers.iter().rev() {
         let Some(content) = source.search(layer).await? else { continue };
         match ReleaseMetadata::read("release-metadata", &content) {
-            Ok(metadata) => return Ok(metadata),
-            Err(error) => reason = Reason::Metadata { why: error.to_string() },
+            Ok(metadata) => return Ok((metadata, content.len())),
+            Err(error) => reason = Reason::Metadata { why: printable(error.to_string()) },
         }
     }
     Err(reason)
@@ -94,6 +118,7 @@ async fn parse<T: DeserializeOwned>(
     digest: &Digest,
 ) -> Result<T, Reason> {
     let bytes = source.document(kind, digest).await?;
-    serde_json::from_slice(&bytes)
-        .map_err(|error| Reason::NotAnImage { why: format!("{digest} makes no sense: {error}") })
+    serde_json::from_slice(&bytes).map_err(|error| Reason::NotAnImage {
+        why: printable(format!("{digest} makes no sense: {error}")),
+    })
 }

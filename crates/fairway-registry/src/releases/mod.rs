@@ -18,6 +18,7 @@ mod source;
 use fairway_release::ReleaseMetadata;
 use serde::{Deserialize, Serialize};
 
+use report::printable;
 pub use report::{Problem, Reason, Report};
 pub use scan::{Known, Scan, ScanError, Settings, scan};
 pub use source::Source;

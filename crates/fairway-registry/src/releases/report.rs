@@ -115,6 +115,9 @@ pub enum Reason {
     /// There was no time left for it.
     #[error("the scan ended before its turn")]
     NoTimeLeft,
+    /// There was no memory left for it.
+    #[error("other releases say so much that there is no room for this one")]
+    NoRoomLeft,
     /// It cannot be read.
     #[error(transparent)]
     #[serde(untagged)]
@@ -124,10 +127,7 @@ pub enum Reason {
 impl Reason {
     /// Whether it lies in content that was compared with its digest, and so stays as it is.
     pub(super) fn is_final(&self) -> bool {
-        match self {
-            Self::TooSlow { .. } | Self::NoTimeLeft | Self::Pull(_) => false,
-            _ => true,
-        }
+        !matches!(self, Self::TooSlow { .. } | Self::NoTimeLeft | Self::NoRoomLeft | Self::Pull(_))
     }
 
     /// Whether it says nothing about the release, but about the way to it.
@@ -138,6 +138,15 @@ impl Reason {
             _ => false,
         }
     }
+}
+
+/// Longer texts are cut: they repeat what an image says, and it may say anything.
+const LONGEST_TEXT: usize = 200;
+
+/// What an image says, fit to be printed.
+pub(super) fn printable(text: impl AsRef<str>) -> String {
+    let is_printable = |char: &char| !char.is_control() && *char != char::REPLACEMENT_CHARACTER;
+    text.as_ref().chars().filter(is_printable).take(LONGEST_TEXT).collect()
 }
 
 impl fmt::Display for Report {

@@ -2,9 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
+use std::mem;
+use std::pin::pin;
 use std::time::Duration;
 
-use futures::{StreamExt, stream};
+use futures::{Stream, StreamExt, stream};
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::assemble::{Assembled, Findings};
@@ -14,6 +16,9 @@ use super::{Problem, Reason, Release, Report};
 use crate::Digest;
 use crate::manifest::DEEPEST_INDEX;
 use crate::pull::PullError;
+
+/// What is known may take so much memory: ten times as much as the largest platform needs.
+const MOST_MEMORY: usize = 512 << 20;
 
 /// How much a scan may take.
 #[derive(Clone, Copy, Debug)]
@@ -30,7 +35,7 @@ impl Default for Settings {
     /// As many requests as registries let one client have; a minute for an image, which has a
     /// megabyte where it matters; and a first scan of thousands of images by a slow line.
     fn default() -> Self {
-        let (image, everything) = (Duration::from_secs(60), Duration::from_secs(900));
+        let (image, everything) = (Duration::from_mins(1), Duration::from_mins(15));
         Self { parallel: 16, image, everything }
     }
 }
@@ -40,6 +45,12 @@ impl Default for Settings {
 pub struct Known {
     manifests: BTreeMap<Digest, Manifest>,
     tags: BTreeMap<String, Digest>,
+}
+
+impl Known {
+    fn weight(&self) -> usize {
+        self.manifests.values().map(Manifest::weight).sum()
+    }
 }
 
 /// The releases of a repository, and how they were found.
@@ -84,16 +95,15 @@ pub async fn scan(
         .await
         .map_err(|_| ScanError::TooSlow { repository: repository(), limit: settings.everything })?
         .map_err(|error| ScanError::Tags { repository: repository(), source: error })?;
-    let mut scanning = Scanning { source, settings, deadline, known, unread: BTreeMap::new() };
+    let pace = Pace { source, settings, deadline };
+    let mut scanning = Scanning { pace, known, unread: BTreeMap::new() };
     let problems = scanning.resolve(&tags).await;
     let read = scanning.read().await;
     Ok(scanning.finish(tags.len(), read, problems))
 }
 
 struct Scanning<'a> {
-    source: &'a Source,
-    settings: &'a Settings,
-    deadline: Instant,
+    pace: Pace<'a>,
     known: &'a mut Known,
     unread: BTreeMap<Digest, Reason>,
 }
@@ -101,13 +111,12 @@ struct Scanning<'a> {
 impl Scanning<'_> {
     /// Finds out what tags stand for. One that cannot be asked for now stands for what it did.
     async fn resolve(&mut self, tags: &[Tag]) -> Vec<Problem> {
-        let resolved = self.each(tags, |tag| async {
-            self.source.resolve(tag).await.map_err(Reason::from)
-        });
-        let resolved = resolved.await;
-        let mut before = std::mem::take(&mut self.known.tags);
+        let source = self.pace.source;
+        let resolve = |tag| async move { source.resolve(tag).await.map_err(Reason::from) };
+        let mut resolved = pin!(self.pace.each(tags, resolve));
+        let mut before = mem::take(&mut self.known.tags);
         let mut problems = Vec::new();
-        for (tag, resolved) in resolved {
+        while let Some((tag, resolved)) = resolved.next().await {
             let name = tag.name.clone();
             let reason = match resolved {
                 Ok(digest) => {
@@ -127,13 +136,15 @@ impl Scanning<'_> {
 
     /// Reads the manifests that are new, and then those that they name. Returns how many it tried.
     async fn read(&mut self) -> usize {
+        let source = self.pace.source;
+        let mut room = MOST_MEMORY.saturating_sub(self.known.weight());
         let mut count = 0;
         for _ in 0..=DEEPEST_INDEX {
             let missing = self.missing();
-            let read = self.each(&missing, |digest| manifest::read(self.source, digest)).await;
-            count += read.len();
-            for (digest, manifest) in read {
-                match manifest {
+            let mut read = pin!(self.pace.each(&missing, |digest| manifest::read(source, digest)));
+            while let Some((digest, manifest)) = read.next().await {
+                count += 1;
+                match manifest.and_then(|manifest| fitting(manifest, &mut room)) {
                     Ok(manifest) => drop(self.known.manifests.insert(digest.clone(), manifest)),
                     Err(reason) => drop(self.unread.insert(digest.clone(), reason)),
                 }
@@ -161,33 +172,10 @@ impl Scanning<'_> {
         missing.into_iter().collect()
     }
 
-    /// Does something with each of some things, some at once, each within its time and all within
-    /// the scan's.
-    async fn each<'t, T, R, F: Future<Output = Result<R, Reason>>>(
-        &self,
-        things: &'t [T],
-        action: impl Fn(&'t T) -> F,
-    ) -> Vec<(&'t T, Result<R, Reason>)> {
-        let (deadline, limit) = (self.deadline, self.settings.image);
-        let seconds = limit.as_secs();
-        let actions = things.iter().map(|thing| {
-            let action = action(thing);
-            async move {
-                let done = match timeout_at(deadline, timeout(limit, action)).await {
-                    Ok(Ok(done)) => done,
-                    Ok(Err(_)) => Err(Reason::TooSlow { seconds }),
-                    Err(_) => Err(Reason::NoTimeLeft),
-                };
-                (thing, done)
-            }
-        });
-        stream::iter(actions).buffered(self.settings.parallel.max(1)).collect().await
-    }
-
     fn finish(self, tags: usize, read: usize, mut problems: Vec<Problem>) -> Scan {
         let Known { manifests, tags: resolved } = self.known;
         let mut assembled = Assembled::default();
-        let findings = Findings { name: self.source.name(), manifests, unread: &self.unread };
+        let findings = Findings { name: self.pace.source.name(), manifests, unread: &self.unread };
         for (tag, digest) in resolved.iter() {
             findings.assemble(tag, digest, &mut assembled);
         }
@@ -195,7 +183,7 @@ impl Scanning<'_> {
         problems.sort_by(|one, other| one.tag.cmp(&other.tag));
         manifests.retain(|digest, _| assembled.used.contains(digest));
         let report = Report {
-            repository: self.source.name().to_owned(),
+            repository: self.pace.source.name().to_owned(),
             tags,
             releases: assembled.len(),
             read,
@@ -203,5 +191,42 @@ impl Scanning<'_> {
             problems,
         };
         Scan { releases: assembled.into_releases(), report }
+    }
+}
+
+/// The manifest, if there is room for it.
+fn fitting(manifest: Manifest, room: &mut usize) -> Result<Manifest, Reason> {
+    *room = room.checked_sub(manifest.weight()).ok_or(Reason::NoRoomLeft)?;
+    Ok(manifest)
+}
+
+/// How a source is asked: some things at once, each within its time and all within the scan's.
+#[derive(Clone, Copy)]
+struct Pace<'a> {
+    source: &'a Source,
+    settings: &'a Settings,
+    deadline: Instant,
+}
+
+impl Pace<'_> {
+    /// Does something with each of some things, in any order.
+    fn each<'t, T, R, F: Future<Output = Result<R, Reason>>>(
+        &self,
+        things: &'t [T],
+        action: impl Fn(&'t T) -> F,
+    ) -> impl Stream<Item = (&'t T, Result<R, Reason>)> {
+        let (deadline, limit) = (self.deadline, self.settings.image);
+        let actions = things.iter().map(move |thing| {
+            let action = action(thing);
+            async move {
+                let done = match timeout_at(deadline, timeout(limit, action)).await {
+                    Ok(Ok(done)) => done,
+                    Ok(Err(_)) => Err(Reason::TooSlow { seconds: limit.as_secs() }),
+                    Err(_) => Err(Reason::NoTimeLeft),
+                };
+                (thing, done)
+            }
+        });
+        stream::iter(actions).buffer_unordered(self.settings.parallel.max(1))
     }
 }

@@ -91,10 +91,11 @@ impl LayerStream {
         let packed = Rc::new(Cell::new(Packed::default()));
         let hasher = Some(Sha256::new());
         let file = PackedFile { file, hasher, read: 0, packed: Rc::clone(&packed) };
-        let unpacked = Unpacked::new(file, &layer.media_type, layer.size, ratio).ok_or_else(|| {
-            let (digest, media_type) = (layer.digest.clone(), layer.media_type.clone());
-            UnpackError::MediaType { digest, media_type }
-        })?;
+        let unpacked =
+            Unpacked::new(file, &layer.media_type, layer.size, ratio).ok_or_else(|| {
+                let (digest, media_type) = (layer.digest.clone(), layer.media_type.clone());
+                UnpackError::MediaType { digest, media_type }
+            })?;
         Ok(Self { unpacked, packed, hasher: Some(Sha256::new()) })
     }
 

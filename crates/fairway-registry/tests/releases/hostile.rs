@@ -15,7 +15,7 @@ use tokio::time::Instant;
 
 use crate::images::{Style, gzip, image, list, release, tar};
 use crate::server::Server;
-use crate::{found, scan_once, source, told};
+use crate::{anonymous, found, scan_once, source, told};
 
 /// Nobody in these tests waits longer.
 fn impatient() -> Options {
@@ -49,7 +49,7 @@ async fn why_no_tags(answer: impl Fn() -> Response + Send + Sync + 'static) -> S
     let server = Server::misbehaving(move |_, _, _| Some(answer())).await;
     let error = scan_once(&source(&server.repository(), &impatient())).await.unwrap_err();
     let why = std::error::Error::source(&error).unwrap().to_string();
-    format!("{error}: {why}").replace(&server.repository().replace("/releases", ""), "HOST")
+    anonymous(&format!("{error}: {why}"), &server)
 }
 
 #[tokio::test]
@@ -72,7 +72,13 @@ async fn lists_of_tags_end() {
         why_no_tags(|| "[]".into_response()).await,
         why_no_tags(stuck).await,
     ];
-    insta::assert_snapshot!(told.join("\n"), @"");
+    insta::assert_snapshot!(told.join("\n"), @"
+    cannot list the tags of HOST/releases: there are more than 100000 tags, or pages of them that lead nowhere
+    cannot list the tags of HOST/releases: http://HOST/v2/releases/tags/list has more than 4194304 bytes
+    cannot list the tags of HOST/releases: http://HOST/v2/releases/tags/list makes no sense: the next page of tags is elsewhere
+    cannot list the tags of HOST/releases: http://HOST/v2/releases/tags/list makes no sense: it is not a list of tags
+    cannot list the tags of HOST/releases: http://HOST/v2/releases/tags/list: operation timed out
+    ");
 }
 
 #[tokio::test]
@@ -86,8 +92,8 @@ async fn content_that_is_not_what_its_name_says_is_left() {
     server.add("good", &release(Style::Oci, "amd64", "4.1.0"));
     server.add("stated", &release(Style::Oci, "amd64", "4.2.0"));
     for (tag, version) in [("manifest", "4.3.0"), ("layer", "4.4.0"), ("config", "4.5.0")] {
-        let [original, evil] = ["", "-evil"]
-            .map(|suffix| release(Style::Oci, "amd64", &format!("{version}{suffix}")));
+        let [original, evil] =
+            ["", "-evil"].map(|suffix| release(Style::Oci, "amd64", &format!("{version}{suffix}")));
         server.add(tag, &original);
         let blob = |index: usize| format!("blobs/{}", Digest::of(&original.blobs[index]));
         match tag {
@@ -160,16 +166,19 @@ async fn large_slow_and_exploding_content_is_left() {
     let scan = scan(&source, &mut Known::default(), &settings).await.unwrap();
     assert!(begin.elapsed() < Duration::from_secs(10), "{:?}", begin.elapsed());
     assert_eq!(found(&scan), ["4.4.0 amd64"]);
-    let told = told(&scan).replace(&server.repository().replace("/releases", ""), "HOST");
-    insta::assert_snapshot!(told, @"");
+    insta::assert_snapshot!(anonymous(&told(&scan), &server), @"
+    bomb: no layer has release-manifests/release-metadata
+    dripped: it was not read within 2 seconds
+    huge: http://HOST/v2/releases/manifests/DIGEST has more than 4194304 bytes
+    packed-bomb: layer DIGEST cannot be unpacked: it unpacks to far more than its size lets expect
+    slow: http://HOST/v2/releases/blobs/DIGEST: operation timed out
+    ");
 }
 
 #[tokio::test]
 async fn a_scan_ends_when_its_time_is_over() {
-    let server = Server::misbehaving(|_, path, _| {
-        path.starts_with("manifests/slow").then(dripping)
-    })
-    .await;
+    let server =
+        Server::misbehaving(|_, path, _| path.starts_with("manifests/slow").then(dripping)).await;
     server.add("good", &release(Style::Oci, "amd64", "4.1.0"));
     for number in 0..40 {
         let version = format!("4.2.{number}");
@@ -187,10 +196,7 @@ async fn a_scan_ends_when_its_time_is_over() {
 
 #[tokio::test]
 async fn redirects_lead_to_blobs_and_to_nothing_else() {
-    let store = Server::start().await;
     let image = release(Style::Oci, "amd64", "4.1.0");
-    store.add("4.1.0", &image);
-    let host = store.repository().replace("/releases", "");
     let sent: Arc<Mutex<Vec<HeaderMap>>> = Arc::default();
     let seen = Arc::clone(&sent);
     let elsewhere = Server::misbehaving(move |_, _, headers| {
@@ -199,7 +205,7 @@ async fn redirects_lead_to_blobs_and_to_nothing_else() {
     })
     .await;
     elsewhere.add("4.1.0", &image);
-    let target = elsewhere.repository();
+    let store = format!("http://{}/v2/releases", elsewhere.address());
     let others = ["http://registry.example/x", "http://10.0.0.1/x", "file:///etc/passwd"];
     let server = Server::misbehaving(move |_, path, headers| {
         let sent = headers.get(header::AUTHORIZATION).map(|sent| sent.as_bytes().to_vec());
@@ -208,7 +214,7 @@ async fn redirects_lead_to_blobs_and_to_nothing_else() {
             return Some((StatusCode::UNAUTHORIZED, challenge).into_response());
         }
         let to = if let Some(blob) = path.strip_prefix("blobs/") {
-            format!("http://{}/{}", target.replacen('/', "/v2/", 1), format_args!("blobs/{blob}"))
+            format!("{store}/blobs/{blob}")
         } else if path == "manifests/loop" {
             "/v2/releases/manifests/loop".to_owned()
         } else {
@@ -222,8 +228,7 @@ async fn redirects_lead_to_blobs_and_to_nothing_else() {
     for tag in ["loop", "other-0", "other-1", "other-2"] {
         server.add(tag, &image);
     }
-    let registry = server.repository().replace("/releases", "");
-    let secrets = format!(r#"{{"auths": {{"{registry}": {{"auth": "dXNlcjpwYXNz"}}}}}}"#);
+    let secrets = format!(r#"{{"auths": {{"{}": {{"auth": "dXNlcjpwYXNz"}}}}}}"#, server.address());
     let secrets = PullSecrets::parse(secrets.as_bytes()).unwrap();
     let options = Options { secrets, ..impatient() };
     let scan = scan_once(&source(&server.repository(), &options)).await.unwrap();
@@ -231,8 +236,12 @@ async fn redirects_lead_to_blobs_and_to_nothing_else() {
     let sent = sent.lock().unwrap();
     assert_eq!(sent.len(), 2, "a layer and a configuration");
     assert!(sent.iter().all(|headers| !headers.contains_key(header::AUTHORIZATION)));
-    let told = told(&scan).replace(&registry, "HOST").replace(&host, "STORE");
-    insta::assert_snapshot!(told, @"");
+    insta::assert_snapshot!(anonymous(&told(&scan), &server), @"
+    loop: http://HOST/v2/releases/manifests/loop: it was redirected too often
+    other-0: http://HOST/v2/releases/manifests/other-0: it was redirected to http://registry.example/x, which is not protected by TLS
+    other-1: http://HOST/v2/releases/manifests/other-1: it was redirected to http://10.0.0.1/x, which is not protected by TLS
+    other-2: http://HOST/v2/releases/manifests/other-2 is answered with status 307
+    ");
 }
 
 #[tokio::test]
@@ -245,7 +254,7 @@ async fn a_password_is_not_given_away() {
     .await;
     let error = scan_once(&source(&server.repository(), &impatient())).await.unwrap_err();
     let why = std::error::Error::source(&error).unwrap().to_string();
-    insta::assert_snapshot!(why, @"");
+    insta::assert_snapshot!(why, @"registry.example is on another machine, and would be spoken to without TLS");
 }
 
 #[tokio::test]
@@ -268,5 +277,9 @@ async fn lists_in_lists_end() {
     server.add("empty", &list(Style::Oci, &[]));
     let scan = scan_once(&source(&server.repository(), &impatient())).await.unwrap();
     assert!(scan.releases.is_empty());
-    insta::assert_snapshot!(told(&scan), @"");
+    insta::assert_snapshot!(told(&scan), @"
+    deep: its lists of images are nested too deeply
+    empty: it is not an image: it is a list without images
+    wide: it is a list of too many images
+    ");
 }

@@ -63,7 +63,8 @@ impl Content {
 pub(crate) type Layer = (Vec<u8>, bool);
 
 pub(crate) fn metadata(version: &str) -> String {
-    json!({ "kind": "cincinnati-metadata-v0", "version": version, "previous": ["4.0.0"] }).to_string()
+    json!({ "kind": "cincinnati-metadata-v0", "version": version, "previous": ["4.0.0"] })
+        .to_string()
 }
 
 pub(crate) fn tar(files: &[(&str, &str)]) -> Vec<u8> {

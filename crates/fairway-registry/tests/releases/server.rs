@@ -50,6 +50,10 @@ impl Server {
         Self { address, shared, task }
     }
 
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.address
+    }
+
     pub(crate) fn repository(&self) -> String {
         format!("{}/releases", self.address)
     }
@@ -114,8 +118,7 @@ async fn answer(State(shared): State<Arc<Shared>>, request: Request) -> Response
         return StatusCode::NOT_FOUND.into_response();
     };
     let digest = fairway_registry::Digest::of(&bytes).to_string();
-    let headers =
-        [(header::CONTENT_TYPE.as_str(), media_type), ("docker-content-digest", digest)];
+    let headers = [(header::CONTENT_TYPE.as_str(), media_type), ("docker-content-digest", digest)];
     let body = if *method == Method::HEAD { Body::empty() } else { bytes.into() };
     (headers, body).into_response()
 }
