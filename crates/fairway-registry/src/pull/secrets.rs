@@ -65,7 +65,9 @@ impl PullSecrets {
         let file: File = serde_json::from_slice(bytes).map_err(|error| {
             SecretsError::Malformed { line: error.line(), column: error.column() }
         })?;
-        let auths = file.auths.into_iter().map(|(registry, entry)| {
+        // Tools that keep passwords elsewhere leave empty entries.
+        let said = file.auths.into_iter().filter(|(_, entry)| !entry.is_empty());
+        let auths = said.map(|(registry, entry)| {
             let credentials = entry.credentials().ok_or(SecretsError::Auth(registry.clone()))?;
             Ok((place(&registry), credentials))
         });
@@ -85,6 +87,11 @@ impl PullSecrets {
 }
 
 impl Entry {
+    fn is_empty(&self) -> bool {
+        let is_empty = |text: &Option<String>| text.as_deref().is_none_or(str::is_empty);
+        is_empty(&self.auth) && is_empty(&self.username) && is_empty(&self.password)
+    }
+
     fn credentials(self) -> Option<Credentials> {
         if let (Some(user), Some(password)) = (self.username, self.password) {
             return Some(Credentials { user, password });
@@ -118,7 +125,8 @@ mod tests {
             br#"{"auths": {
                 "registry.example": {"auth": "dXNlcjpwYXNz", "email": "x@example"},
                 "registry.example/team": {"username": "team", "password": "a:b"},
-                "https://old.example/v1/": {"auth": "b2xkOnA6cQ=="}
+                "https://old.example/v1/": {"auth": "b2xkOnA6cQ=="},
+                "empty.example": {}
             }, "credsStore": "x"}"#,
         )
         .unwrap()
@@ -132,6 +140,7 @@ mod tests {
             ("registry.example/teams", Some(("user", "pass"))),
             ("old.example/a", Some(("old", "p:q"))),
             ("registry.example.evil/a", None),
+            ("empty.example/a", None),
         ];
         for (name, expected) in cases {
             let secrets = secrets();

@@ -4,9 +4,9 @@
 //! the [`Known`] of one scan for the next pays one question for each tag, and reads new images
 //! alone. One broken, missing or forbidden image costs that release, and stands in the [`Report`].
 //!
-//! * [`source`](Source) is where images are, and [`manifest`] what is known of one.
-//! * [`layer`] finds the metadata in a layer while it arrives.
-//! * [`assemble`] decides which releases all of that makes.
+//! * [`Source`] is where images are, and `manifest` what is known of one.
+//! * `layer` finds the metadata in a layer while it arrives.
+//! * [`scan`] reads what is new, and `assemble` decides which releases all of that makes.
 
 mod assemble;
 mod layer;
@@ -23,7 +23,8 @@ pub use report::{Problem, Reason, Report};
 pub use scan::{Known, Scan, ScanError, Settings, scan};
 pub use source::Source;
 
-/// A release image, and what it says about itself.
+/// A release image, and what it says about itself. A list of them as JSON is a list of releases
+/// such as the update graph is built from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Release {

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
-use std::mem;
 use std::pin::pin;
 use std::time::Duration;
 
@@ -114,23 +113,20 @@ impl Scanning<'_> {
         let source = self.pace.source;
         let resolve = |tag| async move { source.resolve(tag).await.map_err(Reason::from) };
         let mut resolved = pin!(self.pace.each(tags, resolve));
-        let mut before = mem::take(&mut self.known.tags);
-        let mut problems = Vec::new();
+        let (mut stand_for, mut problems) = (BTreeMap::new(), Vec::new());
         while let Some((tag, resolved)) = resolved.next().await {
             let name = tag.name.clone();
-            let reason = match resolved {
-                Ok(digest) => {
-                    self.known.tags.insert(name, digest);
-                    continue;
+            match resolved {
+                Ok(digest) => drop(stand_for.insert(name, digest)),
+                Err(reason) => {
+                    let before = self.known.tags.get(&name).filter(|_| reason.is_transient());
+                    stand_for.extend(before.map(|digest| (name.clone(), digest.clone())));
+                    let (kept, digest) = (before.is_some(), before.cloned());
+                    problems.push(Problem { tag: name, kept, digest, reason });
                 }
-                Err(reason) => reason,
-            };
-            let digest = before.remove(&name).filter(|_| reason.is_transient());
-            if let Some(digest) = &digest {
-                self.known.tags.insert(name.clone(), digest.clone());
             }
-            problems.push(Problem { tag: name, kept: digest.is_some(), digest, reason });
         }
+        self.known.tags = stand_for;
         problems
     }
 
@@ -228,5 +224,22 @@ impl Pace<'_> {
             }
         });
         stream::iter(actions).buffer_unordered(self.settings.parallel.max(1))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_does_not_fit_is_left_out_and_what_is_smaller_still_fits() {
+        let list = |images: u8| {
+            let images = (0..images).map(|image| Digest::of(&[image]));
+            Manifest::List(images.collect())
+        };
+        let mut room = list(3).weight();
+        assert_eq!(fitting(list(4), &mut room).unwrap_err(), Reason::NoRoomLeft);
+        assert!(fitting(list(2), &mut room).is_ok());
+        assert_eq!(fitting(list(2), &mut room).unwrap_err(), Reason::NoRoomLeft);
     }
 }

@@ -17,9 +17,9 @@ use crate::images::{Style, gzip, image, list, release, tar};
 use crate::server::Server;
 use crate::{anonymous, found, scan_once, source, told};
 
-/// Nobody in these tests waits longer.
+/// Nobody in these tests waits longer; it is enough for a busy machine.
 fn impatient() -> Options {
-    Options { attempts: 1, silence: Duration::from_millis(300), ..Options::default() }
+    Options { attempts: 1, silence: Duration::from_secs(2), ..Options::default() }
 }
 
 fn endless() -> Response {
@@ -161,14 +161,14 @@ async fn large_slow_and_exploding_content_is_left() {
     server.add("dripped", &dripped);
     server.add("good", &release(Style::Oci, "amd64", "4.4.0"));
     let begin = Instant::now();
-    let settings = Settings { image: Duration::from_secs(2), ..Settings::default() };
+    let settings = Settings { image: Duration::from_secs(4), ..Settings::default() };
     let source = source(&server.repository(), &impatient());
     let scan = scan(&source, &mut Known::default(), &settings).await.unwrap();
-    assert!(begin.elapsed() < Duration::from_secs(10), "{:?}", begin.elapsed());
+    assert!(begin.elapsed() < Duration::from_secs(30), "{:?}", begin.elapsed());
     assert_eq!(found(&scan), ["4.4.0 amd64"]);
     insta::assert_snapshot!(anonymous(&told(&scan), &server), @"
     bomb: no layer has release-manifests/release-metadata
-    dripped: it was not read within 2 seconds
+    dripped: it was not read within 4 seconds
     huge: http://HOST/v2/releases/manifests/DIGEST has more than 4194304 bytes
     packed-bomb: layer DIGEST cannot be unpacked: it unpacks to far more than its size lets expect
     slow: http://HOST/v2/releases/blobs/DIGEST: operation timed out
@@ -186,10 +186,10 @@ async fn a_scan_ends_when_its_time_is_over() {
     }
     let source = source(&server.repository(), &Options::default());
     let mut known = Known::default();
-    let settings = Settings { everything: Duration::from_millis(700), ..Settings::default() };
+    let settings = Settings { everything: Duration::from_secs(3), ..Settings::default() };
     let begin = Instant::now();
     let scan = scan(&source, &mut known, &settings).await.unwrap();
-    assert!(begin.elapsed() < Duration::from_secs(5), "{:?}", begin.elapsed());
+    assert!(begin.elapsed() < Duration::from_secs(30), "{:?}", begin.elapsed());
     assert_eq!(scan.report.problems.len(), 40 + usize::from(scan.releases.is_empty()));
     assert!(told(&scan).contains("slow-39: the scan ended before its turn"), "{}", told(&scan));
 }
