@@ -22,8 +22,10 @@ pub(crate) enum Ground {
     Foreign,
 }
 
-/// Tests that need a node of the testbed and its registry have this in their name.
-const NEED_A_NODE: &str = "in_a_pod";
+/// Tests that need a node of the testbed and its registry have this in their name; so have the
+/// themes of the behaviour suite whose pods have to run.
+const NEED_A_NODE: [&str; 6] =
+    ["in_a_pod", "jobs::", "logs::", "pods::", "surroundings::", "workloads::"];
 /// Tests that start a control plane have this in their name.
 const NEED_THEIR_OWN: &str = "of_its_own";
 /// The crate whose tests try the Debian cluster itself.
@@ -65,10 +67,10 @@ impl Ground {
     }
 
     fn selection(self, filter: Option<&str>, soak: bool) -> Selection<'_> {
-        let (skip, exclude): (&[&str], _) = match self {
-            Self::Debian => (&[], None),
-            Self::Assets => (&[NEED_A_NODE], Some(TESTBED)),
-            Self::Foreign => (&[NEED_A_NODE, NEED_THEIR_OWN], Some(TESTBED)),
+        let (skip, exclude) = match self {
+            Self::Debian => (vec![], None),
+            Self::Assets => (NEED_A_NODE.to_vec(), Some(TESTBED)),
+            Self::Foreign => ([&NEED_A_NODE[..], &[NEED_THEIR_OWN]].concat(), Some(TESTBED)),
         };
         Selection { filter, skip, exclude, soak }
     }
@@ -125,8 +127,7 @@ fn on_debian(variables: Variables, selection: &Selection<'_>) -> Result<usize> {
 
 fn run_all(variables: &Variables, selection: &Selection<'_>) -> Result<usize> {
     run_tests(Tier::Cluster, variables, selection)?;
-    // The testbed's own tests are no part of the suite.
-    behaviour::run(variables, &Selection { exclude: None, ..*selection })
+    behaviour::run(variables, selection)
 }
 
 fn with(mut variables: Variables, more: &[(&'static str, std::ffi::OsString)]) -> Variables {

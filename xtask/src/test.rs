@@ -91,12 +91,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
 }
 
 /// Which tests of a tier are run, and how patiently.
-#[derive(Clone, Copy, Default)]
+#[derive(Default)]
 pub(crate) struct Selection<'a> {
     /// Only those whose name contains this.
     pub(crate) filter: Option<&'a str>,
     /// Not those whose name contains one of these.
-    pub(crate) skip: &'a [&'a str],
+    pub(crate) skip: Vec<&'static str>,
     /// Not those of this package.
     pub(crate) exclude: Option<&'a str>,
     /// For as long as they take.

@@ -1,7 +1,9 @@
-//! A Kubernetes API in one process.
+//! A Kubernetes API in one process, with controllers and nodes whose pods run.
 //!
-//! This crate grows from the inside out: what decides is here first, as functions of their
-//! arguments, without a network or a clock.
+//! What decides is a function of its arguments: [`store`], [`catalog`], [`builtin`], [`definition`],
+//! [`patch`], [`apply`], [`rbac`] and their like. [`api`] makes answers of their decisions,
+//! [`server`] speaks HTTP, [`controllers`] and [`node`] act by themselves, and [`sandbox`] starts
+//! and ends all of it.
 
 pub mod api;
 pub mod apply;
