@@ -1,0 +1,80 @@
+//! Signatures of release images, from a directory.
+
+use std::io;
+
+use http::StatusCode;
+use tokio::io::AsyncReadExt as _;
+
+use super::refusal::Refusal;
+use super::{Answer, reply};
+use crate::state::State;
+
+/// A signature has some hundred bytes; with certificates, some thousand.
+const MAX_SIGNATURE: u64 = 64 << 10;
+
+/// Characters of a SHA-256.
+const DIGEST: usize = 64;
+
+const BINARY: &str = "application/octet-stream";
+
+/// The signature of that name for an image.
+pub(super) async fn signature(
+    state: &State,
+    algorithm: &str,
+    digest: &str,
+    name: &str,
+) -> Result<Answer, Refusal> {
+    let missing = || Refusal::DoesNotExist(format!("{name} for {algorithm}={digest}"));
+    let directory = state.settings.signatures.as_ref().ok_or_else(missing)?;
+    if !is_signature(algorithm, digest, name) {
+        return Err(missing());
+    }
+    let path = directory.join(algorithm).join(digest).join(name);
+    let file = match tokio::fs::File::open(&path).await {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(missing()),
+        Err(error) => return Err(unreadable(&path, &error)),
+    };
+    let mut bytes = Vec::new();
+    let read = file.take(MAX_SIGNATURE).read_to_end(&mut bytes).await;
+    read.map_err(|error| unreadable(&path, &error))?;
+    Ok(reply::momentary(StatusCode::OK, BINARY, bytes))
+}
+
+/// Whether it can be a signature: then none of it leads out of the directory.
+fn is_signature(algorithm: &str, digest: &str, name: &str) -> bool {
+    let hexadecimal = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
+    let number = name.strip_prefix("signature-").unwrap_or_default();
+    algorithm == "sha256"
+        && digest.len() == DIGEST
+        && digest.bytes().all(hexadecimal)
+        && (1..=4).contains(&number.len())
+        && number.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+fn unreadable(path: &std::path::Path, error: &io::Error) -> Refusal {
+    tracing::error!(path = %path.display(), %error, "a signature cannot be read");
+    Refusal::File
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_leads_out_of_the_directory() {
+        let digest = "ab".repeat(32);
+        assert!(is_signature("sha256", &digest, "signature-1"));
+        for (algorithm, digest, name) in [
+            ("sha256", "../x", "signature-1"),
+            ("..", digest.as_str(), "signature-1"),
+            ("sha256", &digest, "signature-"),
+            ("sha256", &digest, "signature-1/../2"),
+            ("sha256", &digest.to_uppercase(), "signature-1"),
+            ("sha256", &digest[1..], "signature-1"),
+            ("sha512", &digest, "signature-1"),
+        ] {
+            assert!(!is_signature(algorithm, digest, name), "{algorithm} {digest} {name}");
+        }
+    }
+}

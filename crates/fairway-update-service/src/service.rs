@@ -1,0 +1,137 @@
+//! A service: begun, used, and ended.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use ::http::HeaderValue;
+use tokio::net::TcpListener;
+use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::http;
+use crate::listener::Listener;
+use crate::options::Options;
+use crate::refresh;
+use crate::state::{Settings, State};
+use crate::status::Status;
+use crate::tls::{Certificate, TlsError};
+
+/// Why a service does not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The address cannot be had.
+    #[error("cannot listen on {address}")]
+    Listen {
+        /// The address.
+        address: SocketAddr,
+        /// Why not.
+        source: io::Error,
+    },
+    /// What paths begin with is no path.
+    #[error("the prefix {prefix:?} has to begin with / and must not end with it")]
+    Prefix {
+        /// The prefix.
+        prefix: String,
+    },
+    /// There is no certificate.
+    #[error(transparent)]
+    Tls(#[from] TlsError),
+}
+
+/// An update service. It ends with this value, and in good order by [`stop`](Self::stop).
+pub struct Service {
+    address: SocketAddr,
+    state: Arc<State>,
+    drain: Duration,
+    farewell: Duration,
+    tasks: TaskTracker,
+    stopping: CancellationToken,
+    closing: CancellationToken,
+}
+
+impl Service {
+    /// Starts a service. It answers when this returns: probes at once, graphs as soon as the
+    /// sources were read.
+    pub async fn start(options: Options) -> Result<Self, StartError> {
+        let Options { address, prefix, graph_data, releases, signatures, tls, max_age, limits } =
+            options;
+        if !prefix.starts_with('/') || prefix.ends_with('/') {
+            return Err(StartError::Prefix { prefix });
+        }
+        let certificate = tls.map(Certificate::load).transpose()?.map(Arc::new);
+        let failed = |source| StartError::Listen { address, source };
+        let listener = TcpListener::bind(address).await.map_err(failed)?;
+        let address = listener.local_addr().map_err(failed)?;
+
+        let openapi = http::openapi(&prefix);
+        let settings = Settings { prefix, cache_control: cache_control(max_age), signatures };
+        let state = Arc::new(State::new(settings, openapi));
+        let (tasks, stopping) = (TaskTracker::new(), CancellationToken::new());
+        let closing = CancellationToken::new();
+
+        let (files_seen, files) = refresh::channel(&graph_data);
+        let (releases_seen, found) = refresh::channel(&releases);
+        let shared = || (Arc::clone(&state), stopping.clone());
+        let (looking, stop) = shared();
+        tasks.spawn(refresh::look(graph_data, files_seen, looking, stop));
+        let (looking, stop) = shared();
+        tasks.spawn(refresh::look(releases, releases_seen, looking, stop));
+        let (publishing, stop) = shared();
+        tasks.spawn(refresh::publish(files, found, publishing, stop));
+        if let Some(certificate) = &certificate {
+            let (keeping, stop) = shared();
+            tasks.spawn(Arc::clone(certificate).keep(keeping, stop));
+        }
+        let listener = Listener {
+            listener,
+            certificate,
+            state: Arc::clone(&state),
+            limits,
+            tasks: tasks.clone(),
+            closing: closing.clone(),
+        };
+        tasks.spawn(listener.run());
+        let (drain, farewell) = (limits.drain, limits.answer);
+        Ok(Self { address, state, drain, farewell, tasks, stopping, closing })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// How things are.
+    pub fn status(&self) -> Arc<Status> {
+        self.state.status()
+    }
+
+    /// Ends the service in good order. For a while it still answers, says that it is not ready,
+    /// and asks clients to close their connections; then it accepts nobody, and finishes what it
+    /// has begun.
+    pub async fn stop(self) {
+        self.state.leave();
+        self.stopping.cancel();
+        self.tasks.close();
+        // Nothing ends this wait early: whoever comes is still answered.
+        let _ = timeout(self.drain, std::future::pending::<()>()).await;
+        self.closing.cancel();
+        if timeout(self.farewell, self.tasks.wait()).await.is_err() {
+            tracing::warn!("some clients did not read their answers in time");
+        }
+    }
+}
+
+impl Drop for Service {
+    fn drop(&mut self) {
+        self.stopping.cancel();
+        self.closing.cancel();
+    }
+}
+
+fn cache_control(max_age: Duration) -> HeaderValue {
+    let text = format!("public, max-age={}", max_age.as_secs());
+    HeaderValue::try_from(text).expect("letters and digits")
+}

@@ -1,0 +1,97 @@
+//! Certificates, loaded again when their files change.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+use rustls::ServerConfig;
+use rustls::crypto::ring;
+use rustls::pki_types::pem::{self, PemObject as _};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
+
+use crate::options::TlsFiles;
+use crate::state::State;
+
+/// Why there is no TLS.
+#[derive(Debug, thiserror::Error)]
+pub enum TlsError {
+    /// A file could not be read, or is not PEM.
+    #[error("cannot read {}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: pem::Error,
+    },
+    /// Certificate and key are of no use.
+    #[error("the certificate in {} cannot be used", path.display())]
+    Unusable {
+        /// The file of the certificate.
+        path: PathBuf,
+        /// Why.
+        source: rustls::Error,
+    },
+}
+
+/// The certificate in use.
+pub(crate) struct Certificate {
+    files: TlsFiles,
+    config: ArcSwap<ServerConfig>,
+}
+
+impl Certificate {
+    pub(crate) fn load(files: TlsFiles) -> Result<Self, TlsError> {
+        let (_, config) = load(&files)?;
+        Ok(Self { config: ArcSwap::new(config), files })
+    }
+
+    pub(crate) fn config(&self) -> Arc<ServerConfig> {
+        self.config.load_full()
+    }
+
+    /// Loads new certificates until the service stops. One that cannot be used replaces none.
+    pub(crate) async fn keep(self: Arc<Self>, state: Arc<State>, stopping: CancellationToken) {
+        let mut used = None;
+        while timeout(self.files.every, stopping.cancelled()).await.is_err() {
+            let files = self.files.clone();
+            match tokio::task::spawn_blocking(move || load(&files)).await {
+                Ok(Ok((certificates, _))) if used.as_ref() == Some(&certificates) => {}
+                Ok(Ok((certificates, config))) => {
+                    if used.replace(certificates).is_some() {
+                        tracing::info!("a new certificate is in use");
+                    }
+                    self.config.store(config);
+                }
+                Ok(Err(error)) => {
+                    state.metrics.tls_errors.inc();
+                    tracing::error!(%error, "the certificate before stays in use");
+                }
+                Err(error) => tracing::error!(%error, "no certificate was loaded"),
+            }
+        }
+    }
+}
+
+type Loaded = (Vec<CertificateDer<'static>>, Arc<ServerConfig>);
+
+fn load(files: &TlsFiles) -> Result<Loaded, TlsError> {
+    let at = |path: &Path| {
+        let path = path.to_owned();
+        move |source| TlsError::Read { path, source }
+    };
+    let certificates = CertificateDer::pem_file_iter(&files.certificate)
+        .and_then(Iterator::collect::<Result<Vec<_>, _>>)
+        .map_err(at(&files.certificate))?;
+    let key = PrivateKeyDer::from_pem_file(&files.key).map_err(at(&files.key))?;
+    let unusable = |source| TlsError::Unusable { path: files.certificate.clone(), source };
+    let mut config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .map_err(unusable)?
+        .with_no_client_auth()
+        .with_single_cert(certificates.clone(), key)
+        .map_err(unusable)?;
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    Ok((certificates, Arc::new(config)))
+}
