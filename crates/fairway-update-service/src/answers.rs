@@ -54,7 +54,7 @@ struct Latest<'a> {
 }
 
 #[derive(Serialize)]
-struct Channels<'a> {
+struct OfVersion<'a> {
     version: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     arch: Option<&'a str>,
@@ -173,7 +173,7 @@ fn versions(graph: &Graph) -> HashMap<String, Arc<Document>> {
         }
     }
     let document = |(version, arch): (String, Option<&str>), channels: &BTreeSet<&str>| {
-        let body = json(&Channels { version: &version, arch, channels });
+        let body = json(&OfVersion { version: &version, arch, channels });
         (version_key(&version, arch), Arc::new(Document::new(body)))
     };
     channels.into_iter().map(|(key, channels)| document(key, &channels)).collect()

@@ -48,10 +48,8 @@ impl Document {
 
     /// The best coding for a client that may accept compression.
     pub(crate) fn coding(&self, accepts_gzip: bool) -> Coding {
-        match accepts_gzip && self.body.len() >= WORTH_COMPRESSING {
-            true => Coding::Gzip,
-            false => Coding::Identity,
-        }
+        let worth_it = self.body.len() >= WORTH_COMPRESSING;
+        if accepts_gzip && worth_it { Coding::Gzip } else { Coding::Identity }
     }
 
     /// The strong entity tag of one coding.

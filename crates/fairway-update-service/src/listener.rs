@@ -39,7 +39,7 @@ const BREATHER: Duration = Duration::from_millis(50);
 
 /// What accepts connections.
 pub(crate) struct Listener {
-    pub(crate) listener: TcpListener,
+    pub(crate) socket: TcpListener,
     pub(crate) certificate: Option<Arc<Certificate>>,
     pub(crate) state: Arc<State>,
     pub(crate) limits: Limits,
@@ -61,8 +61,8 @@ impl Listener {
             let Some((slot, admission)) = slot(&slots, &spare).await else { return };
             let accepted = tokio::select! {
                 biased;
-                accepted = this.listener.accept() => accepted,
-                () = this.closing.cancelled() => match this.listener.accept().now_or_never() {
+                accepted = this.socket.accept() => accepted,
+                () = this.closing.cancelled() => match this.socket.accept().now_or_never() {
                     Some(accepted) => accepted,
                     None => return,
                 },

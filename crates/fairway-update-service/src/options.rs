@@ -84,7 +84,7 @@ impl Default for Limits {
             // Balancers keep connections for a minute; most clients ask once and leave.
             headers: Duration::from_secs(75),
             // The largest answers have 400 KiB, uncompressed: 7 KiB a second.
-            answer: Duration::from_secs(60),
+            answer: Duration::from_mins(1),
             // Kubernetes tells balancers within a second or two.
             drain: Duration::from_secs(5),
         }

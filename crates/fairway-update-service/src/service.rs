@@ -63,8 +63,8 @@ impl Service {
         }
         let certificate = tls.map(Certificate::load).transpose()?.map(Arc::new);
         let failed = |source| StartError::Listen { address, source };
-        let listener = TcpListener::bind(address).await.map_err(failed)?;
-        let address = listener.local_addr().map_err(failed)?;
+        let socket = TcpListener::bind(address).await.map_err(failed)?;
+        let address = socket.local_addr().map_err(failed)?;
 
         let openapi = http::openapi(&prefix);
         let settings = Settings { prefix, cache_control: cache_control(max_age), signatures };
@@ -86,7 +86,7 @@ impl Service {
             tasks.spawn(Arc::clone(certificate).keep(keeping, stop));
         }
         let listener = Listener {
-            listener,
+            socket,
             certificate,
             state: Arc::clone(&state),
             limits,

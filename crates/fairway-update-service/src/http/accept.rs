@@ -88,11 +88,11 @@ fn members<'a>(
     lists.flat_map(|list| list.split(',')).filter_map(|member| {
         let mut parts = member.split(';').map(str::trim);
         let value = parts.next().filter(|value| !value.is_empty())?;
-        let weights = parts.filter_map(|parameter| {
+        let mut weights = parts.filter_map(|parameter| {
             let (name, weight) = parameter.split_once('=')?;
             name.trim().eq_ignore_ascii_case("q").then(|| weight.trim())
         });
-        Some((value, weights.last().map_or(Some(MOST), parse_weight)?))
+        Some((value, weights.next_back().map_or(Some(MOST), parse_weight)?))
     })
 }
 

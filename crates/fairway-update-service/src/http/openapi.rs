@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::accept::MediaType;
 use crate::document::Document;
 
-/// The OpenAPI document of a service with that prefix.
+/// The `OpenAPI` document of a service with that prefix.
 pub(crate) fn document(prefix: &str) -> Document {
     Document::new(description(prefix).to_string().into_bytes())
 }

@@ -75,10 +75,8 @@ fn read(path: &Path) -> Result<Files, TarballError> {
     let mut file = File::open(path).map_err(failed)?;
     Read::by_ref(&mut file).take(2).read_to_end(&mut start).map_err(failed)?;
     let whole = io::Cursor::new(start.clone()).chain(BufReader::new(file));
-    let unpacked: Box<dyn Read> = match start == GZIP {
-        true => Box::new(MultiGzDecoder::new(whole)),
-        false => Box::new(whole),
-    };
+    let unpacked: Box<dyn Read> =
+        if start == GZIP { Box::new(MultiGzDecoder::new(whole)) } else { Box::new(whole) };
     let mut archive = tar::Archive::new(unpacked.take(MAX_UNPACKED));
     let mut files = Files::default();
     for (number, entry) in archive.entries().map_err(failed)?.enumerate() {

@@ -1,0 +1,184 @@
+//! The HTTP contract: which request gets which answer.
+
+use std::fs;
+
+use crate::support::{GRAPH, World, get, request};
+
+const OWN: &str = "application/vnd.redhat.cincinnati.v1+json";
+
+#[tokio::test]
+async fn a_graph_is_what_the_protocol_says() {
+    let service = World::new().serve().await;
+    let reply = get(&service, GRAPH).await;
+    assert_eq!((reply.status, reply.header("content-type")), (200, Some(OWN)));
+    insta::assert_snapshot!(reply.text(), @"");
+    assert_eq!(reply.header("vary"), Some("accept, accept-encoding"));
+    assert_eq!(reply.header("cache-control"), Some("public, max-age=60"));
+    assert_eq!(reply.header("access-control-allow-origin"), Some("*"));
+    let old = get(&service, &GRAPH.replace("/v1", "")).await;
+    assert_eq!(old.body, reply.body);
+}
+
+#[tokio::test]
+async fn parameters_are_checked() {
+    let service = World::new().serve().await;
+    let empty = r#"{"version":1,"nodes":[],"edges":[],"conditionalEdges":[]}"#;
+    let missing =
+        r#"{"kind":"missing_params","value":"mandatory client parameters missing: channel"}"#;
+    let invalid = |name: &str, value: &str, pattern: &str| {
+        format!(
+            r#"{{"kind":"invalid_params","value":"invalid client parameters: {name} '{value}' does not match regex '{pattern}'"}}"#
+        )
+    };
+    let channel = |value| invalid("channel", value, r"^[0-9a-z\\-\\.]+$");
+    let arch = |value| invalid("arch", value, "^[0-9a-z]+$");
+    for (query, status, body) in [
+        ("channel=stable-9.9", 200, empty.to_owned()),
+        ("channel=stable-5.1&arch=riscv", 200, empty.to_owned()),
+        ("channel=stable-5.1&channel=stable-9.9", 200, empty.to_owned()),
+        ("version=5.1.0&id=x&channel=stable-9.9&unknown=%ff", 200, empty.to_owned()),
+        ("channel=stable%2D9.9", 200, empty.to_owned()),
+        ("", 400, missing.to_owned()),
+        ("Channel=stable-5.1", 400, missing.to_owned()),
+        ("channel=", 400, channel("")),
+        ("channel=stable_5", 400, channel("stable_5")),
+        ("channel=Stable", 400, channel("Stable")),
+        ("channel=%ff", 400, channel("\u{fffd}")),
+        ("channel=a%0d%0ab", 400, channel(r"a\r\nb")),
+        ("channel=stable-5.1&arch=", 400, arch("")),
+        ("channel=stable-5.1&arch=AMD64", 400, arch("AMD64")),
+    ] {
+        for path in ["graph", "v1/graph"] {
+            let reply = get(&service, &format!("/api/upgrades_info/{path}?{query}")).await;
+            assert_eq!((reply.status, reply.text()), (status, body.as_str()), "{path} {query}");
+        }
+    }
+    assert_eq!(
+        get(&service, &format!("{GRAPH}&arch=amd64")).await.body,
+        get(&service, GRAPH).await.body
+    );
+}
+
+#[tokio::test]
+async fn types_are_negotiated() {
+    let service = World::new().serve().await;
+    for (accept, status, media_type) in [
+        ("application/json", 200, "application/json"),
+        ("*/*", 200, "application/json"),
+        (OWN, 200, OWN),
+        ("text/html, application/json;q=0.9", 200, "application/json"),
+        ("text/html", 406, "application/json"),
+    ] {
+        let reply = request(&service, "GET", GRAPH, &format!("accept: {accept}\r\n")).await;
+        assert_eq!(
+            (reply.status, reply.header("content-type")),
+            (status, Some(media_type)),
+            "{accept}"
+        );
+    }
+    // The type is looked at before the parameters.
+    let reply = request(&service, "GET", "/api/upgrades_info/graph", "accept: text/html\r\n").await;
+    assert_eq!(reply.status, 406);
+    insta::assert_snapshot!(reply.text(), @"");
+}
+
+#[tokio::test]
+async fn methods_and_paths_are_what_they_are() {
+    let service = World::new().serve().await;
+    let head = request(&service, "HEAD", GRAPH, "").await;
+    let whole = get(&service, GRAPH).await;
+    assert_eq!((head.status, head.body.len()), (200, 0));
+    for name in ["content-length", "content-type", "etag", "vary", "cache-control"] {
+        assert_eq!(head.header(name), whole.header(name), "{name}");
+    }
+    for method in ["POST", "PUT", "DELETE", "PATCH"] {
+        let reply = request(&service, method, GRAPH, "content-length: 0\r\n").await;
+        assert_eq!(
+            (reply.status, reply.header("allow")),
+            (405, Some("GET, HEAD, OPTIONS")),
+            "{method}"
+        );
+    }
+    let preflight = "origin: https://example.com\r\naccess-control-request-method: GET\r\n";
+    let reply = request(&service, "OPTIONS", GRAPH, preflight).await;
+    assert_eq!(reply.status, 204);
+    assert_eq!(reply.header("access-control-allow-origin"), Some("*"));
+    assert_eq!(reply.header("access-control-allow-methods"), Some("GET, HEAD, OPTIONS"));
+    for path in ["/", "/graph", "/api/upgrades_info", "/api/upgrades_info/v2/graph", "//", "/..%2f"]
+    {
+        let reply = get(&service, path).await;
+        assert_eq!((reply.status, reply.body.len()), (404, 0), "{path}");
+    }
+}
+
+#[tokio::test]
+async fn people_get_answers_too() {
+    let service = World::new().serve().await;
+    let reply = get(&service, "/api/upgrades_info/v1/latest?channel=stable-5.1").await;
+    insta::assert_snapshot!(reply.text(), @"");
+    let reply = get(&service, "/api/upgrades_info/v1/latest?channel=stable-9.9").await;
+    assert_eq!(reply.status, 404);
+    insta::assert_snapshot!(reply.text(), @"");
+    let reply = get(&service, "/api/upgrades_info/v1/channels?version=5.1.0").await;
+    insta::assert_snapshot!(reply.text(), @"");
+    let reply = get(&service, "/api/upgrades_info/v1/channels?version=5.1.0&arch=amd64").await;
+    insta::assert_snapshot!(reply.text(), @"");
+    for (query, status) in [
+        ("version=9.9.9", 404),
+        ("version=5.1.0&arch=s390x", 404),
+        ("version=five", 400),
+        ("", 400),
+    ] {
+        let reply = get(&service, &format!("/api/upgrades_info/v1/channels?{query}")).await;
+        assert_eq!(reply.status, status, "{query}");
+    }
+}
+
+#[tokio::test]
+async fn graph_data_can_be_had_as_an_archive() {
+    let service = World::new().serve().await;
+    let reply = get(&service, "/api/upgrades_info/graph-data").await;
+    assert_eq!((reply.status, reply.header("content-type")), (200, Some("application/gzip")));
+    let mut archive = tar::Archive::new(flate2::read::GzDecoder::new(reply.body.as_slice()));
+    let paths: Vec<String> = archive
+        .entries()
+        .unwrap()
+        .map(|entry| entry.unwrap().path().unwrap().to_string_lossy().into_owned())
+        .collect();
+    assert_eq!(paths, ["blocked-edges/5.1.2-Risk.yaml", "channels/stable-5.1.yaml", "version"]);
+}
+
+#[tokio::test]
+async fn signatures_are_found_and_nothing_else_is() {
+    let world = World::new();
+    let digest = "ab".repeat(32);
+    let directory = world.path("signatures").join("sha256").join(&digest);
+    fs::create_dir_all(&directory).unwrap();
+    fs::write(directory.join("signature-1"), b"\x90signed").unwrap();
+    fs::write(world.path("signatures").join("secret"), b"secret").unwrap();
+    let mut options = world.options();
+    options.signatures = Some(world.path("signatures"));
+    let service = fairway_update_service::Service::start(options).await.unwrap();
+    let at = |rest: &str| format!("/api/upgrades_info/signatures/{rest}");
+    let reply = get(&service, &at(&format!("sha256={digest}/signature-1"))).await;
+    assert_eq!((reply.status, reply.body.as_slice()), (200, b"\x90signed".as_slice()));
+    for missing in [
+        format!("sha256={digest}/signature-2"),
+        "sha256=../secret".to_owned(),
+        "sha256=../secret/signature-1".to_owned(),
+        format!("..={digest}/signature-1"),
+    ] {
+        assert_eq!(get(&service, &at(&missing)).await.status, 404, "{missing}");
+    }
+}
+
+#[tokio::test]
+async fn the_description_names_every_path() {
+    let service = World::new().serve().await;
+    let reply = get(&service, "/openapi.json").await;
+    assert_eq!(reply.header("content-type"), Some("application/json"));
+    let described = reply.json();
+    let paths: Vec<&String> = described["paths"].as_object().unwrap().keys().collect();
+    insta::assert_debug_snapshot!(paths, @"");
+    assert_eq!(get(&service, "/api/upgrades_info/openapi").await.body, reply.body);
+}
