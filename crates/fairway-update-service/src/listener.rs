@@ -1,9 +1,9 @@
 //! Connections: plain or TLS, with limits, and an end in good order.
 
+use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures::FutureExt as _;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -37,9 +37,11 @@ const SPARE: usize = 8;
 /// How long to wait when the system has no connection to give: some have to end first.
 const BREATHER: Duration = Duration::from_millis(50);
 
+/// A request of a client that has just connected, or was told nothing yet, is on its way so long.
+const LAST_CALL: Duration = Duration::from_secs(1);
+
 /// What accepts connections.
 pub(crate) struct Listener {
-    pub(crate) socket: TcpListener,
     pub(crate) certificate: Option<Arc<Certificate>>,
     pub(crate) state: Arc<State>,
     pub(crate) limits: Limits,
@@ -51,8 +53,8 @@ pub(crate) struct Listener {
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 impl Listener {
-    /// Accepts connections until the service closes, and all that came before.
-    pub(crate) async fn run(self) {
+    /// Accepts connections until the service closes, and then those that were there before.
+    pub(crate) async fn run(self, socket: TcpListener) {
         let this = Arc::new(self);
         let limits = &this.limits;
         let slots = Arc::new(Semaphore::new(limits.connections));
@@ -60,12 +62,8 @@ impl Listener {
         loop {
             let Some((slot, admission)) = slot(&slots, &spare).await else { return };
             let accepted = tokio::select! {
-                biased;
-                accepted = this.socket.accept() => accepted,
-                () = this.closing.cancelled() => match this.socket.accept().now_or_never() {
-                    Some(accepted) => accepted,
-                    None => return,
-                },
+                accepted = socket.accept() => accepted,
+                () = this.closing.cancelled() => break,
             };
             match accepted {
                 Ok((stream, _)) => this.spawn(stream, slot, admission),
@@ -75,6 +73,29 @@ impl Listener {
                 }
             }
         }
+        if let Err(error) = this.accept_waiting(socket, &slots) {
+            tracing::warn!(%error, "clients that waited to be accepted were turned away");
+        }
+    }
+
+    /// Accepts those whose connections the system has made already: they may have sent a request.
+    fn accept_waiting(
+        self: &Arc<Self>,
+        socket: TcpListener,
+        slots: &Arc<Semaphore>,
+    ) -> io::Result<()> {
+        let socket = socket.into_std()?;
+        while let Ok(slot) = Arc::clone(slots).try_acquire_owned() {
+            match socket.accept() {
+                Ok((stream, _)) => {
+                    stream.set_nonblocking(true)?;
+                    self.spawn(TcpStream::from_std(stream)?, slot, Admission::Welcome);
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
     }
 
     fn spawn(
@@ -127,9 +148,13 @@ impl Listener {
             .max_buf_size(HEADER_BYTES);
         let connection = builder.serve_connection(stream, service);
         tokio::pin!(connection);
+        let last_call = async {
+            self.closing.cancelled().await;
+            let _ = timeout(LAST_CALL, std::future::pending::<()>()).await;
+        };
         tokio::select! {
             ended = connection.as_mut() => return Ok(ended?),
-            () = self.closing.cancelled() => {}
+            () = last_call => {}
         }
         connection.as_mut().graceful_shutdown();
         Ok(connection.await?)

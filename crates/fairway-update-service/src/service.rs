@@ -86,14 +86,13 @@ impl Service {
             tasks.spawn(Arc::clone(certificate).keep(keeping, stop));
         }
         let listener = Listener {
-            socket,
             certificate,
             state: Arc::clone(&state),
             limits,
             tasks: tasks.clone(),
             closing: closing.clone(),
         };
-        tasks.spawn(listener.run());
+        tasks.spawn(listener.run(socket));
         let (drain, farewell) = (limits.drain, limits.answer);
         Ok(Self { address, state, drain, farewell, tasks, stopping, closing })
     }

@@ -11,7 +11,7 @@ async fn a_graph_is_what_the_protocol_says() {
     let service = World::new().serve().await;
     let reply = get(&service, GRAPH).await;
     assert_eq!((reply.status, reply.header("content-type")), (200, Some(OWN)));
-    insta::assert_snapshot!(reply.text(), @"");
+    insta::assert_snapshot!(reply.text(), @r#"{"version":1,"nodes":[{"version":"5.1.0","payload":"registry.example/release@sha256:5.1.0","metadata":{"io.openshift.upgrades.graph.release.channels":"stable-5.1","io.openshift.upgrades.graph.release.manifestref":"sha256:5.1.0"}},{"version":"5.1.1","payload":"registry.example/release@sha256:5.1.1","metadata":{"io.openshift.upgrades.graph.release.channels":"stable-5.1","io.openshift.upgrades.graph.release.manifestref":"sha256:5.1.1"}},{"version":"5.1.2","payload":"registry.example/release@sha256:5.1.2","metadata":{"io.openshift.upgrades.graph.release.channels":"stable-5.1","io.openshift.upgrades.graph.release.manifestref":"sha256:5.1.2"}}],"edges":[[0,1],[0,2]],"conditionalEdges":[{"edges":[{"from":"5.1.1","to":"5.1.2"}],"risks":[{"url":"https://example.com/1","name":"Risk","message":"It breaks.","matchingRules":[{"type":"Always"}]}]}]}"#);
     assert_eq!(reply.header("vary"), Some("accept, accept-encoding"));
     assert_eq!(reply.header("cache-control"), Some("public, max-age=60"));
     assert_eq!(reply.header("access-control-allow-origin"), Some("*"));
@@ -79,7 +79,7 @@ async fn types_are_negotiated() {
     // The type is looked at before the parameters.
     let reply = request(&service, "GET", "/api/upgrades_info/graph", "accept: text/html\r\n").await;
     assert_eq!(reply.status, 406);
-    insta::assert_snapshot!(reply.text(), @"");
+    insta::assert_snapshot!(reply.text(), @r#"{"kind":"invalid_content_type","value":"invalid Content-Type requested"}"#);
 }
 
 #[tokio::test]
@@ -115,14 +115,14 @@ async fn methods_and_paths_are_what_they_are() {
 async fn people_get_answers_too() {
     let service = World::new().serve().await;
     let reply = get(&service, "/api/upgrades_info/v1/latest?channel=stable-5.1").await;
-    insta::assert_snapshot!(reply.text(), @"");
+    insta::assert_snapshot!(reply.text(), @r#"{"channel":"stable-5.1","arch":"amd64","version":"5.1.2","payload":"registry.example/release@sha256:5.1.2"}"#);
     let reply = get(&service, "/api/upgrades_info/v1/latest?channel=stable-9.9").await;
     assert_eq!(reply.status, 404);
-    insta::assert_snapshot!(reply.text(), @"");
+    insta::assert_snapshot!(reply.text(), @r#"{"kind":"does_not_exist","value":"there is no release for amd64 in channel stable-9.9"}"#);
     let reply = get(&service, "/api/upgrades_info/v1/channels?version=5.1.0").await;
-    insta::assert_snapshot!(reply.text(), @"");
+    insta::assert_snapshot!(reply.text(), @r#"{"version":"5.1.0","channels":["stable-5.1"]}"#);
     let reply = get(&service, "/api/upgrades_info/v1/channels?version=5.1.0&arch=amd64").await;
-    insta::assert_snapshot!(reply.text(), @"");
+    insta::assert_snapshot!(reply.text(), @r#"{"version":"5.1.0","arch":"amd64","channels":["stable-5.1"]}"#);
     for (query, status) in [
         ("version=9.9.9", 404),
         ("version=5.1.0&arch=s390x", 404),
@@ -179,6 +179,15 @@ async fn the_description_names_every_path() {
     assert_eq!(reply.header("content-type"), Some("application/json"));
     let described = reply.json();
     let paths: Vec<&String> = described["paths"].as_object().unwrap().keys().collect();
-    insta::assert_debug_snapshot!(paths, @"");
+    insta::assert_debug_snapshot!(paths, @r#"
+    [
+        "/api/upgrades_info/graph",
+        "/api/upgrades_info/graph-data",
+        "/api/upgrades_info/signatures/sha256={digest}/signature-{number}",
+        "/api/upgrades_info/v1/channels",
+        "/api/upgrades_info/v1/graph",
+        "/api/upgrades_info/v1/latest",
+    ]
+    "#);
     assert_eq!(get(&service, "/api/upgrades_info/openapi").await.body, reply.body);
 }

@@ -1,1 +1,70 @@
+//! What operators see.
 
+use fairway_update_service::Service;
+
+use crate::support::{GRAPH, World, get};
+
+#[tokio::test]
+async fn probes_answer_before_there_is_a_graph() {
+    let world = World::new();
+    world.remove("version");
+    let service = Service::start(world.options()).await.unwrap();
+    assert_eq!(get(&service, "/healthz").await.status, 200);
+    assert_eq!(get(&service, "/readyz").await.status, 503);
+    let reply = get(&service, GRAPH).await;
+    assert_eq!((reply.status, reply.header("retry-after")), (503, Some("5")));
+    insta::assert_snapshot!(reply.text(), @r#"{"kind":"no_graph","value":"there is no update graph yet"}"#);
+    crate::support::until(&service, |status| status.held.is_some()).await;
+    insta::assert_snapshot!(get(&service, "/readyz").await.text(), @"there is no update graph yet: version is missing: it says which schema the other files follow");
+    world.write("version", "1.1.0");
+    crate::support::until(&service, |status| status.graph.is_some()).await;
+    assert_eq!(get(&service, "/readyz").await.text(), "ok\n");
+}
+
+#[tokio::test]
+async fn status_says_what_is_served_and_what_is_not() {
+    let world = World::new();
+    world.write("channels/bad.yaml", "name: [");
+    let service = world.serve().await;
+    let status = get(&service, "/status").await.json();
+    assert_eq!(status["ready"], true);
+    assert!(status["ageSeconds"].as_i64().unwrap() < 20);
+    assert_eq!(status["graph"]["releases"], 3);
+    assert_eq!(status["graph"]["conditional"], 1);
+    assert_eq!(status["held"], serde_json::Value::Null);
+    assert_eq!(status["sources"].as_array().unwrap().len(), 2);
+    assert_eq!(status["quarantined"][0]["kind"], "file");
+    let why = status["quarantined"][0]["why"].as_str().unwrap();
+    assert!(why.starts_with("channels/bad.yaml"), "{why}");
+}
+
+#[tokio::test]
+async fn metrics_have_the_names_that_dashboards_know() {
+    let service = World::new().serve().await;
+    get(&service, GRAPH).await;
+    get(&service, "/api/upgrades_info/graph").await;
+    get(&service, "/nowhere/0123456789abcdef").await;
+    let metrics = get(&service, "/metrics").await;
+    let media_type = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+    assert_eq!(metrics.header("content-type"), Some(media_type));
+    for line in [
+        r#"cincinnati_pe_graph_incoming_requests_total{uri_path="/v1/graph"} 1"#,
+        r#"cincinnati_pe_graph_incoming_requests_total{uri_path="/graph"} 1"#,
+        r#"cincinnati_pe_graph_response_errors_total{code="400",kind="missing_params"} 1"#,
+        r#"cincinnati_pe_graph_response_errors_total{code="404",kind="not_found"} 1"#,
+        "cincinnati_pe_graph_serve_duration_seconds_count 1",
+        "cincinnati_gb_graph_upstream_raw_releases 3",
+        "cincinnati_gb_graph_final_releases 3",
+        "cincinnati_gb_graph_upstream_errors_total 0",
+        r#"fairway_update_service_quarantined{kind="file"} 0"#,
+        "fairway_update_service_held 0",
+        "fairway_update_service_vanished_block_files_total 0",
+        "fairway_update_service_connections 1",
+        "# EOF",
+    ] {
+        assert!(metrics.text().lines().any(|found| found == line), "{line}\n{}", metrics.text());
+    }
+    assert!(metrics.text().contains("cincinnati_gb_graph_last_successful_refresh_timestamp 1"));
+    // What clients ask for is never a label.
+    assert!(!metrics.text().contains("0123456789abcdef"));
+}
