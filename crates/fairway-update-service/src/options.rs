@@ -79,7 +79,7 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Self {
         Self {
-            // A connection that waits costs some 20 KiB.
+            // With the longest headers each, they hold 128 MiB.
             connections: 4096,
             // Balancers keep connections for a minute; most clients ask once and leave.
             headers: Duration::from_secs(75),

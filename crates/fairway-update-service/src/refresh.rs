@@ -10,7 +10,7 @@ use tokio::sync::watch;
 use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 
-use crate::assemble::{Assembly, Hold, assemble};
+use crate::assemble::{Assembly, assemble};
 use crate::clock::now;
 use crate::source::{Found, SourceError, Watched};
 use crate::state::State;
@@ -139,7 +139,7 @@ impl Publisher {
         match made.await {
             Ok(Ok(assembly)) => self.serve(assembly),
             Ok(Err(hold)) => self.hold(&hold),
-            Err(error) => tracing::error!(%error, "a graph could not be made"),
+            Err(error) => self.hold(&error),
         }
     }
 
@@ -162,8 +162,8 @@ impl Publisher {
         self.state.serve(assembly);
     }
 
-    fn hold(&mut self, hold: &Hold) {
-        let why = chain(hold);
+    fn hold(&mut self, error: &(dyn std::error::Error + 'static)) {
+        let why = chain(error);
         tracing::error!(why, "new data is not used; what was served before still is");
         self.status.held = Some(why);
     }

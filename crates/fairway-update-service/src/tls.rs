@@ -38,31 +38,27 @@ pub enum TlsError {
 /// The certificate in use.
 pub(crate) struct Certificate {
     files: TlsFiles,
-    config: ArcSwap<ServerConfig>,
+    current: ArcSwap<Loaded>,
 }
 
 impl Certificate {
     pub(crate) fn load(files: TlsFiles) -> Result<Self, TlsError> {
-        let (_, config) = load(&files)?;
-        Ok(Self { config: ArcSwap::new(config), files })
+        Ok(Self { current: ArcSwap::from_pointee(load(&files)?), files })
     }
 
     pub(crate) fn config(&self) -> Arc<ServerConfig> {
-        self.config.load_full()
+        Arc::clone(&self.current.load().config)
     }
 
     /// Loads new certificates until the service stops. One that cannot be used replaces none.
     pub(crate) async fn keep(self: Arc<Self>, state: Arc<State>, stopping: CancellationToken) {
-        let mut used = None;
         while timeout(self.files.every, stopping.cancelled()).await.is_err() {
             let files = self.files.clone();
             match tokio::task::spawn_blocking(move || load(&files)).await {
-                Ok(Ok((certificates, _))) if used.as_ref() == Some(&certificates) => {}
-                Ok(Ok((certificates, config))) => {
-                    if used.replace(certificates).is_some() {
-                        tracing::info!("a new certificate is in use");
-                    }
-                    self.config.store(config);
+                Ok(Ok(loaded)) if loaded.certificates == self.current.load().certificates => {}
+                Ok(Ok(loaded)) => {
+                    tracing::info!("a new certificate is in use");
+                    self.current.store(Arc::new(loaded));
                 }
                 Ok(Err(error)) => {
                     state.metrics.tls_errors.inc();
@@ -74,7 +70,10 @@ impl Certificate {
     }
 }
 
-type Loaded = (Vec<CertificateDer<'static>>, Arc<ServerConfig>);
+struct Loaded {
+    certificates: Vec<CertificateDer<'static>>,
+    config: Arc<ServerConfig>,
+}
 
 fn load(files: &TlsFiles) -> Result<Loaded, TlsError> {
     let at = |path: &Path| {
@@ -93,5 +92,5 @@ fn load(files: &TlsFiles) -> Result<Loaded, TlsError> {
         .with_single_cert(certificates.clone(), key)
         .map_err(unusable)?;
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
-    Ok((certificates, Arc::new(config)))
+    Ok(Loaded { certificates, config: Arc::new(config) })
 }

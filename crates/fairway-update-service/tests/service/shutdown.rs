@@ -17,9 +17,11 @@ async fn client(address: SocketAddr) -> usize {
     let mut answered = 0;
     while let Ok(mut stream) = TcpStream::connect(address).await {
         loop {
-            if stream.write_all(request.as_bytes()).await.is_err() {
-                panic!("a connection was closed without a word after {answered} answers");
-            }
+            let sent = stream.write_all(request.as_bytes()).await;
+            assert!(
+                sent.is_ok(),
+                "a connection was closed without a word after {answered} answers"
+            );
             let reply = read_reply(&mut stream, false).await;
             let reply = reply.unwrap_or_else(|| panic!("a request was lost after {answered}"));
             assert_eq!(reply.status, 200);
@@ -54,8 +56,8 @@ async fn who_stops_says_so() {
     let address = service.address();
     let stopping = tokio::spawn(service.stop());
     tokio::task::yield_now().await;
-    let request = format!("GET /readyz HTTP/1.1\r\nhost: x\r\n\r\n");
-    let reply = crate::support::send(address, request.as_bytes()).await.unwrap();
+    let request = b"GET /readyz HTTP/1.1\r\nhost: x\r\n\r\n";
+    let reply = crate::support::send(address, request).await.unwrap();
     assert_eq!((reply.status, reply.text()), (503, "stopping\n"));
     let request = format!("GET {GRAPH} HTTP/1.1\r\nhost: x\r\n\r\n");
     let reply = crate::support::send(address, request.as_bytes()).await.unwrap();

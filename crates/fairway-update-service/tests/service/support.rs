@@ -73,7 +73,7 @@ impl World {
                 },
             })
         });
-        let list = Value::from_iter(releases).to_string();
+        let list = releases.collect::<Value>().to_string();
         fs::write(self.path("releases.json"), list).unwrap();
     }
 
