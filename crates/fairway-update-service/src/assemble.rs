@@ -82,7 +82,7 @@ pub(crate) fn assemble(
         answers,
         counts,
         raw_releases: found.content.len(),
-        archive: Document::new(archive(&files)),
+        archive: Document::packed(archive(&files)),
         quarantine: files_out.chain(releases_out.map(Quarantined::release)).collect(),
         vanished: before.map_or_else(Vec::new, |before| vanished(&before.files, &files)),
         files,

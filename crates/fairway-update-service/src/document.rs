@@ -31,6 +31,7 @@ pub(crate) struct Document {
     tag: HeaderValue,
     gzip_tag: HeaderValue,
     gzip: OnceCell<Bytes>,
+    worth_compressing: bool,
 }
 
 impl Document {
@@ -39,7 +40,18 @@ impl Document {
         let tag = |suffix: &str| {
             HeaderValue::try_from(format!("\"{digest}{suffix}\"")).expect("hexadecimal digits")
         };
-        Self { tag: tag(""), gzip_tag: tag("-gzip"), body: body.into(), gzip: OnceCell::new() }
+        Self {
+            tag: tag(""),
+            gzip_tag: tag("-gzip"),
+            gzip: OnceCell::new(),
+            worth_compressing: body.len() >= WORTH_COMPRESSING,
+            body: body.into(),
+        }
+    }
+
+    /// A document that is compressed already.
+    pub(crate) fn packed(body: Vec<u8>) -> Self {
+        Self { worth_compressing: false, ..Self::new(body) }
     }
 
     pub(crate) fn body(&self) -> &Bytes {
@@ -48,8 +60,7 @@ impl Document {
 
     /// The best coding for a client that may accept compression.
     pub(crate) fn coding(&self, accepts_gzip: bool) -> Coding {
-        let worth_it = self.body.len() >= WORTH_COMPRESSING;
-        if accepts_gzip && worth_it { Coding::Gzip } else { Coding::Identity }
+        if accepts_gzip && self.worth_compressing { Coding::Gzip } else { Coding::Identity }
     }
 
     /// The strong entity tag of one coding.

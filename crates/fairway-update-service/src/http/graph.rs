@@ -63,9 +63,9 @@ pub(super) async fn latest<B>(state: &State, request: &Request<B>) -> Result<Ans
 }
 
 /// The graph-data that is in use.
-pub(super) fn graph_data<B>(state: &State, request: &Request<B>) -> Result<Answer, Refusal> {
+pub(super) async fn graph_data<B>(state: &State, request: &Request<B>) -> Result<Answer, Refusal> {
     let assembly = served(state)?;
-    Ok(reply::as_it_is(state, request.headers(), &assembly.archive, ARCHIVE))
+    Ok(reply::document(state, request.headers(), &assembly.archive, ARCHIVE).await)
 }
 
 fn served(state: &State) -> Result<Arc<Assembly>, Refusal> {

@@ -83,7 +83,7 @@ async fn dispatch<B>(
         Route::Graph | Route::V1Graph => graph::graph(state, route, request).await,
         Route::Channels => graph::channels(state, request).await,
         Route::Latest => graph::latest(state, request).await,
-        Route::GraphData => graph::graph_data(state, request),
+        Route::GraphData => graph::graph_data(state, request).await,
         Route::Signature { algorithm, digest, name } => {
             signatures::signature(state, algorithm, digest, name).await
         }

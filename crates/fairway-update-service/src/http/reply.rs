@@ -35,32 +35,14 @@ pub(super) async fn document(
     if conditional::has(headers, document.tag(coding)) {
         return unchanged(state, document.tag(coding));
     }
-    match coding {
-        Coding::Gzip => {
-            if let Some(bytes) = document.gzip().await {
-                let mut answer = whole(state, bytes, document.tag(coding), media_type);
-                let gzip = HeaderValue::from_static("gzip");
-                answer.headers_mut().insert(CONTENT_ENCODING, gzip);
-                return answer;
-            }
-            whole(state, document.body().clone(), document.tag(Coding::Identity), media_type)
-        }
-        Coding::Identity => whole(state, document.body().clone(), document.tag(coding), media_type),
+    if coding == Coding::Gzip
+        && let Some(bytes) = document.gzip().await
+    {
+        let mut answer = whole(state, bytes, document.tag(coding), media_type);
+        answer.headers_mut().insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+        return answer;
     }
-}
-
-/// A document that is not compressed any more.
-pub(super) fn as_it_is(
-    state: &State,
-    headers: &HeaderMap,
-    document: &Document,
-    media_type: &'static str,
-) -> Answer {
-    let tag = document.tag(Coding::Identity);
-    if conditional::has(headers, tag) {
-        return unchanged(state, tag);
-    }
-    whole(state, document.body().clone(), tag, media_type)
+    whole(state, document.body().clone(), document.tag(Coding::Identity), media_type)
 }
 
 fn whole(state: &State, bytes: Bytes, tag: &HeaderValue, media_type: &'static str) -> Answer {
