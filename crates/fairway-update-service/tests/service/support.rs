@@ -81,7 +81,7 @@ impl World {
         options(&self.graph_data(), &self.path("releases.json"))
     }
 
-    /// A service that has a graph.
+    /// A service that has a graph, which it keeps even when these files go away.
     pub(crate) async fn serve(&self) -> Service {
         let service = Service::start(self.options()).await.unwrap();
         until(&service, |status| status.graph.is_some()).await;
