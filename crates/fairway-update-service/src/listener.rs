@@ -60,13 +60,15 @@ impl Listener {
         let slots = Arc::new(Semaphore::new(limits.connections));
         let spare = Arc::new(Semaphore::new((limits.connections / SPARE).max(1)));
         loop {
-            let Some((slot, admission)) = slot(&slots, &spare).await else { return };
             let accepted = tokio::select! {
                 accepted = socket.accept() => accepted,
                 () = this.closing.cancelled() => break,
             };
             match accepted {
-                Ok((stream, _)) => this.spawn(stream, slot, admission),
+                Ok((stream, _)) => {
+                    let Some((slot, admission)) = slot(&slots, &spare).await else { return };
+                    this.spawn(stream, slot, admission);
+                }
                 Err(error) => {
                     tracing::warn!(%error, "a connection could not be accepted");
                     let _ = timeout(BREATHER, this.closing.cancelled()).await;
@@ -166,9 +168,6 @@ async fn slot(
     slots: &Arc<Semaphore>,
     spare: &Arc<Semaphore>,
 ) -> Option<(OwnedSemaphorePermit, Admission)> {
-    if let Ok(slot) = Arc::clone(slots).try_acquire_owned() {
-        return Some((slot, Admission::Welcome));
-    }
     tokio::select! {
         biased;
         slot = Arc::clone(slots).acquire_owned() => Some((slot.ok()?, Admission::Welcome)),

@@ -17,6 +17,14 @@ async fn with(world: &World, limits: Limits) -> Service {
     service
 }
 
+/// Waits until there is no connection but the one that asks.
+async fn until_alone(service: &Service) {
+    let alone = "fairway_update_service_connections 1";
+    let gone =
+        async { while !get(service, "/metrics").await.text().lines().any(|line| line == alone) {} };
+    timeout(PATIENCE, gone).await.expect("the others end");
+}
+
 #[tokio::test]
 async fn whatever_comes_is_refused_by_a_status() {
     let service = World::new().serve().await;
@@ -100,10 +108,7 @@ async fn who_is_slow_to_read_is_dropped() {
     let service = with(&world, limits).await;
     let mut stream = TcpStream::connect(service.address()).await.unwrap();
     stream.write_all(format!("GET {GRAPH} HTTP/1.1\r\nhost: x\r\n\r\n").as_bytes()).await.unwrap();
-    let open = "fairway_update_service_connections 1";
-    let gone =
-        async { while !get(&service, "/metrics").await.text().lines().any(|line| line == open) {} };
-    timeout(PATIENCE, gone).await.expect("only the one that asks is left");
+    until_alone(&service).await;
     // Who reads gets all of it.
     assert!(get(&service, GRAPH).await.body.len() > 10 << 20);
 }
@@ -129,6 +134,6 @@ async fn with_too_many_connections_probes_are_answered() {
         assert_eq!(get(&service, probe).await.status, 200, "{probe}");
     }
     drop(idle);
-    let served = async { while get(&service, GRAPH).await.status != 200 {} };
-    timeout(PATIENCE, served).await.expect("there is room again");
+    until_alone(&service).await;
+    assert_eq!(get(&service, GRAPH).await.status, 200);
 }
