@@ -2,8 +2,9 @@
 
 use std::fmt;
 
-/// A context that also says what to do about the error. Attach it with
-/// [`anyhow::Context::context`].
+use crate::exit::ExitStatus;
+
+/// An error, or the context of one, that also says what to do about it.
 #[derive(Debug)]
 pub(crate) struct WithHint {
     pub(crate) message: String,
@@ -16,9 +17,33 @@ impl fmt::Display for WithHint {
     }
 }
 
+impl std::error::Error for WithHint {}
+
+/// A question that cannot be answered, because it is about something that is not there; and what
+/// to ask instead.
+#[derive(Debug)]
+pub(crate) struct CannotTell {
+    pub(crate) message: String,
+    pub(crate) hint: String,
+}
+
+impl fmt::Display for CannotTell {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for CannotTell {}
+
 /// What to do about the error, if somebody on the way up knew.
 pub(crate) fn hint(error: &anyhow::Error) -> Option<&str> {
-    error.downcast_ref::<WithHint>().map(|with| with.hint.as_str())
+    let unanswered = || error.downcast_ref::<CannotTell>().map(|question| question.hint.as_str());
+    error.downcast_ref::<WithHint>().map(|with| with.hint.as_str()).or_else(unanswered)
+}
+
+/// How a command ends that has failed.
+pub(crate) fn status(error: &anyhow::Error) -> ExitStatus {
+    if error.is::<CannotTell>() { ExitStatus::CannotTell } else { ExitStatus::Error }
 }
 
 /// The messages from the outermost error to its first cause. Some libraries print their source

@@ -41,7 +41,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Err(error) if errors::is_closed_output(&error) => ExitStatus::Yes.into(),
         Err(error) => {
             printer.error(&error);
-            ExitStatus::Error.into()
+            errors::status(&error).into()
         }
     }
 }

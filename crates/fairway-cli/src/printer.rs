@@ -9,7 +9,11 @@ use crate::errors::{self, OutputClosed};
 use crate::settings::Verbosity;
 
 const ERROR: Style = AnsiColor::Red.on_default().bold();
+const WARNING: Style = AnsiColor::Yellow.on_default().bold();
 const HINT: Style = AnsiColor::Cyan.on_default().bold();
+
+/// More would bury the result.
+const FEW_WARNINGS: usize = 5;
 
 /// Writes results to standard output, and everything else to standard error.
 pub(crate) struct Printer {
@@ -37,6 +41,23 @@ impl Printer {
         if self.verbosity >= Verbosity::Normal {
             // Nobody is told that standard error is gone.
             let _ = writeln!(self.stderr(), "{text}");
+        }
+    }
+
+    /// Says several things that are wrong beside the result; only the first few, unless more is
+    /// wanted.
+    pub(crate) fn warnings(&self, texts: &[String]) {
+        let shown = match self.verbosity {
+            Verbosity::Quiet => return,
+            Verbosity::Normal => FEW_WARNINGS.min(texts.len()),
+            Verbosity::Verbose | Verbosity::Debug => texts.len(),
+        };
+        let (shown, hidden) = texts.split_at(shown);
+        for text in shown {
+            self.note(format_args!("{WARNING}warning:{WARNING:#} {text}"));
+        }
+        if !hidden.is_empty() {
+            self.note(format_args!("{} more warnings: --verbose shows them", hidden.len()));
         }
     }
 

@@ -2,6 +2,7 @@
 
 mod completion;
 mod crds;
+mod graph;
 mod man;
 mod reference;
 #[cfg(feature = "sandbox")]
@@ -16,6 +17,7 @@ pub(crate) fn run(command: Command, printer: &Printer) -> anyhow::Result<ExitSta
     match command {
         #[cfg(feature = "sandbox")]
         Command::Sandbox(args) => sandbox::run(&args, printer),
+        Command::Graph(args) => graph::run(&args.command, printer),
         Command::Crds(args) => crds::run(args, printer),
         Command::Completion(args) => completion::run(&args, printer),
         Command::Man(args) => man::run(&args, printer),

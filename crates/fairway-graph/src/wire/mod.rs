@@ -4,5 +4,5 @@ mod face;
 mod read;
 mod write;
 
-pub use read::{WireError, read};
+pub use read::{MAX_BYTES, WireError, read};
 pub use write::View;

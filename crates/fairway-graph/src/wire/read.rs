@@ -16,7 +16,7 @@ use crate::problem::Problem;
 use crate::risk::{Risk, RiskSetId, always};
 
 /// Bytes of a graph: three times as many as the largest real one has.
-const MAX_BYTES: usize = 32 << 20;
+pub const MAX_BYTES: usize = 32 << 20;
 
 /// Nodes of a graph: twenty times as many as there are.
 const MAX_NODES: usize = 100_000;

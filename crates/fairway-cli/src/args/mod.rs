@@ -1,5 +1,7 @@
 //! What can be typed, and the help that teaches it.
 
+pub(crate) mod graph;
+
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -9,6 +11,7 @@ use clap::{Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
 
 use crate::exit::ExitStatus;
+use graph::GraphArgs;
 
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Green.on_default().bold())
@@ -78,6 +81,12 @@ pub(crate) enum Command {
     /// `skopeo copy docker://… oci:DIR:NAME` wrote.
     #[cfg(feature = "sandbox")]
     Sandbox(SandboxArgs),
+
+    /// Build, check and explain update graphs
+    ///
+    /// For those who maintain graph-data: what clusters get of it, what is wrong in it, how
+    /// clusters get from one version to another, and why an update is missing.
+    Graph(GraphArgs),
 
     /// Print the CustomResourceDefinitions of the update API
     ///

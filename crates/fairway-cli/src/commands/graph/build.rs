@@ -1,0 +1,32 @@
+//! `fairway graph build`: the graph that clusters get, as JSON.
+
+use std::io::Write;
+
+use fairway_graph::wire::View;
+use fairway_graph::{Graph, Scope};
+
+use super::{input, view};
+use crate::args::graph::{BuildArgs, GraphFormat};
+use crate::exit::ExitStatus;
+use crate::printer::Printer;
+
+pub(crate) fn run(args: &BuildArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
+    let graph = input::graph(&args.view.input, printer)?;
+    let scope = Scope {
+        architecture: args.view.input.arch.as_deref(),
+        channel: args.view.channel.as_deref(),
+    };
+    view::exists(&graph, scope)?;
+    match args.output {
+        GraphFormat::Json => json(&graph.within(scope), printer)?,
+    }
+    Ok(ExitStatus::Yes)
+}
+
+/// Writes a graph as an update service answers it.
+pub(super) fn json(graph: &Graph, printer: &Printer) -> anyhow::Result<()> {
+    let mut stdout = printer.stdout();
+    stdout.write_all(&View::whole(graph).json())?;
+    writeln!(stdout)?;
+    Ok(())
+}

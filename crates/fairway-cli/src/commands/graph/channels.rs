@@ -1,0 +1,47 @@
+//! `fairway graph channels`: the channels of a version.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use fairway_api::Version;
+use fairway_graph::question::{PathsError, channels};
+use serde::Serialize;
+
+use super::input;
+use super::view::View;
+use crate::args::graph::{ChannelsArgs, ReportFormat};
+use crate::exit::ExitStatus;
+use crate::output;
+use crate::printer::Printer;
+
+pub(crate) fn run(args: &ChannelsArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
+    let graph = input::graph(&args.input, printer)?;
+    let view = View::choose(graph, args.input.arch.as_deref(), None)?;
+    let version = &args.version;
+    if view.graph.find(version).next().is_none() {
+        return Err(view.explain(&PathsError::Unknown(version.to_string())).into());
+    }
+    let found = Channels { of: version, channels: channels(&view.graph, version) };
+    if found.channels.is_empty() {
+        printer.note(format_args!("{version} is in no channel"));
+        if matches!(args.output.output, ReportFormat::Text) {
+            return Ok(ExitStatus::Yes);
+        }
+    }
+    output::report(printer.stdout(), args.output.output, "GraphChannels", &found)?;
+    Ok(ExitStatus::Yes)
+}
+
+/// The channels of a version.
+#[derive(Serialize)]
+struct Channels<'a> {
+    of: &'a Version,
+    channels: BTreeSet<&'a str>,
+}
+
+impl fmt::Display for Channels<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<&str> = self.channels.iter().copied().collect();
+        f.write_str(&names.join("\n"))
+    }
+}

@@ -1,0 +1,94 @@
+//! `fairway graph diff`: what changed between two states of graph-data, or between two graphs.
+
+use std::fmt;
+use std::path::Path;
+
+use fairway_graph::question::{Changes, DataChanges};
+use fairway_graph::{Graph, Scope};
+use serde::Serialize;
+
+use super::{input, view};
+use crate::args::graph::DiffArgs;
+use crate::errors::{CannotTell, WithHint};
+use crate::exit::ExitStatus;
+use crate::output;
+use crate::printer::Printer;
+
+pub(crate) fn run(args: &DiffArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
+    let difference = match (args.old.is_dir(), args.new.is_dir()) {
+        (true, true) => directories(args, printer)?,
+        (false, false) => files(args, printer)?,
+        _ => return Err(unlike(args).into()),
+    };
+    output::report(printer.stdout(), args.output.output, "GraphDifference", &difference)?;
+    let says_no = args.exit_code && !difference.is_empty();
+    Ok(if says_no { ExitStatus::No } else { ExitStatus::Yes })
+}
+
+fn unlike(args: &DiffArgs) -> WithHint {
+    let DiffArgs { old, new, .. } = args;
+    WithHint {
+        message: format!("cannot compare {} with {}", old.display(), new.display()),
+        hint: "name two graph-data directories, or two files with graphs".to_owned(),
+    }
+}
+
+fn directories(args: &DiffArgs, printer: &Printer) -> anyhow::Result<Difference> {
+    let (old, new) =
+        (input::graph_data(&args.old, printer)?, input::graph_data(&args.new, printer)?);
+    let graph = match &args.releases {
+        None => None,
+        Some(releases) => {
+            let declared = input::declared(releases, printer)?;
+            let before = input::finish(declared.clone(), &old, printer);
+            Some(compare(args, &before, &input::finish(declared, &new, printer))?)
+        }
+    };
+    Ok(Difference { graph_data: Some(DataChanges::between(&old, &new)), graph })
+}
+
+fn files(args: &DiffArgs, printer: &Printer) -> anyhow::Result<Difference> {
+    let read = |path: &Path| input::wire_graph(path, printer);
+    let graph = compare(args, &read(&args.old)?, &read(&args.new)?)?;
+    Ok(Difference { graph_data: None, graph: Some(graph) })
+}
+
+/// Compares the parts of two graphs that are asked for. One of them may lack that part.
+fn compare(args: &DiffArgs, old: &Graph, new: &Graph) -> Result<Changes, CannotTell> {
+    let chosen = args.arch.as_deref();
+    let architecture = view::usual(new, chosen).or_else(|_| view::usual(old, chosen))?;
+    let scope = Scope { architecture, channel: args.channel.as_deref() };
+    view::exists(new, scope).or_else(|_| view::exists(old, scope))?;
+    Ok(Changes::between(&old.within(scope), &new.within(scope)))
+}
+
+/// What changed in graph-data, and in the graph that clusters get.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Difference {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    graph_data: Option<DataChanges>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    graph: Option<Changes>,
+}
+
+impl Difference {
+    fn is_empty(&self) -> bool {
+        let Self { graph_data, graph } = self;
+        graph_data.as_ref().is_none_or(DataChanges::is_empty)
+            && graph.as_ref().is_none_or(Changes::is_empty)
+    }
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self { graph_data: Some(data), graph: Some(graph) } => {
+                write!(f, "in graph-data:\n{data}\n\nin the graph that clusters get:\n{graph}")
+            }
+            Self { graph_data: Some(data), graph: None } => data.fmt(f),
+            Self { graph_data: None, graph: Some(graph) } => graph.fmt(f),
+            Self { graph_data: None, graph: None } => Ok(()),
+        }
+    }
+}

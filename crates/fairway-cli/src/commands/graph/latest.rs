@@ -1,0 +1,50 @@
+//! `fairway graph latest`: the latest version in a channel.
+
+use std::fmt;
+
+use fairway_api::Version;
+use fairway_graph::Scope;
+use fairway_graph::question::latest;
+use serde::Serialize;
+
+use super::input;
+use super::view::View;
+use crate::args::graph::LatestArgs;
+use crate::errors::CannotTell;
+use crate::exit::ExitStatus;
+use crate::output;
+use crate::printer::Printer;
+
+pub(crate) fn run(args: &LatestArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
+    let graph = input::graph(&args.input, printer)?;
+    let view = View::choose(graph, args.input.arch.as_deref(), Some(&args.channel))?;
+    let Some(id) = latest(&view.graph, Scope::default()) else {
+        return Err(CannotTell {
+            message: format!("there is no release in {}", view.title()),
+            hint: "choose another architecture with --arch".to_owned(),
+        }
+        .into());
+    };
+    let node = view.graph.node(id);
+    let found = Latest {
+        channel: &args.channel,
+        latest: &node.version,
+        payload: node.release.as_ref().map(|release| release.payload.as_str()),
+    };
+    output::report(printer.stdout(), args.output.output, "GraphLatest", &found)?;
+    Ok(ExitStatus::Yes)
+}
+
+/// The latest version in a channel.
+#[derive(Serialize)]
+struct Latest<'a> {
+    channel: &'a str,
+    latest: &'a Version,
+    payload: Option<&'a str>,
+}
+
+impl fmt::Display for Latest<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.latest)
+    }
+}

@@ -1,0 +1,43 @@
+//! `fairway graph lint`: the mistakes of graph-data, before clusters find them.
+
+use std::io::Write;
+
+use fairway_graph::data::Severity;
+use fairway_graph::lint::{Report, lint, print};
+
+use super::input;
+use crate::args::graph::{Denied, LintArgs, LintFormat};
+use crate::exit::ExitStatus;
+use crate::printer::Printer;
+
+pub(crate) fn run(args: &LintArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
+    let files = input::files(&args.dir)?;
+    let releases = args.releases.as_deref();
+    let declared = releases.map(|path| input::declared(path, printer)).transpose()?;
+    let mut report = lint(&files, declared.as_ref());
+    if let Some(base) = &args.base {
+        let before = lint(&input::files(base)?, declared.as_ref());
+        let all = report.findings.len();
+        report = report.new_since(&before);
+        let known = all - report.findings.len();
+        printer
+            .note(format_args!("{known} findings are left out: {} has them, too", base.display()));
+    }
+    let text = match args.output {
+        // Standard output takes the colours away where nobody wants them.
+        LintFormat::Text => print::text(&report, &files, print::Style::Coloured),
+        LintFormat::Json => print::json(&report)? + "\n",
+        LintFormat::Sarif => print::sarif(&report)? + "\n",
+    };
+    printer.stdout().write_all(text.as_bytes())?;
+    Ok(status(&report, args.deny))
+}
+
+fn status(report: &Report, denied: Option<Denied>) -> ExitStatus {
+    let tolerated = match denied {
+        None => Some(Severity::Warning),
+        Some(Denied::Warnings) => Some(Severity::Note),
+        Some(Denied::Notes) => None,
+    };
+    if report.worst() > tolerated { ExitStatus::No } else { ExitStatus::Yes }
+}

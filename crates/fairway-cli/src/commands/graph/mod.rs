@@ -1,0 +1,29 @@
+//! `fairway graph`: update graphs for those who maintain them.
+
+mod build;
+mod channels;
+mod diff;
+mod input;
+mod latest;
+mod lint;
+mod path;
+mod show;
+mod view;
+mod why;
+
+use crate::args::graph::GraphCommand;
+use crate::exit::ExitStatus;
+use crate::printer::Printer;
+
+pub(crate) fn run(command: &GraphCommand, printer: &Printer) -> anyhow::Result<ExitStatus> {
+    match command {
+        GraphCommand::Build(args) => build::run(args, printer),
+        GraphCommand::Lint(args) => lint::run(args, printer),
+        GraphCommand::Show(args) => show::run(args, printer),
+        GraphCommand::Path(args) => path::run(args, printer),
+        GraphCommand::Why(args) => why::run(args, printer),
+        GraphCommand::Diff(args) => diff::run(args, printer),
+        GraphCommand::Channels(args) => channels::run(args, printer),
+        GraphCommand::Latest(args) => latest::run(args, printer),
+    }
+}

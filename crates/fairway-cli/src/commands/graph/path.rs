@@ -1,0 +1,77 @@
+//! `fairway graph path`: the ways from one version to another, with their risks.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use fairway_api::Version;
+use fairway_api::cluster_version::MatchingRuleType;
+use fairway_graph::question::{Paths, PathsError, Step, paths};
+use fairway_graph::{Graph, Risk};
+use serde::Serialize;
+
+use super::view::View;
+use crate::args::graph::PathArgs;
+use crate::exit::ExitStatus;
+use crate::output;
+use crate::printer::Printer;
+
+pub(crate) fn run(args: &PathArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
+    let view = View::read(&args.view, printer)?;
+    let (from, to) = (&args.ends.from, &args.ends.to);
+    let paths = match paths(&view.graph, from, to) {
+        Ok(paths) => Some(paths),
+        Err(PathsError::None { .. }) => None,
+        Err(error) => return Err(view.explain(&error).into()),
+    };
+    let status = if paths.is_some() { ExitStatus::Yes } else { ExitStatus::No };
+    let risks = paths.as_ref().map_or_else(Vec::new, |paths| risks(&view.graph, paths));
+    let ways = Ways { from, to, paths, risks };
+    output::report(printer.stdout(), args.output.output, "GraphPaths", &ways)?;
+    Ok(status)
+}
+
+/// The ways between two versions, if there are any, and what may go wrong on them.
+#[derive(Serialize)]
+struct Ways<'a> {
+    from: &'a Version,
+    to: &'a Version,
+    #[serde(flatten)]
+    paths: Option<Paths>,
+    risks: Vec<&'a Risk>,
+}
+
+/// The risks on these ways, by name. One name stands for one risk, unless graph-data is wrong.
+fn risks<'a>(graph: &'a Graph, paths: &Paths) -> Vec<&'a Risk> {
+    let node = |text: &str| graph.find(&Version::parse(text).ok()?).next();
+    let edge = |step: &Step| graph.edge(node(&step.from)?, node(&step.to)?);
+    let steps = paths.fewest_steps.steps.iter().chain(&paths.fewest_risks.steps);
+    let mut by_name: BTreeMap<&str, &Risk> = BTreeMap::new();
+    for risk in steps.filter_map(edge).flat_map(|edge| graph.risks(edge)) {
+        by_name.insert(&risk.name, risk);
+    }
+    by_name.into_values().collect()
+}
+
+impl fmt::Display for Ways<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { from, to, paths, risks } = self;
+        let Some(paths) = paths else {
+            return write!(f, "no updates lead from {from} to {to}");
+        };
+        write!(f, "{paths}")?;
+        for risk in risks {
+            write!(f, "\n\n{}, {}\n  {}", risk.name, concerned(risk), risk.message.trim())?;
+            write!(f, "\n  {}", risk.url)?;
+        }
+        Ok(())
+    }
+}
+
+/// Whom a risk concerns, in a few words.
+fn concerned(risk: &Risk) -> &'static str {
+    match risk.matching_rules.first().map(|rule| &rule.type_) {
+        Some(MatchingRuleType::Always) => "for every cluster",
+        Some(MatchingRuleType::PromQl) => "where its query says so",
+        _ => "where its rules say so",
+    }
+}

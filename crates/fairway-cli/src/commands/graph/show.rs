@@ -1,0 +1,26 @@
+//! `fairway graph show`: the graph as a text, as a picture, or as data.
+
+use std::io::Write;
+
+use fairway_graph::picture;
+
+use super::build;
+use super::view::View;
+use crate::args::graph::{ShowArgs, ShowFormat};
+use crate::exit::ExitStatus;
+use crate::printer::Printer;
+
+pub(crate) fn run(args: &ShowArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
+    let view = View::read(&args.view, printer)?;
+    let drawn = match args.output {
+        ShowFormat::Text => picture::text(&view.graph, &view.title()),
+        ShowFormat::Dot => picture::dot(&view.graph, &view.title()),
+        ShowFormat::Svg => picture::svg(&view.graph, &view.title()),
+        ShowFormat::Json => {
+            build::json(&view.graph, printer)?;
+            return Ok(ExitStatus::Yes);
+        }
+    };
+    printer.stdout().write_all(drawn.as_bytes())?;
+    Ok(ExitStatus::Yes)
+}

@@ -1,0 +1,173 @@
+//! The part of a graph that a question is about, and what to ask instead when it is not there.
+
+use std::collections::BTreeSet;
+
+use fairway_api::Version;
+use fairway_graph::question::PathsError;
+use fairway_graph::{Graph, Node, Scope};
+
+use crate::args::graph::ViewArgs;
+use crate::errors::CannotTell;
+use crate::printer::Printer;
+
+/// What clusters are taken to be that do not say it, here and by update services.
+const USUAL_ARCHITECTURE: &str = "amd64";
+
+/// Names in a hint: more would not be read.
+const FEW_NAMES: usize = 12;
+
+/// A graph, and the part of it that a question is about.
+pub(super) struct View<'a> {
+    whole: Graph,
+    pub(super) scope: Scope<'a>,
+    pub(super) graph: Graph,
+}
+
+impl<'a> View<'a> {
+    /// Reads a graph and chooses a part of it.
+    pub(super) fn read(args: &'a ViewArgs, printer: &Printer) -> anyhow::Result<Self> {
+        let whole = super::input::graph(&args.input, printer)?;
+        Self::choose(whole, args.input.arch.as_deref(), args.channel.as_deref())
+    }
+
+    /// Chooses a part of a graph: of one architecture, if it has any.
+    pub(super) fn choose(
+        whole: Graph,
+        architecture: Option<&'a str>,
+        channel: Option<&'a str>,
+    ) -> anyhow::Result<Self> {
+        let scope = Scope { architecture: usual(&whole, architecture)?, channel };
+        exists(&whole, scope)?;
+        Ok(Self { graph: whole.within(scope), scope, whole })
+    }
+
+    /// What people call this part.
+    pub(super) fn title(&self) -> String {
+        let channel = self.scope.channel.unwrap_or("all channels");
+        match self.scope.architecture {
+            Some(architecture) => format!("{channel}, {architecture}"),
+            None => channel.to_owned(),
+        }
+    }
+
+    /// Why a version is not found here, and where it is.
+    pub(super) fn explain(&self, error: &PathsError) -> CannotTell {
+        explain(&self.whole, self.scope, error)
+    }
+}
+
+/// The architecture that is meant, if the graph knows any.
+pub(super) fn usual<'a>(
+    graph: &Graph,
+    chosen: Option<&'a str>,
+) -> Result<Option<&'a str>, CannotTell> {
+    let known = graph.architectures();
+    match chosen {
+        Some(_) => Ok(chosen),
+        None if known.is_empty() => Ok(None),
+        None if known.contains(USUAL_ARCHITECTURE) => Ok(Some(USUAL_ARCHITECTURE)),
+        None => Err(CannotTell {
+            message: format!("no release is for {USUAL_ARCHITECTURE}"),
+            hint: format!("choose one of {} with --arch", listed(known)),
+        }),
+    }
+}
+
+/// Whether there are such an architecture and such a channel.
+pub(super) fn exists(graph: &Graph, scope: Scope<'_>) -> Result<(), CannotTell> {
+    let architectures = graph.architectures();
+    if let Some(wanted) = scope.architecture.filter(|wanted| !architectures.contains(wanted)) {
+        return Err(CannotTell {
+            message: format!("no release is for architecture {wanted}"),
+            hint: instead("architectures", architectures),
+        });
+    }
+    let channels: BTreeSet<&str> = graph.nodes().iter().flat_map(Node::channels).collect();
+    if let Some(wanted) = scope.channel.filter(|wanted| !channels.contains(wanted)) {
+        return Err(CannotTell {
+            message: format!("no release is in channel {wanted}"),
+            hint: instead("channels", alike(wanted, channels)),
+        });
+    }
+    Ok(())
+}
+
+/// Why a version is not found in a part of a graph, and where it is.
+pub(super) fn explain(graph: &Graph, scope: Scope<'_>, error: &PathsError) -> CannotTell {
+    let hint = match error {
+        PathsError::Unknown(text) => Version::parse(text).map_or_else(
+            |_| "versions have three numbers, such as 5.1.0".to_owned(),
+            |version| whereabouts(graph, scope, &version.without_build()),
+        ),
+        PathsError::Ambiguous(_) => "choose one with --arch".to_owned(),
+        PathsError::None { .. } => "`fairway graph why` explains single updates".to_owned(),
+    };
+    CannotTell { message: error.to_string(), hint }
+}
+
+/// Where a version is that is not in the scope.
+fn whereabouts(graph: &Graph, scope: Scope<'_>, version: &Version) -> String {
+    let nodes: Vec<&Node> = graph.find(version).map(|id| graph.node(id)).collect();
+    if nodes.is_empty() {
+        return neighbours(graph, scope, version);
+    }
+    let within = |architecture| Scope { architecture: Some(architecture), channel: None };
+    let here: Vec<&&Node> = nodes
+        .iter()
+        .filter(|node| scope.architecture.is_none_or(|wanted| within(wanted).shows(node)))
+        .collect();
+    if here.is_empty() {
+        let architectures: BTreeSet<&str> =
+            nodes.iter().flat_map(|node| node.architectures()).collect();
+        if architectures.is_empty() {
+            return format!("other releases name {version}, but there is no release of it");
+        }
+        return format!("it is there for {}: choose one with --arch", listed(architectures));
+    }
+    let channels: BTreeSet<&str> = here.iter().flat_map(|node| node.channels()).collect();
+    if channels.is_empty() {
+        return "it is in no channel: leave --channel out".to_owned();
+    }
+    format!("it is in {}: choose one with --channel", listed(channels))
+}
+
+/// The versions before and after one that does not exist.
+fn neighbours(graph: &Graph, scope: Scope<'_>, version: &Version) -> String {
+    let shown = || graph.nodes().iter().filter(|node| scope.shows(node)).map(|node| &node.version);
+    let before = shown().rfind(|known| *known < version);
+    let after = shown().find(|known| *known > version);
+    let text = |version: &Version| version.without_build().to_string();
+    match (before, after) {
+        (Some(before), Some(after)) => {
+            format!("{} comes before it, and {} after it", text(before), text(after))
+        }
+        (Some(last), None) => format!("the latest is {}", text(last)),
+        (None, Some(first)) => format!("the earliest is {}", text(first)),
+        (None, None) => "there is no version at all".to_owned(),
+    }
+}
+
+/// Names that share the part before the version, or else the version, with one that is unknown.
+fn alike<'a>(wanted: &str, known: BTreeSet<&'a str>) -> BTreeSet<&'a str> {
+    let (kind, stream) = wanted.rsplit_once('-').unwrap_or((wanted, ""));
+    let same_stream = |name: &&str| name.rsplit_once('-').is_some_and(|(_, known)| known == stream);
+    let same_kind = |name: &&str| name.rsplit_once('-').is_some_and(|(known, _)| known == kind);
+    let streams: BTreeSet<&str> = known.iter().copied().filter(same_stream).collect();
+    let kinds: BTreeSet<&str> = known.iter().copied().filter(same_kind).collect();
+    [streams, kinds].into_iter().find(|names| !names.is_empty()).unwrap_or(known)
+}
+
+fn instead(what: &str, names: BTreeSet<&str>) -> String {
+    if names.is_empty() {
+        return format!(
+            "the graph knows no {what}: --graph-data names the directory that has them"
+        );
+    }
+    format!("there are {}", listed(names))
+}
+
+fn listed(names: BTreeSet<&str>) -> String {
+    let hidden = names.len().saturating_sub(FEW_NAMES);
+    let shown = names.into_iter().take(FEW_NAMES).collect::<Vec<_>>().join(", ");
+    if hidden == 0 { shown } else { format!("{shown} and {hidden} more") }
+}

@@ -1,0 +1,31 @@
+//! `fairway graph why`: what becomes of an update, and why.
+
+use fairway_graph::build::Draft;
+use fairway_graph::question::Verdict;
+use fairway_graph::{GraphData, Scope};
+
+use super::{input, view};
+use crate::args::graph::WhyArgs;
+use crate::exit::ExitStatus;
+use crate::output;
+use crate::printer::Printer;
+
+pub(crate) fn run(args: &WhyArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
+    let declared = input::source(&args.view.input.source, printer)?;
+    let data = match &args.view.input.graph_data {
+        Some(dir) => input::graph_data(dir, printer)?,
+        None => GraphData::default(),
+    };
+    let draft = Draft::new(declared, &data);
+    let architecture = view::usual(draft.graph(), args.view.input.arch.as_deref())?;
+    let scope = Scope { architecture, channel: args.view.channel.as_deref() };
+    view::exists(draft.graph(), scope)?;
+    let why = draft
+        .why(&args.ends.from, &args.ends.to, scope)
+        .map_err(|error| view::explain(draft.graph(), scope, &error))?;
+    output::report(printer.stdout(), args.output.output, "GraphUpdate", &why)?;
+    Ok(match why.verdict {
+        Verdict::Recommended | Verdict::Conditional { .. } => ExitStatus::Yes,
+        _ => ExitStatus::No,
+    })
+}
