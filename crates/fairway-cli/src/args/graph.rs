@@ -2,8 +2,10 @@
 
 use std::path::PathBuf;
 
+use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Subcommand, ValueEnum, ValueHint};
 use fairway_api::Version;
+use fairway_graph::lint::Rule;
 
 #[derive(clap::Args)]
 pub(crate) struct GraphArgs {
@@ -169,6 +171,10 @@ pub(crate) struct LintArgs {
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) base: Option<PathBuf>,
 
+    /// Leave out what this rule finds; may be given several times
+    #[arg(long, value_name = "RULE", value_parser = rules())]
+    pub(crate) allow: Vec<String>,
+
     /// What to fail on, beside errors
     #[arg(long, value_name = "LEVEL")]
     pub(crate) deny: Option<Denied>,
@@ -176,6 +182,12 @@ pub(crate) struct LintArgs {
     /// How to print what was found
     #[arg(long, short, value_name = "FORMAT", default_value = "text")]
     pub(crate) output: LintFormat,
+}
+
+/// The rules by name, each with what it finds.
+fn rules() -> PossibleValuesParser {
+    let value = |rule: &Rule| PossibleValue::new(rule.id).help(rule.summary);
+    fairway_graph::lint::rules().into_iter().map(value).into()
 }
 
 #[derive(Clone, Copy, ValueEnum)]

@@ -39,6 +39,15 @@ fn manual_pages() {
     insta::assert_snapshot!(pages.join("\n"), @"
     fairway-completion.1
     fairway-crds.1
+    fairway-graph-build.1
+    fairway-graph-channels.1
+    fairway-graph-diff.1
+    fairway-graph-latest.1
+    fairway-graph-lint.1
+    fairway-graph-path.1
+    fairway-graph-show.1
+    fairway-graph-why.1
+    fairway-graph.1
     fairway-man.1
     fairway-sandbox.1
     fairway.1

@@ -14,9 +14,17 @@ fn short_help() {
 
 #[test]
 fn help_of_each_command() {
-    let commands = ["sandbox", "crds", "completion", "man"];
+    let commands = ["sandbox", "graph", "crds", "completion", "man"];
     let helps = commands.map(|command| transcript(fairway().args([command, "--help"])));
     insta::assert_snapshot!(helps.join("\n"));
+}
+
+#[test]
+fn help_of_each_question_about_graphs() {
+    let commands = ["build", "lint", "show", "path", "why", "diff", "channels", "latest"];
+    let helps = commands.map(|command| transcript(fairway().args(["graph", command, "-h"])));
+    insta::assert_snapshot!(helps.join("\n"));
+    insta::assert_snapshot!("lint", transcript(fairway().args(["graph", "lint", "--help"])));
 }
 
 #[test]

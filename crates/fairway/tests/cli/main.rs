@@ -2,6 +2,7 @@
 
 mod crds;
 mod generated;
+mod graph;
 mod help;
 mod in_a_pod;
 mod sandbox;

@@ -23,14 +23,25 @@ pub(crate) fn run(args: &LintArgs, printer: &Printer) -> anyhow::Result<ExitStat
         printer
             .note(format_args!("{known} findings are left out: {} has them, too", base.display()));
     }
+    report.findings.retain(|finding| !args.allow.iter().any(|rule| rule == finding.rule.id));
     let text = match args.output {
         // Standard output takes the colours away where nobody wants them.
-        LintFormat::Text => print::text(&report, &files, print::Style::Coloured),
+        LintFormat::Text => {
+            print::text(&report, &files, print::Style::Coloured) + &by_rule(&report)
+        }
         LintFormat::Json => print::json(&report)? + "\n",
         LintFormat::Sarif => print::sarif(&report)? + "\n",
     };
     printer.stdout().write_all(text.as_bytes())?;
     Ok(status(&report, args.deny))
+}
+
+/// How often each rule found something: where there is much, people look at one rule at a time.
+fn by_rule(report: &Report) -> String {
+    let counts = report.counts();
+    let width = counts.values().max().map_or(0, |most| most.to_string().len());
+    let line = |(rule, count): (&&str, &usize)| format!("  {count:width$} {rule}\n");
+    counts.iter().map(line).collect()
 }
 
 fn status(report: &Report, denied: Option<Denied>) -> ExitStatus {

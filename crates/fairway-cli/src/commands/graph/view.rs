@@ -1,5 +1,6 @@
 //! The part of a graph that a question is about, and what to ask instead when it is not there.
 
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use fairway_api::Version;
@@ -68,7 +69,7 @@ pub(super) fn usual<'a>(
         None if known.contains(USUAL_ARCHITECTURE) => Ok(Some(USUAL_ARCHITECTURE)),
         None => Err(CannotTell {
             message: format!("no release is for {USUAL_ARCHITECTURE}"),
-            hint: format!("choose one of {} with --arch", listed(known)),
+            hint: format!("choose one of {} with --arch", listed(known.into_iter())),
         }),
     }
 }
@@ -79,7 +80,7 @@ pub(super) fn exists(graph: &Graph, scope: Scope<'_>) -> Result<(), CannotTell> 
     if let Some(wanted) = scope.architecture.filter(|wanted| !architectures.contains(wanted)) {
         return Err(CannotTell {
             message: format!("no release is for architecture {wanted}"),
-            hint: instead("architectures", architectures),
+            hint: instead("architectures", architectures.into_iter().collect()),
         });
     }
     let channels: BTreeSet<&str> = graph.nodes().iter().flat_map(Node::channels).collect();
@@ -122,13 +123,19 @@ fn whereabouts(graph: &Graph, scope: Scope<'_>, version: &Version) -> String {
         if architectures.is_empty() {
             return format!("other releases name {version}, but there is no release of it");
         }
-        return format!("it is there for {}: choose one with --arch", listed(architectures));
+        return format!(
+            "it is there for {}: choose one with --arch",
+            listed(architectures.into_iter())
+        );
     }
     let channels: BTreeSet<&str> = here.iter().flat_map(|node| node.channels()).collect();
     if channels.is_empty() {
         return "it is in no channel: leave --channel out".to_owned();
     }
-    format!("it is in {}: choose one with --channel", listed(channels))
+    format!(
+        "it is in {}: choose one with --channel, or leave that out",
+        listed(latest_first(channels).into_iter())
+    )
 }
 
 /// The versions before and after one that does not exist.
@@ -147,27 +154,39 @@ fn neighbours(graph: &Graph, scope: Scope<'_>, version: &Version) -> String {
     }
 }
 
-/// Names that share the part before the version, or else the version, with one that is unknown.
-fn alike<'a>(wanted: &str, known: BTreeSet<&'a str>) -> BTreeSet<&'a str> {
+/// Channels that share their kind or their version with one that is unknown, the latest first.
+fn alike<'a>(wanted: &str, known: BTreeSet<&'a str>) -> Vec<&'a str> {
     let (kind, stream) = wanted.rsplit_once('-').unwrap_or((wanted, ""));
     let same_stream = |name: &&str| name.rsplit_once('-').is_some_and(|(_, known)| known == stream);
     let same_kind = |name: &&str| name.rsplit_once('-').is_some_and(|(known, _)| known == kind);
-    let streams: BTreeSet<&str> = known.iter().copied().filter(same_stream).collect();
-    let kinds: BTreeSet<&str> = known.iter().copied().filter(same_kind).collect();
-    [streams, kinds].into_iter().find(|names| !names.is_empty()).unwrap_or(known)
+    let latest_first = latest_first(known);
+    let streams: Vec<&str> = latest_first.iter().copied().filter(same_stream).collect();
+    let kinds: Vec<&str> = latest_first.iter().copied().filter(same_kind).collect();
+    [streams, kinds].into_iter().find(|names| !names.is_empty()).unwrap_or(latest_first)
 }
 
-fn instead(what: &str, names: BTreeSet<&str>) -> String {
+/// Channels by the numbers in their names, the latest first.
+fn latest_first(channels: BTreeSet<&str>) -> Vec<&str> {
+    let numbers = |name: &str| -> Vec<u64> {
+        let parts = name.split(|letter: char| !letter.is_ascii_digit());
+        parts.filter_map(|digits| digits.parse().ok()).collect()
+    };
+    let mut names: Vec<&str> = channels.into_iter().collect();
+    names.sort_by_key(|name| Reverse(numbers(name)));
+    names
+}
+
+fn instead(what: &str, names: Vec<&str>) -> String {
     if names.is_empty() {
         return format!(
             "the graph knows no {what}: --graph-data names the directory that has them"
         );
     }
-    format!("there are {}", listed(names))
+    format!("there are {}", listed(names.into_iter()))
 }
 
-fn listed(names: BTreeSet<&str>) -> String {
+fn listed<'a>(names: impl ExactSizeIterator<Item = &'a str>) -> String {
     let hidden = names.len().saturating_sub(FEW_NAMES);
-    let shown = names.into_iter().take(FEW_NAMES).collect::<Vec<_>>().join(", ");
+    let shown = names.take(FEW_NAMES).collect::<Vec<_>>().join(", ");
     if hidden == 0 { shown } else { format!("{shown} and {hidden} more") }
 }

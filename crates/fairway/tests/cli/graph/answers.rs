@@ -1,0 +1,193 @@
+//! `fairway graph path`, `why`, `channels` and `latest`
+
+use super::{Desk, GRAPH};
+
+#[test]
+fn ways_between_two_versions() {
+    let desk = Desk::new();
+    let said = [
+        desk.ask(&["path", "5.0.1", "5.1.1", "--channel=stable-5.1"]),
+        desk.ask(&["path", "5.0.1", "5.0.2"]),
+        desk.ask(&["path", "5.1.1", "5.0.1"]),
+    ];
+    insta::assert_snapshot!(said.join("\n"), @"
+    exit code: 0
+    ----- stdout -----
+    the best way: 2 steps, 1 risk
+      5.0.1 -> 5.1.0  LeakyProxy
+      5.1.0 -> 5.1.1
+
+    LeakyProxy, where its query says so
+      On clusters with a proxy, the gateway loses connections.
+      https://bugs.example.com/1
+
+    exit code: 0
+    ----- stdout -----
+    the best way: 1 step, no risks
+      5.0.1 -> 5.0.2
+
+    exit code: 3
+    ----- stdout -----
+    no updates lead from 5.1.1 to 5.0.1
+    ");
+}
+
+#[test]
+fn ways_as_documents() {
+    let desk = Desk::new();
+    insta::assert_snapshot!(desk.ask(&["path", "5.0.2", "5.1.0", "-o", "json"]), @r#"
+    exit code: 0
+    ----- stdout -----
+    {
+      "kind": "GraphPaths",
+      "version": 1,
+      "from": "5.0.2",
+      "to": "5.1.0",
+      "fewestSteps": {
+        "steps": [
+          {
+            "from": "5.0.2",
+            "to": "5.1.0",
+            "risks": [
+              "LeakyProxy"
+            ]
+          }
+        ]
+      },
+      "fewestRisks": {
+        "steps": [
+          {
+            "from": "5.0.2",
+            "to": "5.1.0",
+            "risks": [
+              "LeakyProxy"
+            ]
+          }
+        ]
+      },
+      "risks": [
+        {
+          "url": "https://bugs.example.com/1",
+          "name": "LeakyProxy",
+          "message": "On clusters with a proxy, the gateway loses connections.",
+          "matchingRules": [
+            {
+              "type": "PromQL",
+              "promql": {
+                "promql": "max(gateway_uses_proxy)\nor\n0 * group(gateway_info)\n"
+              }
+            }
+          ]
+        }
+      ]
+    }
+    "#);
+    insta::assert_snapshot!(desk.ask(&["path", "5.1.1", "5.0.1", "-o", "yaml"]), @r#"
+    exit code: 3
+    ----- stdout -----
+    kind: GraphPaths
+    version: 1
+    from: "5.1.1"
+    to: "5.0.1"
+    risks: []
+    "#);
+}
+
+#[test]
+fn why_an_update_is_missing() {
+    let desk = Desk::new();
+    let said = [
+        desk.ask(&["why", "5.0.1", "5.0.2"]),
+        desk.ask(&["why", "5.0.1", "5.1.0"]),
+        desk.ask(&["why", "5.0.1", "5.1.1"]),
+        desk.ask(&["why", "5.0.1", "5.1.2"]),
+        desk.ask(&["why", "5.0.9", "5.1.2"]),
+        desk.ask(&["why", "5.1.1", "5.1.2", "--channel=stable-5.1"]),
+    ];
+    insta::assert_snapshot!(said.join("\n"), @"
+    exit code: 0
+    ----- stdout -----
+    5.0.1+amd64 -> 5.0.2+amd64: recommended to every cluster
+
+    exit code: 0
+    ----- stdout -----
+    5.0.1+amd64 -> 5.1.0+amd64: recommended where its risks do not apply
+      blocked-edges/5.1.0-LeakyProxy.yaml:2:7: risk LeakyProxy for updates from 5[.]0[.].*
+
+    exit code: 3
+    ----- stdout -----
+    5.0.1+amd64 -> 5.1.1+amd64: removed
+      blocked-edges/5.1.1.yaml:2:7: removes updates from 5[.]0[.]1[+].*
+
+    exit code: 3
+    ----- stdout -----
+    5.0.1+amd64 -> 5.1.2+amd64: no release says that this update is possible
+
+    exit code: 3
+    ----- stdout -----
+    5.0.9+amd64 -> 5.1.2+amd64: 5.0.9+amd64 is named by other releases, but there is no release of it
+
+    exit code: 3
+    ----- stdout -----
+    5.1.1+amd64 -> 5.1.2+amd64: 5.1.2+amd64 is not in stable-5.1; it is in fast-5.1
+    ");
+    insta::assert_snapshot!(desk.ask(&["why", "5.0.1", "5.1.1", "-o", "yaml"]), @"
+    exit code: 3
+    ----- stdout -----
+    kind: GraphUpdate
+    version: 1
+    from: 5.0.1+amd64
+    to: 5.1.1+amd64
+    verdict: removed
+    causes:
+    - cause: block
+      file: blocked-edges/5.1.1.yaml
+      line: 2
+      column: 7
+      pattern: 5[.]0[.]1[+].*
+      risk: null
+    ");
+}
+
+#[test]
+fn channels_and_their_latest() {
+    let desk = Desk::new();
+    let said = [
+        desk.ask(&["channels", "5.1.1"]),
+        desk.ask(&["channels", "5.1.2", "-o", "yaml"]),
+        desk.ask(&["latest", "stable-5.1"]),
+        desk.ask(&["latest", "stable-5.1", "--arch=arm64", "-o", "yaml"]),
+    ];
+    insta::assert_snapshot!(said.join("\n"), @r#"
+    exit code: 0
+    ----- stdout -----
+    fast-5.1
+    stable-5.1
+
+    exit code: 0
+    ----- stdout -----
+    kind: GraphChannels
+    version: 1
+    of: "5.1.2"
+    channels:
+    - fast-5.1
+
+    exit code: 0
+    ----- stdout -----
+    5.1.1
+
+    exit code: 0
+    ----- stdout -----
+    kind: GraphLatest
+    version: 1
+    channel: stable-5.1
+    latest: "5.1.1"
+    payload: registry.example.com/release@sha256:5.1.1-arm64
+    "#);
+    let without = ["channels", "5.1.1", GRAPH[0]];
+    insta::assert_snapshot!(desk.run(&without), @"
+    exit code: 0
+    ----- stderr -----
+    5.1.1 is in no channel
+    ");
+}

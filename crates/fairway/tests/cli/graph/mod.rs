@@ -1,0 +1,115 @@
+//! `fairway graph`, on a small platform.
+
+mod answers;
+mod build;
+mod diff;
+mod lint;
+mod mistakes;
+mod platform;
+mod show;
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::{fairway, transcript};
+
+/// What makes a graph of the files of a [`Desk`].
+const GRAPH: [&str; 2] = ["--releases=releases.json", "--graph-data=graph-data"];
+
+const FILES: [(&str, &str); 5] = [
+    ("version", "1.1.0\n"),
+    ("channels/stable-5.1.yaml", "name: stable-5.1\nversions: [5.0.1, 5.0.2, 5.1.0, 5.1.1]\n"),
+    ("channels/fast-5.1.yaml", "name: fast-5.1\nversions: [5.0.1, 5.0.2, 5.1.0, 5.1.1, 5.1.2]\n"),
+    (
+        "blocked-edges/5.1.0-LeakyProxy.yaml",
+        "\
+to: 5.1.0
+from: 5[.]0[.].*
+url: https://bugs.example.com/1
+name: LeakyProxy
+message: On clusters with a proxy, the gateway loses connections.
+fixedIn: 5.1.1
+matchingRules:
+- type: PromQL
+  promql:
+    promql: |
+      max(gateway_uses_proxy)
+      or
+      0 * group(gateway_info)
+",
+    ),
+    ("blocked-edges/5.1.1.yaml", "to: 5.1.1\nfrom: 5[.]0[.]1[+].*\n"),
+];
+
+/// A directory with releases and graph-data, where commands are run.
+struct Desk(TempDir);
+
+impl Desk {
+    fn new() -> Self {
+        let desk = Self(tempfile::tempdir().unwrap());
+        let releases = json!([
+            release("5.0.1", "amd64", &[]),
+            release("5.0.2", "amd64", &["5.0.1"]),
+            release("5.1.0", "amd64", &["5.0.1", "5.0.2"]),
+            release("5.1.1", "amd64", &["5.0.1", "5.1.0"]),
+            release("5.1.2", "amd64", &["5.1.1", "5.0.9"]),
+            release("5.1.1", "arm64", &[]),
+        ]);
+        desk.write("releases.json", &releases.to_string());
+        desk.graph_data("graph-data", &[]);
+        desk
+    }
+
+    fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    fn write(&self, path: &str, text: &str) {
+        let path = self.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    /// Writes graph-data, with some files in addition to or instead of the usual ones.
+    fn graph_data(&self, directory: &str, others: &[(&str, &str)]) {
+        for (path, text) in FILES.iter().chain(others) {
+            self.write(&format!("{directory}/{path}"), text);
+        }
+    }
+
+    fn fairway(&self, arguments: &[&str]) -> Command {
+        let mut command = fairway();
+        command.current_dir(self.path()).arg("graph").args(arguments);
+        command
+    }
+
+    /// What a command says.
+    fn run(&self, arguments: &[&str]) -> String {
+        transcript(&mut self.fairway(arguments))
+    }
+
+    /// What a command says about the graph of the usual files.
+    fn ask(&self, arguments: &[&str]) -> String {
+        self.run(&[arguments, &GRAPH].concat())
+    }
+
+    /// What a command writes to standard output, as JSON.
+    fn json(&self, arguments: &[&str]) -> Value {
+        let output = self.fairway(arguments).output().unwrap();
+        serde_json::from_slice(&output.stdout).unwrap()
+    }
+}
+
+fn release(version: &str, architecture: &str, previous: &[&str]) -> Value {
+    json!({
+        "image": format!("registry.example.com/release@sha256:{version}-{architecture}"),
+        "arch": architecture,
+        "release-metadata": {
+            "kind": "cincinnati-metadata-v0", "version": version, "previous": previous,
+        },
+    })
+}

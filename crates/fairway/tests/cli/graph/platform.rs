@@ -1,0 +1,47 @@
+//! The graph-data of a whole platform: `FAIRWAY_DATA` names the directory that has it.
+
+use std::process::Command;
+
+use crate::{fairway, transcript};
+
+fn graph(command: &str) -> Option<Command> {
+    let data = std::env::var_os("FAIRWAY_DATA")?;
+    let mut fairway = fairway();
+    fairway.current_dir(data).args(["graph", command]);
+    Some(fairway)
+}
+
+#[test]
+fn questions_about_a_platform() {
+    let inputs = ["--releases=releases-2026-08.json", "--graph-data=graph-data-2026-08"];
+    let Some(mut latest) = graph("latest") else { return };
+    let said = transcript(latest.arg("stable-4.18").args(inputs));
+    assert_eq!(said, "exit code: 0\n----- stdout -----\n4.18.52\n");
+    let Some(mut why) = graph("why") else { return };
+    let said = transcript(why.args(["4.16.1", "4.16.7"]).args(inputs));
+    insta::assert_snapshot!(said, @"
+    exit code: 0
+    ----- stdout -----
+    4.16.1+amd64 -> 4.16.7+amd64: recommended where its risks do not apply
+      blocked-edges/4.16.7-HyperShiftNodePoolSkewBinaryDownload.yaml:2:7: risk HyperShiftNodePoolSkewBinaryDownload for updates from ^4[.](15[.](1?[0-9]|2[0-2])|16[.][0-3])[+].*$
+      blocked-edges/4.16.7-SRIOVFailedToConfigureVF.yaml:2:7: risk SRIOVFailedToConfigureVF for updates from ^4[.](15[.]([1]?[0-9]|2[0-4])|16[.][0-6])[+].*$
+    ");
+}
+
+#[test]
+fn mistakes_of_a_platform() {
+    let Some(mut lint) = graph("lint") else { return };
+    let said = transcript(lint.arg("graph-data-2026-08"));
+    let end = said.rfind("\n\n").unwrap();
+    insta::assert_snapshot!(&said[end..], @"
+    148 warnings, 20 notes
+        1 literal-pattern
+        1 name
+       15 not-extended
+       20 query-series
+        2 query-values
+       10 tombstone
+      116 unexplained
+        3 unknown-target
+    ");
+}

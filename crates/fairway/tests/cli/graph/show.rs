@@ -1,0 +1,103 @@
+//! `fairway graph show`
+
+use std::fs::File;
+
+use super::{Desk, GRAPH};
+use crate::transcript;
+
+#[test]
+fn a_text_for_terminals() {
+    let desk = Desk::new();
+    insta::assert_snapshot!(desk.ask(&["show", "--channel=fast-5.1"]), @"
+    exit code: 0
+    ----- stdout -----
+    fast-5.1, amd64
+    releases: 5, recommended updates: 3, conditional updates: 2
+
+    5.0
+      5.0.1  no updates lead here
+      5.0.2
+        <- 5.0.1
+
+    5.1
+      5.1.0
+        <? 5.0.1, 5.0.2  (LeakyProxy)
+      5.1.1
+        <- 5.1.0
+      5.1.2
+        <- 5.1.1
+    ");
+}
+
+#[test]
+fn all_channels_of_another_architecture() {
+    let desk = Desk::new();
+    insta::assert_snapshot!(desk.ask(&["show", "--arch=arm64"]), @"
+    exit code: 0
+    ----- stdout -----
+    all channels, arm64
+    releases: 1, recommended updates: 0, conditional updates: 0
+
+    5.1
+      5.1.1  no updates lead here
+    ");
+}
+
+#[test]
+fn pictures() {
+    let desk = Desk::new();
+    insta::assert_snapshot!(desk.ask(&["show", "--channel=stable-5.1", "-o", "dot"]), @r##"
+    exit code: 0
+    ----- stdout -----
+    digraph "stable-5.1, amd64" {
+      label="stable-5.1, amd64";
+      labelloc=t;
+      rankdir=LR;
+      node [fontname="sans-serif"];
+      subgraph cluster_0 {
+        label="5.0";
+        "5.0.1" [shape=ellipse color="#0072b2"];
+        "5.0.2" [shape=ellipse color="#0072b2" peripheries=2];
+      }
+      subgraph cluster_1 {
+        label="5.1";
+        "5.1.0" [shape=diamond color="#d55e00"];
+        "5.1.1" [shape=ellipse color="#0072b2"];
+      }
+      "5.0.1" -> "5.0.2" [color="#0072b2"];
+      "5.0.2" -> "5.1.0" [color="#d55e00" style=dashed tooltip="LeakyProxy"];
+      "5.1.0" -> "5.1.1" [color="#0072b2"];
+    }
+    "##);
+    let svg = desk.ask(&["show", "--channel=stable-5.1", "-o", "svg"]);
+    assert!(svg.starts_with("exit code: 0\n----- stdout -----\n<svg xmlns="), "{svg}");
+    assert!(svg.contains("stable-5.1, amd64"), "{svg}");
+}
+
+#[test]
+fn an_answer_from_standard_input() {
+    let desk = Desk::new();
+    let answer =
+        desk.json(&[&["build", "--arch=amd64", "--channel=stable-5.1"], &GRAPH[..]].concat());
+    desk.write("answer.json", &answer.to_string());
+    let mut show = desk.fairway(&["show", "--from-graph=-"]);
+    let said = transcript(show.stdin(File::open(desk.path().join("answer.json")).unwrap()));
+    insta::assert_snapshot!(said, @"
+    exit code: 0
+    ----- stdout -----
+    all channels
+    releases: 4, recommended updates: 2, conditional updates: 2
+
+    5.0
+      5.0.1  no updates lead here
+      5.0.2
+        <- 5.0.1
+
+    5.1
+      5.1.0
+        <? 5.0.1, 5.0.2  (LeakyProxy)
+      5.1.1
+        <- 5.1.0
+    ");
+    assert_eq!(desk.json(&["show", "--from-graph=answer.json", "-o", "json"]), answer);
+}
