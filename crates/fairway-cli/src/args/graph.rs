@@ -142,12 +142,12 @@ pub(crate) struct ViewArgs {
 
 #[derive(clap::Args)]
 pub(crate) struct BuildArgs {
-    #[command(flatten)]
-    pub(crate) view: ViewArgs,
-
     /// How to print it
     #[arg(long, short, value_name = "FORMAT", default_value = "json")]
     pub(crate) output: GraphFormat,
+
+    #[command(flatten)]
+    pub(crate) view: ViewArgs,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -210,12 +210,12 @@ pub(crate) enum LintFormat {
 
 #[derive(clap::Args)]
 pub(crate) struct ShowArgs {
-    #[command(flatten)]
-    pub(crate) view: ViewArgs,
-
     /// How to show it
     #[arg(long, short, value_name = "FORMAT", default_value = "text")]
     pub(crate) output: ShowFormat,
+
+    #[command(flatten)]
+    pub(crate) view: ViewArgs,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -236,10 +236,10 @@ pub(crate) struct PathArgs {
     pub(crate) ends: EndsArgs,
 
     #[command(flatten)]
-    pub(crate) view: ViewArgs,
+    pub(crate) output: ReportArgs,
 
     #[command(flatten)]
-    pub(crate) output: ReportArgs,
+    pub(crate) view: ViewArgs,
 }
 
 #[derive(clap::Args)]
@@ -248,10 +248,10 @@ pub(crate) struct WhyArgs {
     pub(crate) ends: EndsArgs,
 
     #[command(flatten)]
-    pub(crate) view: ViewArgs,
+    pub(crate) output: ReportArgs,
 
     #[command(flatten)]
-    pub(crate) output: ReportArgs,
+    pub(crate) view: ViewArgs,
 }
 
 #[derive(clap::Args)]
@@ -299,10 +299,10 @@ pub(crate) struct ChannelsArgs {
     pub(crate) version: Version,
 
     #[command(flatten)]
-    pub(crate) input: InputArgs,
+    pub(crate) output: ReportArgs,
 
     #[command(flatten)]
-    pub(crate) output: ReportArgs,
+    pub(crate) input: InputArgs,
 }
 
 #[derive(clap::Args)]
@@ -311,10 +311,10 @@ pub(crate) struct LatestArgs {
     pub(crate) channel: String,
 
     #[command(flatten)]
-    pub(crate) input: InputArgs,
+    pub(crate) output: ReportArgs,
 
     #[command(flatten)]
-    pub(crate) output: ReportArgs,
+    pub(crate) input: InputArgs,
 }
 
 #[derive(clap::Args)]

@@ -4,12 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use fairway_api::Version;
+use fairway_api::cluster_version::MatchingRule;
 use serde::Serialize;
 
 use crate::data::{Block, Effect, GraphData, Listed};
+use crate::risk::Risk;
 
 /// What is different in a second state.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct DataChanges {
     /// Blocks that came, went or say something else, by file.
     pub blocks: BTreeMap<String, BlockChange>,
@@ -18,26 +20,26 @@ pub struct DataChanges {
 }
 
 /// What became of a block.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase", tag = "change")]
-pub enum BlockChange {
-    /// It came.
-    Added {
-        /// What it says.
-        says: String,
-    },
-    /// It went.
-    Removed {
-        /// What it said.
-        said: String,
-    },
-    /// It says something else.
-    Changed {
-        /// What it said.
-        said: String,
-        /// What it says.
-        says: String,
-    },
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct BlockChange {
+    /// What it said, unless it is new.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub before: Option<Statement>,
+    /// What it says, unless it is gone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub after: Option<Statement>,
+}
+
+/// What a block says.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Statement {
+    /// Where the updates lead.
+    pub to: String,
+    /// Where they come from.
+    pub from: String,
+    /// What may go wrong with them; without a risk, they are removed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub risk: Option<Risk>,
 }
 
 /// What became of a channel.
@@ -62,30 +64,52 @@ impl DataChanges {
 }
 
 fn blocks(before: &GraphData, after: &GraphData) -> BTreeMap<String, BlockChange> {
-    let by_file = |data: &GraphData| -> BTreeMap<String, String> {
-        data.blocks.iter().map(|block| (block.file.clone(), summary(block))).collect()
+    let by_file = |data: &GraphData| -> BTreeMap<String, Statement> {
+        data.blocks.iter().map(|block| (block.file.clone(), Statement::of(block))).collect()
     };
-    let (old, new) = (by_file(before), by_file(after));
-    let files: BTreeSet<&String> = old.keys().chain(new.keys()).collect();
-    let change = |file: &String| match (old.get(file).cloned(), new.get(file).cloned()) {
-        (None, Some(says)) => Some(BlockChange::Added { says }),
-        (Some(said), None) => Some(BlockChange::Removed { said }),
-        (Some(said), Some(says)) if said != says => Some(BlockChange::Changed { said, says }),
-        _ => None,
-    };
-    files.into_iter().filter_map(|file| Some((file.clone(), change(file)?))).collect()
+    let (mut old, mut new) = (by_file(before), by_file(after));
+    let files: BTreeSet<String> = old.keys().chain(new.keys()).cloned().collect();
+    files
+        .into_iter()
+        .map(|file| {
+            let (before, after) = (old.remove(&file), new.remove(&file));
+            (file, BlockChange { before, after })
+        })
+        .filter(|(_, change)| change.before != change.after)
+        .collect()
 }
 
-/// What a block says, in one line.
-fn summary(block: &Block) -> String {
-    let updates = format!("updates to {} from {}", block.to, block.from.text());
-    match &block.effect {
-        Effect::Removes => format!("{updates} are removed"),
-        Effect::Risks(risk) => {
-            let rules = serde_json::to_string(&risk.matching_rules).unwrap_or_default();
-            format!("{updates} have {}: {} {} {rules}", risk.name, risk.message.trim(), risk.url)
-        }
+impl Statement {
+    fn of(block: &Block) -> Self {
+        let risk = match &block.effect {
+            Effect::Removes => None,
+            Effect::Risks(risk) => Some(Risk::clone(risk)),
+        };
+        Self { to: block.to.to_string(), from: block.from.text().to_owned(), risk }
     }
+
+    /// What it says, property by property.
+    fn properties(&self) -> [(&'static str, String); 6] {
+        let risk = self.risk.as_ref();
+        let of_risk = |text: fn(&Risk) -> String| risk.map_or_else(|| "none".to_owned(), text);
+        [
+            ("to", self.to.clone()),
+            ("from", self.from.clone()),
+            ("name", of_risk(|risk| risk.name.clone())),
+            ("url", of_risk(|risk| risk.url.clone())),
+            ("message", of_risk(|risk| risk.message.trim().to_owned())),
+            ("matchingRules", of_risk(|risk| rules(&risk.matching_rules))),
+        ]
+    }
+}
+
+/// Rules in one line.
+fn rules(rules: &[MatchingRule]) -> String {
+    let text = |rule: &MatchingRule| match &rule.promql {
+        Some(query) => query.promql.split_whitespace().collect::<Vec<_>>().join(" "),
+        None => rule.type_.to_string(),
+    };
+    rules.iter().map(text).collect::<Vec<_>>().join(", ")
 }
 
 fn channels(before: &GraphData, after: &GraphData) -> BTreeMap<String, ChannelChange> {
@@ -123,6 +147,34 @@ fn keys(listed: &[Listed]) -> BTreeSet<Key> {
         .collect()
 }
 
+impl fmt::Display for Statement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { to, from, risk } = self;
+        match risk {
+            None => write!(f, "removes updates to {to} from {from}"),
+            Some(risk) => write!(f, "risk {} for updates to {to} from {from}", risk.name),
+        }
+    }
+}
+
+impl BlockChange {
+    /// The change in lines, under the name of the file.
+    fn lines(&self, file: &str) -> Vec<String> {
+        match (&self.before, &self.after) {
+            (None, Some(after)) => vec![format!("+ {file}: {after}")],
+            (Some(before), None) => vec![format!("- {file}: {before}")],
+            (Some(before), Some(after)) => {
+                let properties = before.properties().into_iter().zip(after.properties());
+                let different = properties.filter(|(before, after)| before != after);
+                let line =
+                    |((name, before), (_, after))| format!("    {name}: {before} => {after}");
+                std::iter::once(format!("~ {file}")).chain(different.map(line)).collect()
+            }
+            (None, None) => Vec::new(),
+        }
+    }
+}
+
 impl fmt::Display for DataChanges {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.is_empty() {
@@ -130,11 +182,7 @@ impl fmt::Display for DataChanges {
         }
         let mut lines: Vec<String> = Vec::new();
         for (file, change) in &self.blocks {
-            lines.push(match change {
-                BlockChange::Added { says } => format!("+ {file}: {says}"),
-                BlockChange::Removed { said } => format!("- {file}: {said}"),
-                BlockChange::Changed { said, says } => format!("~ {file}: {said}\n  => {says}"),
-            });
+            lines.extend(change.lines(file));
         }
         for (name, ChannelChange { added, removed }) in &self.channels {
             lines.extend(added.iter().map(|version| format!("+ {name}: {version}")));

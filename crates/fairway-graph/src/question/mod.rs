@@ -10,7 +10,7 @@ mod why;
 
 pub use changes::{Changes, EdgeChange, State};
 pub use channels::{channels, latest};
-pub use data_changes::{BlockChange, ChannelChange, DataChanges};
+pub use data_changes::{BlockChange, ChannelChange, DataChanges, Statement};
 pub use paths::{Path, Paths, PathsError, Step, paths};
 pub use stranded::{Closed, Stranded, Stranding, stranded};
 pub use why::{Cause, Verdict, Why, WhyError};

@@ -43,10 +43,10 @@ pub struct Step {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PathsError {
     /// The graph does not have that version.
-    #[error("there is no version {0} here")]
+    #[error("there is no version {0}")]
     Unknown(String),
     /// The graph has that version for several architectures.
-    #[error("{0} is there for several architectures: choose one")]
+    #[error("there are several architectures of version {0}")]
     Ambiguous(String),
     /// Nothing leads from one to the other.
     #[error("no updates lead from {from} to {to}")]

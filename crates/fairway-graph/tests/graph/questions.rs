@@ -71,7 +71,7 @@ fn the_ways_between_two_versions() {
 
     no updates lead from 4.8.1 to 4.6.1
 
-    there is no version 4.7.3 here
+    there is no version 4.7.3
     ");
     let paths = paths(&graph, &version("4.7.1"), &version("4.8.1")).unwrap();
     insta::assert_snapshot!(serde_json::to_string(&paths).unwrap(), @r#"{"fewestSteps":{"steps":[{"from":"4.7.1","to":"4.8.1","risks":["Leak","Slow"]}]},"fewestRisks":{"steps":[{"from":"4.7.1","to":"4.7.2"},{"from":"4.7.2","to":"4.8.1","risks":["Leak"]}]}}"#);
@@ -81,7 +81,7 @@ fn the_ways_between_two_versions() {
 fn a_version_of_several_architectures_is_ambiguous() {
     let graph = declare(vec![release("4.6.1", "amd64", &[]), release("4.6.1", "arm64", &[])]);
     let error = paths(&graph, &version("4.6.1"), &version("4.6.1")).unwrap_err();
-    insta::assert_snapshot!(error, @"4.6.1 is there for several architectures: choose one");
+    insta::assert_snapshot!(error, @"there are several architectures of version 4.6.1");
     assert!(paths(&graph, &version("4.6.1+amd64"), &version("4.6.1+amd64")).is_ok());
 }
 
@@ -140,7 +140,7 @@ fn why_an_update_is_not_offered() {
     4.7.2+amd64 -> 4.7.3+amd64: 4.7.3+amd64 is not in stable-4.8, nor in any other channel
     4.7.9+amd64 -> 4.8.1+amd64: 4.7.9+amd64 is named by other releases, but there is no release of it
     4.6.1+amd64 -> 4.8.1+amd64: no release says that this update is possible
-    there is no version 4.9.0+amd64 here
+    there is no version 4.9.0+amd64
     ");
     let why = draft.why(&version("4.7.1"), &version("4.8.1"), scope).unwrap();
     assert_eq!(

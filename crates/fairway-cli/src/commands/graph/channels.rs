@@ -21,7 +21,7 @@ pub(crate) fn run(args: &ChannelsArgs, printer: &Printer) -> anyhow::Result<Exit
     if view.graph.find(version).next().is_none() {
         return Err(view.explain(&PathsError::Unknown(version.to_string())).into());
     }
-    let found = Channels { of: version, channels: channels(&view.graph, version) };
+    let found = Channels { release: version, channels: channels(&view.graph, version) };
     if found.channels.is_empty() {
         printer.note(format_args!("{version} is in no channel"));
         if matches!(args.output.output, ReportFormat::Text) {
@@ -35,7 +35,7 @@ pub(crate) fn run(args: &ChannelsArgs, printer: &Printer) -> anyhow::Result<Exit
 /// The channels of a version.
 #[derive(Serialize)]
 struct Channels<'a> {
-    of: &'a Version,
+    release: &'a Version,
     channels: BTreeSet<&'a str>,
 }
 

@@ -26,7 +26,7 @@ pub(crate) fn run(args: &LatestArgs, printer: &Printer) -> anyhow::Result<ExitSt
         .into());
     };
     let node = view.graph.node(id);
-    let found = Latest {
+    let found = Newest {
         channel: &args.channel,
         latest: &node.version,
         payload: node.release.as_ref().map(|release| release.payload.as_str()),
@@ -37,13 +37,13 @@ pub(crate) fn run(args: &LatestArgs, printer: &Printer) -> anyhow::Result<ExitSt
 
 /// The latest version in a channel.
 #[derive(Serialize)]
-struct Latest<'a> {
+struct Newest<'a> {
     channel: &'a str,
     latest: &'a Version,
     payload: Option<&'a str>,
 }
 
-impl fmt::Display for Latest<'_> {
+impl fmt::Display for Newest<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.latest)
     }

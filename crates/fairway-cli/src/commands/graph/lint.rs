@@ -20,8 +20,7 @@ pub(crate) fn run(args: &LintArgs, printer: &Printer) -> anyhow::Result<ExitStat
         let all = report.findings.len();
         report = report.new_since(&before);
         let known = all - report.findings.len();
-        printer
-            .note(format_args!("{known} findings are left out: {} has them, too", base.display()));
+        printer.note(format_args!("left out, because {} has it, too: {known}", base.display()));
     }
     report.findings.retain(|finding| !args.allow.iter().any(|rule| rule == finding.rule.id));
     let text = match args.output {

@@ -95,15 +95,27 @@ pub(super) fn exists(graph: &Graph, scope: Scope<'_>) -> Result<(), CannotTell> 
 
 /// Why a version is not found in a part of a graph, and where it is.
 pub(super) fn explain(graph: &Graph, scope: Scope<'_>, error: &PathsError) -> CannotTell {
-    let hint = match error {
-        PathsError::Unknown(text) => Version::parse(text).map_or_else(
-            |_| "versions have three numbers, such as 5.1.0".to_owned(),
-            |version| whereabouts(graph, scope, &version.without_build()),
-        ),
-        PathsError::Ambiguous(_) => "choose one with --arch".to_owned(),
-        PathsError::None { .. } => "`fairway graph why` explains single updates".to_owned(),
+    let unknown = match error {
+        PathsError::Unknown(text) => Version::parse(text).ok(),
+        _ => None,
     };
-    CannotTell { message: error.to_string(), hint }
+    match unknown.map(|version| version.without_build()) {
+        Some(version) => CannotTell {
+            message: format!("there is no version {version}{}", place(scope)),
+            hint: whereabouts(graph, scope, &version),
+        },
+        None => CannotTell {
+            message: error.to_string(),
+            hint: "choose one architecture with --arch".to_owned(),
+        },
+    }
+}
+
+/// Where was looked for it.
+fn place(scope: Scope<'_>) -> String {
+    let architecture = scope.architecture.map(|name| format!(" for {name}"));
+    let channel = scope.channel.map(|name| format!(" in {name}"));
+    architecture.unwrap_or_default() + &channel.unwrap_or_default()
 }
 
 /// Where a version is that is not in the scope.
@@ -182,7 +194,7 @@ fn instead(what: &str, names: Vec<&str>) -> String {
             "the graph knows no {what}: --graph-data names the directory that has them"
         );
     }
-    format!("there are {}", listed(names.into_iter()))
+    format!("{what} with releases: {}", listed(names.into_iter()))
 }
 
 fn listed<'a>(names: impl ExactSizeIterator<Item = &'a str>) -> String {
