@@ -1,6 +1,7 @@
 //! What can be typed, and the help that teaches it.
 
 pub(crate) mod graph;
+pub(crate) mod update_service;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -12,6 +13,7 @@ use clap_complete::Shell;
 
 use crate::exit::ExitStatus;
 use graph::GraphArgs;
+use update_service::UpdateServiceArgs;
 
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Green.on_default().bold())
@@ -87,6 +89,21 @@ pub(crate) enum Command {
     /// For those who maintain graph-data: what clusters get of it, what is wrong in it, how
     /// clusters get from one version to another, and why an update is missing.
     Graph(GraphArgs),
+
+    /// Serve update graphs to clusters
+    ///
+    /// Clusters ask it which updates there are for their channel and architecture. All answers are
+    /// made ahead, whenever graph-data or releases change; data that cannot be used never replaces
+    /// data that can. Any number of replicas give the same answers without knowing of each other.
+    ///
+    /// Beside graphs there are `/healthz`, `/readyz`, `/metrics` and `/openapi.json`, which describes
+    /// everything that can be asked.
+    #[command(after_help = "\
+Examples:
+  fairway update-service --graph-data=. --releases=releases.json
+  fairway update-service --graph-data=. --releases=releases.json --address=[::]:8443 \\
+    --tls-cert=tls.crt --tls-key=tls.key")]
+    UpdateService(UpdateServiceArgs),
 
     /// Print the CustomResourceDefinitions of the update API
     ///

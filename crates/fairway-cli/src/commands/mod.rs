@@ -7,6 +7,7 @@ mod man;
 mod reference;
 #[cfg(feature = "sandbox")]
 mod sandbox;
+mod update_service;
 
 use crate::args::Command;
 use crate::exit::ExitStatus;
@@ -18,6 +19,7 @@ pub(crate) fn run(command: Command, printer: &Printer) -> anyhow::Result<ExitSta
         #[cfg(feature = "sandbox")]
         Command::Sandbox(args) => sandbox::run(&args, printer),
         Command::Graph(args) => graph::run(&args.command, printer),
+        Command::UpdateService(args) => update_service::run(&args, printer),
         Command::Crds(args) => crds::run(args, printer),
         Command::Completion(args) => completion::run(&args, printer),
         Command::Man(args) => man::run(&args, printer),

@@ -50,6 +50,7 @@ fn manual_pages() {
     fairway-graph.1
     fairway-man.1
     fairway-sandbox.1
+    fairway-update-service.1
     fairway.1
     ");
     let root = std::fs::read_to_string(dir.path().join("fairway.1")).unwrap();

@@ -14,7 +14,7 @@ fn short_help() {
 
 #[test]
 fn help_of_each_command() {
-    let commands = ["sandbox", "graph", "crds", "completion", "man"];
+    let commands = ["sandbox", "graph", "update-service", "crds", "completion", "man"];
     let helps = commands.map(|command| transcript(fairway().args([command, "--help"])));
     insta::assert_snapshot!(helps.join("\n"));
 }

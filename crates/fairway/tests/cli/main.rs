@@ -6,6 +6,7 @@ mod graph;
 mod help;
 mod in_a_pod;
 mod sandbox;
+mod update_service;
 
 use std::fmt::Write;
 use std::process::{Command, Stdio};

@@ -168,7 +168,7 @@ fn channels_and_their_latest() {
     ----- stdout -----
     kind: GraphChannels
     version: 1
-    of: "5.1.2"
+    release: "5.1.2"
     channels:
     - fast-5.1
 

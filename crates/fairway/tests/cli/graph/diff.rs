@@ -19,20 +19,20 @@ fn two_states_of_graph_data() {
         desk.run(&["diff", "graph-data", "newer", "--channel=stable-5.1", GRAPH[0]]),
         desk.run(&["diff", "graph-data", "graph-data", "--exit-code"]),
     ];
-    insta::assert_snapshot!(said.join("\n"), @r#"
+    insta::assert_snapshot!(said.join("\n"), @"
     exit code: 0
     ----- stdout -----
-    ~ blocked-edges/5.1.0-LeakyProxy.yaml: updates to 5.1.0 from 5[.]0[.].* have LeakyProxy: On clusters with a proxy, the gateway loses connections. https://bugs.example.com/1 [{"type":"PromQL","promql":{"promql":"max(gateway_uses_proxy)\nor\n0 * group(gateway_info)\n"}}]
-      => updates to 5.1.0 from 5[.]0[.]1[+].* have LeakyProxy: On clusters with a proxy, the gateway loses connections. https://bugs.example.com/1 [{"type":"PromQL","promql":{"promql":"max(gateway_uses_proxy)\nor\n0 * group(gateway_info)\n"}}]
-    - blocked-edges/5.1.1.yaml: updates to 5.1.1 from 5[.]0[.]1[+].* are removed
+    ~ blocked-edges/5.1.0-LeakyProxy.yaml
+        from: 5[.]0[.].* => 5[.]0[.]1[+].*
+    - blocked-edges/5.1.1.yaml: removes updates to 5.1.1 from 5[.]0[.]1[+].*
     + stable-5.1: 5.1.2
 
     exit code: 0
     ----- stdout -----
     in graph-data:
-    ~ blocked-edges/5.1.0-LeakyProxy.yaml: updates to 5.1.0 from 5[.]0[.].* have LeakyProxy: On clusters with a proxy, the gateway loses connections. https://bugs.example.com/1 [{"type":"PromQL","promql":{"promql":"max(gateway_uses_proxy)\nor\n0 * group(gateway_info)\n"}}]
-      => updates to 5.1.0 from 5[.]0[.]1[+].* have LeakyProxy: On clusters with a proxy, the gateway loses connections. https://bugs.example.com/1 [{"type":"PromQL","promql":{"promql":"max(gateway_uses_proxy)\nor\n0 * group(gateway_info)\n"}}]
-    - blocked-edges/5.1.1.yaml: updates to 5.1.1 from 5[.]0[.]1[+].* are removed
+    ~ blocked-edges/5.1.0-LeakyProxy.yaml
+        from: 5[.]0[.].* => 5[.]0[.]1[+].*
+    - blocked-edges/5.1.1.yaml: removes updates to 5.1.1 from 5[.]0[.]1[+].*
     + stable-5.1: 5.1.2
 
     in the graph that clusters get:
@@ -44,7 +44,7 @@ fn two_states_of_graph_data() {
     exit code: 0
     ----- stdout -----
     no difference
-    "#);
+    ");
     insta::assert_snapshot!(desk.run(&["diff", "graph-data", "newer", "-o", "yaml", "--exit-code"]), @r#"
     exit code: 3
     ----- stdout -----
@@ -53,12 +53,38 @@ fn two_states_of_graph_data() {
     graphData:
       blocks:
         blocked-edges/5.1.0-LeakyProxy.yaml:
-          change: changed
-          said: "updates to 5.1.0 from 5[.]0[.].* have LeakyProxy: On clusters with a proxy, the gateway loses connections. https://bugs.example.com/1 [{\"type\":\"PromQL\",\"promql\":{\"promql\":\"max(gateway_uses_proxy)\\nor\\n0 * group(gateway_info)\\n\"}}]"
-          says: "updates to 5.1.0 from 5[.]0[.]1[+].* have LeakyProxy: On clusters with a proxy, the gateway loses connections. https://bugs.example.com/1 [{\"type\":\"PromQL\",\"promql\":{\"promql\":\"max(gateway_uses_proxy)\\nor\\n0 * group(gateway_info)\\n\"}}]"
+          before:
+            to: "5.1.0"
+            from: 5[.]0[.].*
+            risk:
+              url: https://bugs.example.com/1
+              name: LeakyProxy
+              message: On clusters with a proxy, the gateway loses connections.
+              matchingRules:
+              - type: PromQL
+                promql:
+                  promql: |
+                    max(gateway_uses_proxy)
+                    or
+                    0 * group(gateway_info)
+          after:
+            to: "5.1.0"
+            from: 5[.]0[.]1[+].*
+            risk:
+              url: https://bugs.example.com/1
+              name: LeakyProxy
+              message: On clusters with a proxy, the gateway loses connections.
+              matchingRules:
+              - type: PromQL
+                promql:
+                  promql: |
+                    max(gateway_uses_proxy)
+                    or
+                    0 * group(gateway_info)
         blocked-edges/5.1.1.yaml:
-          change: removed
-          said: updates to 5.1.1 from 5[.]0[.]1[+].* are removed
+          before:
+            to: "5.1.1"
+            from: 5[.]0[.]1[+].*
       channels:
         stable-5.1:
           added:

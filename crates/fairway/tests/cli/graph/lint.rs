@@ -84,14 +84,14 @@ fn only_what_is_new() {
       1 promql
       1 schema
     ----- stderr -----
-    1 findings are left out: graph-data has them, too
+    left out, because graph-data has it, too: 1
     ");
     insta::assert_snapshot!(desk.run(&["lint", "broken", "--base=broken", "--deny=notes"]), @"
     exit code: 0
     ----- stdout -----
     nothing found
     ----- stderr -----
-    3 findings are left out: broken has them, too
+    left out, because broken has it, too: 3
     ");
 }
 

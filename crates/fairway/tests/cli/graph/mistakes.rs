@@ -20,48 +20,48 @@ fn what_is_not_there() {
     insta::assert_snapshot!(said.join("\n"), @"
     exit code: 4
     ----- stderr -----
-    error: there is no version 5.2.0 here
+    error: there is no version 5.2.0 for amd64
     hint: the latest is 5.1.2
 
     exit code: 4
     ----- stderr -----
-    error: there is no version 5.0.5 here
+    error: there is no version 5.0.5 for amd64
     hint: 5.0.2 comes before it, and 5.1.0 after it
 
     exit code: 4
     ----- stderr -----
-    error: there is no version 5.1.2 here
+    error: there is no version 5.1.2 for amd64 in stable-5.1
     hint: it is in fast-5.1: choose one with --channel, or leave that out
 
     exit code: 4
     ----- stderr -----
-    error: there is no version 5.0.1 here
+    error: there is no version 5.0.1 for arm64
     hint: it is there for amd64: choose one with --arch
 
     exit code: 4
     ----- stderr -----
-    error: there is no version 5.2.0+amd64 here
+    error: there is no version 5.2.0 for amd64
     hint: the latest is 5.1.2
 
     exit code: 4
     ----- stderr -----
-    error: there is no version 5.2.0 here
+    error: there is no version 5.2.0 for amd64
     hint: the latest is 5.1.2
 
     exit code: 4
     ----- stderr -----
     error: no release is in channel stable-5.2
-    hint: there are stable-5.1
+    hint: channels with releases: stable-5.1
 
     exit code: 4
     ----- stderr -----
     error: no release is in channel eus-5.1
-    hint: there are fast-5.1, stable-5.1
+    hint: channels with releases: fast-5.1, stable-5.1
 
     exit code: 4
     ----- stderr -----
     error: no release is for architecture s390x
-    hint: there are amd64, arm64
+    hint: architectures with releases: amd64, arm64
 
     exit code: 4
     ----- stderr -----

@@ -1,0 +1,63 @@
+//! What can be typed after `fairway update-service`.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::ValueHint;
+use fairway_update_service::DEFAULT_PREFIX;
+use jiff::SignedDuration;
+
+#[derive(clap::Args)]
+pub(crate) struct UpdateServiceArgs {
+    /// What its maintainers say about releases: a directory, or a tarball of one
+    #[arg(long, value_name = "PATH", value_hint = ValueHint::AnyPath)]
+    pub(crate) graph_data: PathBuf,
+
+    /// What releases say about themselves: a JSON list with `image`, `arch` and `release-metadata`
+    /// of each
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) releases: PathBuf,
+
+    /// Where to listen; port 0 is one that is free
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8080")]
+    pub(crate) address: SocketAddr,
+
+    /// What the paths of graphs begin with
+    #[arg(long, value_name = "PREFIX", default_value = DEFAULT_PREFIX)]
+    pub(crate) path_prefix: String,
+
+    /// A directory with the signatures of release images, to be served as well
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) signatures: Option<PathBuf>,
+
+    /// The certificate, and those that lead to its authority, as PEM; without it, plain HTTP
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "tls_key")]
+    pub(crate) tls_cert: Option<PathBuf>,
+
+    /// The private key of the certificate, as PEM
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "tls_cert")]
+    pub(crate) tls_key: Option<PathBuf>,
+
+    /// The time between two looks at graph-data, releases and certificates
+    #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = duration)]
+    pub(crate) refresh: Duration,
+
+    /// For how long caches may answer in place of the service
+    #[arg(long, value_name = "DURATION", default_value = "1m", value_parser = duration)]
+    pub(crate) max_age: Duration,
+
+    /// How long a service that is told to stop goes on answering, until balancers send nobody there
+    #[arg(long, value_name = "DURATION", default_value = "5s", value_parser = duration)]
+    pub(crate) drain: Duration,
+
+    /// How many connections are served at once; of others, only probes are answered
+    #[arg(long, value_name = "COUNT", default_value_t = 4096, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) max_connections: u32,
+}
+
+/// A time such as `30s`, `5m` or `1h`.
+fn duration(text: &str) -> Result<Duration, String> {
+    let parsed = text.parse::<SignedDuration>().ok().and_then(|time| Duration::try_from(time).ok());
+    parsed.ok_or_else(|| "not a time such as 30s, 5m or 1h".to_owned())
+}

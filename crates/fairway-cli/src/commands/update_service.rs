@@ -1,0 +1,100 @@
+//! `fairway update-service`: the update graph over HTTP.
+
+use std::fmt;
+use std::io::Write;
+
+use anyhow::Context;
+use fairway_update_service::source::{Directory, ReleasesFile, Tarball};
+use fairway_update_service::{Limits, Options, Service, StartError, TlsFiles, Watched};
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::args::update_service::UpdateServiceArgs;
+use crate::errors::WithHint;
+use crate::exit::ExitStatus;
+use crate::printer::Printer;
+
+pub(crate) fn run(args: &UpdateServiceArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .context("cannot start the threads of the update service")?;
+    runtime.block_on(serve(args, printer))
+}
+
+async fn serve(args: &UpdateServiceArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
+    // Before the service runs: whoever ends it at once must find it listening.
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut terminate = signal(SignalKind::terminate())?;
+    let service = Service::start(options(args)).await.map_err(advise)?;
+    write!(printer.stdout(), "{}", Greeting { args, service: &service })?;
+    tokio::select! {
+        _ = interrupt.recv() => {}
+        _ = terminate.recv() => {}
+    }
+    printer.note("stopping");
+    // Who asks twice does not want to wait.
+    tokio::select! {
+        () = service.stop() => {}
+        _ = interrupt.recv() => {}
+        _ = terminate.recv() => {}
+    }
+    Ok(ExitStatus::Yes)
+}
+
+fn options(args: &UpdateServiceArgs) -> Options {
+    let graph_data = if args.graph_data.is_dir() {
+        Watched::new(Directory::new(&args.graph_data), args.refresh)
+    } else {
+        Watched::new(Tarball::new(&args.graph_data), args.refresh)
+    };
+    let releases = Watched::new(ReleasesFile::new(&args.releases), args.refresh);
+    Options {
+        prefix: args.path_prefix.clone(),
+        signatures: args.signatures.clone(),
+        tls: tls(args),
+        max_age: args.max_age,
+        limits: Limits {
+            connections: args.max_connections as usize,
+            drain: args.drain,
+            ..Limits::default()
+        },
+        ..Options::new(args.address, graph_data, releases)
+    }
+}
+
+fn tls(args: &UpdateServiceArgs) -> Option<TlsFiles> {
+    let (certificate, key) = (args.tls_cert.clone()?, args.tls_key.clone()?);
+    Some(TlsFiles { certificate, key, every: args.refresh })
+}
+
+/// What can be done about a service that does not start.
+fn advise(error: StartError) -> anyhow::Error {
+    let hint = match &error {
+        StartError::Listen { .. } => "choose another address with --address",
+        StartError::Prefix { .. } => "a prefix looks like /api/upgrades_info",
+        StartError::Tls(_) => "--tls-cert and --tls-key name PEM files that belong together",
+    };
+    let message = "the update service cannot start".to_owned();
+    anyhow::Error::from(error).context(WithHint { message, hint: hint.to_owned() })
+}
+
+/// Where it is, and how to ask it.
+struct Greeting<'a> {
+    args: &'a UpdateServiceArgs,
+    service: &'a Service,
+}
+
+impl fmt::Display for Greeting<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let scheme = if self.args.tls_cert.is_some() { "https" } else { "http" };
+        let root = format!("{scheme}://{}", self.service.address());
+        writeln!(f, "Update graphs are served at {root}{}/graph.\n", self.args.path_prefix)?;
+        writeln!(f, "  curl '{root}{}/graph?channel=CHANNEL&arch=amd64'", self.args.path_prefix)?;
+        writeln!(f, "  curl {root}/readyz\n")?;
+        let drain = self.args.drain.as_secs();
+        writeln!(
+            f,
+            "Ctrl-C ends it; it goes on answering for {drain} s. Twice, and it ends at once."
+        )
+    }
+}
