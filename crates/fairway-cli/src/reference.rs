@@ -49,6 +49,9 @@ fn write_command(page: &mut String, command: &Command, path: &str) {
             line(page, format_args!("| {} | {} |", spelling(arg), meaning(arg)));
         }
     }
+    if let Some(examples) = command.get_after_help() {
+        line(page, format_args!("\n```text\n{examples}\n```"));
+    }
     for subcommand in command.get_subcommands().filter(|subcommand| !subcommand.is_hide_set()) {
         write_command(page, subcommand, &format!("{path} {}", subcommand.get_name()));
     }

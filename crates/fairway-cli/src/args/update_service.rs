@@ -10,7 +10,8 @@ use jiff::SignedDuration;
 
 #[derive(clap::Args)]
 pub(crate) struct UpdateServiceArgs {
-    /// What its maintainers say about releases: a directory, or a tarball of one
+    /// What its maintainers say about releases: a directory, or a `.tar`, `.tar.gz`
+    /// or `.tgz` of one
     #[arg(long, value_name = "PATH", value_hint = ValueHint::AnyPath)]
     pub(crate) graph_data: PathBuf,
 

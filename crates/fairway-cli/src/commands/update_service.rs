@@ -1,7 +1,9 @@
 //! `fairway update-service`: the update graph over HTTP.
 
+use std::ffi::OsStr;
 use std::fmt;
 use std::io::Write;
+use std::path::Path;
 
 use anyhow::Context;
 use fairway_update_service::source::{Directory, ReleasesFile, Tarball};
@@ -42,10 +44,11 @@ async fn serve(args: &UpdateServiceArgs, printer: &Printer) -> anyhow::Result<Ex
 }
 
 fn options(args: &UpdateServiceArgs) -> Options {
-    let graph_data = if args.graph_data.is_dir() {
-        Watched::new(Directory::new(&args.graph_data), args.refresh)
-    } else {
+    // By its name: it may not be there yet.
+    let graph_data = if is_tarball(&args.graph_data) {
         Watched::new(Tarball::new(&args.graph_data), args.refresh)
+    } else {
+        Watched::new(Directory::new(&args.graph_data), args.refresh)
     };
     let releases = Watched::new(ReleasesFile::new(&args.releases), args.refresh);
     Options {
@@ -60,6 +63,11 @@ fn options(args: &UpdateServiceArgs) -> Options {
         },
         ..Options::new(args.address, graph_data, releases)
     }
+}
+
+fn is_tarball(path: &Path) -> bool {
+    let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
+    [".tar", ".tar.gz", ".tgz"].iter().any(|ending| name.ends_with(ending))
 }
 
 fn tls(args: &UpdateServiceArgs) -> Option<TlsFiles> {

@@ -196,17 +196,17 @@ fn what_changed_between_two_states_of_graph_data() {
     let schema = ("version", "1.1.0");
     let before = GraphData::read(&files([schema, STABLE, LEAK, GONE])).unwrap();
     let after = GraphData::read(&files([schema, smaller, (wider.0, &wider.1), SLOW])).unwrap();
-    insta::assert_snapshot!(DataChanges::between(&before, &after), @r#"
-    - blocked-edges/4.7.1.yaml: updates to 4.7.1 from 4[.]6[.]2[+].* are removed
-    ~ blocked-edges/4.8.1-leak.yaml: updates to 4.8.1 from 4[.]7[.].* have Leak: It leaks. https://bugs.example/1 [{"type":"Always"}]
-      => updates to 4.8.1 from .* have Leak: It leaks. https://bugs.example/1 [{"type":"Always"}]
-    + blocked-edges/4.8.1-slow.yaml: updates to 4.8.1 from 4[.]7[.]1[+].* have Slow: It is slow. https://bugs.example/2 [{"type":"Always"}]
+    insta::assert_snapshot!(DataChanges::between(&before, &after), @"
+    - blocked-edges/4.7.1.yaml: removes updates to 4.7.1 from 4[.]6[.]2[+].*
+    ~ blocked-edges/4.8.1-leak.yaml
+        from: 4[.]7[.].* => .*
+    + blocked-edges/4.8.1-slow.yaml: risk Slow for updates to 4.8.1 from 4[.]7[.]1[+].*
     + stable-4.8: 4.9.1
     - stable-4.8: 4.6.2
     - stable-4.8: 4.7.1
     - stable-4.8: 4.7.2
     - stable-4.8: 4.8.1
-    "#);
+    ");
     assert!(DataChanges::between(&after, &after).is_empty());
 }
 
