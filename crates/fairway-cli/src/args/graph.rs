@@ -18,7 +18,8 @@ pub(crate) enum GraphCommand {
     /// Print the graph that clusters get
     ///
     /// As JSON, in the form in which the update service answers. Without `--arch` and `--channel`
-    /// it is all there is, and versions name their architectures.
+    /// it is all there is, and versions name their architectures. An architecture or a channel that
+    /// no release has gives an empty graph.
     #[command(after_help = "\
 Examples:
   fairway graph build --releases=releases.json --graph-data=. --channel=stable-5.1 --arch=amd64

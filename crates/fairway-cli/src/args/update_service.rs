@@ -10,8 +10,9 @@ use jiff::SignedDuration;
 
 #[derive(clap::Args)]
 pub(crate) struct UpdateServiceArgs {
-    /// What its maintainers say about releases: a directory, or a `.tar`, `.tar.gz`
-    /// or `.tgz` of one
+    /// What its maintainers say about releases: a directory, or a tarball of one
+    ///
+    /// A tarball's name ends in `.tar`, `.tar.gz` or `.tgz`.
     #[arg(long, value_name = "PATH", value_hint = ValueHint::AnyPath)]
     pub(crate) graph_data: PathBuf,
 
