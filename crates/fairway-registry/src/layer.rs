@@ -160,6 +160,12 @@ impl LayerBuilder {
         Ok(Layer { blob, diff_id })
     }
 
+    /// Writes the archive and leaves it as it is: quick, for images that stay on this machine.
+    pub fn build_uncompressed(self) -> Result<Layer, LayerError> {
+        let blob = Blob::new("application/vnd.oci.image.layer.v1.tar", self.archive()?);
+        Ok(Layer { diff_id: blob.digest().clone(), blob })
+    }
+
     fn archive(&self) -> io::Result<Vec<u8>> {
         let mut tar = tar::Builder::new(Vec::new());
         for (path, entry) in &self.entries {
@@ -223,6 +229,14 @@ mod tests {
         let two =
             LayerBuilder::new().file("/a", 0o644, "1").unwrap().file("b", 0o644, "2").unwrap();
         assert_eq!(one.build().unwrap().blob.digest(), two.build().unwrap().blob.digest());
+    }
+
+    #[test]
+    fn a_layer_that_is_not_compressed_holds_the_same_archive() {
+        let layer = || LayerBuilder::new().file("a", 0o644, "1").unwrap();
+        let (packed, plain) = (layer().build().unwrap(), layer().build_uncompressed().unwrap());
+        assert_eq!(plain.diff_id, packed.diff_id);
+        assert_eq!(plain.blob.digest(), &plain.diff_id);
     }
 
     #[test]

@@ -33,7 +33,7 @@ fn image() -> anyhow::Result<Image> {
         env: vec!["PATH=/bin:/usr/bin".to_owned()],
         ..ImageConfig::default()
     };
-    Ok(Image::new(vec![layer.build()?], &config))
+    Ok(Image::new(vec![layer.build_uncompressed()?], &config))
 }
 
 fn find(program: &str) -> Option<PathBuf> {
