@@ -220,11 +220,16 @@ async fn a_mount_may_be_read_only() -> Result<()> {
 #[tokio::test]
 async fn a_directory_of_the_node_outlives_the_pod() -> Result<()> {
     let case = Case::begin("around").await?;
-    let image = case.shell().await?;
-    let path = format!("/tmp/{}", case.ns());
-    let volume = json!({ "hostPath": { "path": path, "type": "DirectoryOrCreate" } });
-    for (name, script) in [("writer", "echo kept > /v/file"), ("reader", "cat /v/file")] {
-        let mut spec = once(&image, script);
+    let image = case.cluster.shell_image(&["/bin/rm"]).await?;
+    let volume = json!({ "hostPath": { "path": "/tmp", "type": "DirectoryOrCreate" } });
+    let file = format!("/v/{}", case.ns());
+    let scripts = [
+        ("writer", format!("echo kept > {file}")),
+        // Nothing else would remove it from a real node.
+        ("reader", format!("cat {file}; rm {file}")),
+    ];
+    for (name, script) in scripts {
+        let mut spec = once(&image, &script);
         mount(&mut spec, &volume);
         case.run(name, &spec).await?;
     }
