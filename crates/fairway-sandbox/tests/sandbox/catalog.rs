@@ -11,7 +11,7 @@ use kube::core::Request;
 use serde_json::{Value, json};
 
 /// What Kubernetes 1.20 serves in another version only.
-const NEWER: [&str; 2] = ["cronjobs", "poddisruptionbudgets"];
+const NEWER: [&str; 3] = ["cronjobs", "poddisruptionbudgets", "selfsubjectreviews"];
 
 #[tokio::test]
 #[ignore = "needs a cluster: cargo xtask test"]
