@@ -57,3 +57,10 @@ impl Since {
         Ok(minor < self.0)
     }
 }
+
+/// Whether the server's store forgets only every five minutes, as etcd does: one that was started
+/// for the tests still lists how everything was at its beginning.
+pub(crate) async fn forgets_seldom(case: &Case) -> Result<bool> {
+    let version = case.get("/version").await?.object()?;
+    Ok(!version["gitVersion"].as_str().unwrap_or_default().ends_with("+fairway"))
+}
