@@ -53,7 +53,8 @@ impl Files {
     /// Adds a file. Its path is relative, with `/` between its parts.
     pub fn insert(&mut self, path: impl Into<String>, bytes: Vec<u8>) -> Result<(), FilesError> {
         let path = path.into();
-        let plain = |part: &str| !matches!(part, "" | "." | "..") && !part.contains('\\');
+        // A zero byte cannot stand in the name of a file, nor in an archive of these.
+        let plain = |part: &str| !matches!(part, "" | "." | "..") && !part.contains(['\\', '\0']);
         if path.len() > MAX_PATH || !path.split('/').all(plain) {
             return Err(FilesError::Path { path });
         }
@@ -108,9 +109,16 @@ mod tests {
     #[test]
     fn limits_hold() {
         let mut files = Files::default();
-        for path in
-            ["", "/etc/passwd", "../version", "channels/../../version", "a//b", "a/", "a\\b"]
-        {
+        for path in [
+            "",
+            "/etc/passwd",
+            "../version",
+            "channels/../../version",
+            "a//b",
+            "a/",
+            "a\\b",
+            "a\0b",
+        ] {
             let error = files.insert(path, Vec::new()).unwrap_err();
             assert_eq!(error, FilesError::Path { path: path.to_owned() });
         }
