@@ -20,6 +20,7 @@ mod openapi;
 pub mod patch;
 pub mod pki;
 pub mod rbac;
+mod recorder;
 pub mod sandbox;
 pub mod schema;
 pub mod selector;

@@ -6,14 +6,13 @@
 mod component;
 mod key;
 mod queue;
-mod recorder;
 mod run;
 #[cfg(test)]
 mod tests;
 mod watches;
 
+pub(in crate::controllers) use crate::recorder::{Recorder, Severity, about};
 pub(in crate::controllers) use component::Component;
 pub(in crate::controllers) use key::ObjectKey;
-pub(in crate::controllers) use recorder::{Recorder, Severity, about};
 pub(in crate::controllers) use run::{Controller, Outcome, run};
 pub(in crate::controllers) use watches::{Change, Scope, inhabited_namespace};

@@ -18,7 +18,7 @@ const LONGEST_MESSAGE: usize = 1024;
 
 /// Whether an event is good news.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(in crate::controllers) enum Severity {
+pub(crate) enum Severity {
     Normal,
     Warning,
 }
@@ -33,9 +33,11 @@ impl Severity {
 }
 
 /// Records what a component has to say. What was said before is counted instead.
-pub(in crate::controllers) struct Recorder {
+pub(crate) struct Recorder {
     client: Client,
     component: &'static str,
+    /// Where the component runs; empty where that says nothing.
+    host: String,
     said: BTreeMap<Said, Recorded>,
     order: VecDeque<Said>,
 }
@@ -57,13 +59,23 @@ struct Recorded {
 }
 
 impl Recorder {
-    pub(in crate::controllers) fn new(client: &Client, component: &'static str) -> Self {
-        let (client, said, order) = (client.clone(), BTreeMap::new(), VecDeque::new());
-        Self { client, component, said, order }
+    pub(crate) fn new(client: &Client, component: &'static str) -> Self {
+        Self {
+            client: client.clone(),
+            component,
+            host: String::new(),
+            said: BTreeMap::new(),
+            order: VecDeque::new(),
+        }
+    }
+
+    /// The same for a component of that host.
+    pub(crate) fn on(self, host: &str) -> Self {
+        Self { host: host.to_owned(), ..self }
     }
 
     /// Says something about an object. That nobody can be told is no reason to stop working.
-    pub(in crate::controllers) fn say(
+    pub(crate) fn say(
         &mut self,
         about: &ObjectReference,
         severity: Severity,
@@ -99,9 +111,34 @@ impl Recorder {
                 Err(refusal) => return Err(refusal),
             }
         }
-        let event = self.client.create(&event(self.component, about, &said, now))?;
+        let event = self.client.create(&self.event(about, &said, now))?;
         self.remember(said, event);
         Ok(())
+    }
+
+    fn event(&self, about: &ObjectReference, said: &Said, now: Timestamp) -> Event {
+        let namespace = about.namespace.clone().unwrap_or_else(|| "default".to_owned());
+        let name = about.name.as_deref().unwrap_or_default();
+        let (component, host) = (self.component.to_owned(), self.host.clone());
+        let source_host = Some(host.clone()).filter(|host| !host.is_empty());
+        Event {
+            metadata: ObjectMeta {
+                name: Some(format!("{name}.{:x}", now.as_nanosecond())),
+                namespace: Some(namespace),
+                ..ObjectMeta::default()
+            },
+            involved_object: about.clone(),
+            type_: Some(said.severity.as_str().to_owned()),
+            reason: Some(said.reason.clone()),
+            message: Some(said.message.clone()),
+            source: Some(EventSource { component: Some(component.clone()), host: source_host }),
+            reporting_component: Some(component),
+            reporting_instance: Some(host),
+            count: Some(1),
+            first_timestamp: Some(Time(now)),
+            last_timestamp: Some(Time(now)),
+            ..Event::default()
+        }
     }
 
     fn remember(&mut self, said: Said, event: Event) {
@@ -121,35 +158,12 @@ impl Recorder {
     }
 }
 
-fn event(component: &str, about: &ObjectReference, said: &Said, now: Timestamp) -> Event {
-    let namespace = about.namespace.clone().unwrap_or_else(|| "default".to_owned());
-    let name = format!("{}.{:x}", about.name.as_deref().unwrap_or_default(), now.as_nanosecond());
-    Event {
-        metadata: ObjectMeta {
-            name: Some(name),
-            namespace: Some(namespace),
-            ..ObjectMeta::default()
-        },
-        involved_object: about.clone(),
-        type_: Some(said.severity.as_str().to_owned()),
-        reason: Some(said.reason.clone()),
-        message: Some(said.message.clone()),
-        source: Some(EventSource { component: Some(component.to_owned()), host: None }),
-        reporting_component: Some(component.to_owned()),
-        reporting_instance: Some(String::new()),
-        count: Some(1),
-        first_timestamp: Some(Time(now)),
-        last_timestamp: Some(Time(now)),
-        ..Event::default()
-    }
-}
-
 fn shortened(message: &str) -> &str {
     &message[..message.floor_char_boundary(LONGEST_MESSAGE)]
 }
 
 /// A reference to an object, for events about it.
-pub(in crate::controllers) fn about<K>(object: &K) -> ObjectReference
+pub(crate) fn about<K>(object: &K) -> ObjectReference
 where
     K: Resource + Metadata<Ty = ObjectMeta>,
 {
