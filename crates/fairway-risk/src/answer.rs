@@ -1,0 +1,96 @@
+//! What a query against the cluster's metrics yields, and what that says about a risk.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use crate::policy::Refused;
+use crate::text;
+
+/// What came back from a query.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Answer {
+    /// The values of an instant vector, one for each series.
+    Samples(Vec<f64>),
+    /// Something else that PromQL can yield.
+    Other(ResultType),
+}
+
+/// What PromQL can yield besides an instant vector.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ResultType {
+    /// A number without labels.
+    Scalar,
+    /// Several samples of each series.
+    Range,
+    /// A text.
+    Text,
+}
+
+impl fmt::Display for ResultType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Scalar => "a scalar",
+            Self::Range => "a range of samples",
+            Self::Text => "a text",
+        })
+    }
+}
+
+impl Answer {
+    /// Whether the cluster matches: exactly one sample, 1 if it does and 0 if it does not.
+    pub fn outcome(&self) -> Outcome {
+        let samples = match self {
+            Self::Samples(samples) => samples.as_slice(),
+            Self::Other(result_type) => return Err(Failure::NotAVector(*result_type)),
+        };
+        match samples {
+            [1.0] => Ok(true),
+            [0.0] => Ok(false),
+            [value] => Err(Failure::NotZeroOrOne(value.to_string())),
+            [] => Err(Failure::NoSeries),
+            several => Err(Failure::SeveralSeries(several.len())),
+        }
+    }
+}
+
+/// Whether the cluster matches, or why that cannot be told.
+pub type Outcome = Result<bool, Failure>;
+
+/// The latest outcome of every query that was asked.
+pub type Outcomes = BTreeMap<String, Outcome>;
+
+/// Why a query does not tell whether the cluster matches.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Failure {
+    /// It was not answered yet.
+    #[error("it has not been answered yet")]
+    Pending,
+    /// No series: the metric may be missing.
+    #[error("it yields no series")]
+    NoSeries,
+    /// Which of them is meant cannot be told.
+    #[error("it yields {0} series instead of one")]
+    SeveralSeries(usize),
+    /// A value that means nothing.
+    #[error("it yields {0} instead of 0 or 1")]
+    NotZeroOrOne(String),
+    /// Something that has no value.
+    #[error("it yields {0} instead of one sample")]
+    NotAVector(ResultType),
+    /// Asking failed.
+    #[error("asking failed: {0}")]
+    NotAsked(String),
+    /// It is not sent to the cluster's metrics.
+    #[error("it is not sent to the cluster's metrics: {0}")]
+    Refused(#[from] Refused),
+}
+
+/// Bytes of what went wrong while asking: texts of servers are repeated in conditions.
+const MAX_ERROR: usize = 500;
+
+impl Failure {
+    /// Asking failed, as the text says.
+    pub fn asking(error: &dyn fmt::Display) -> Self {
+        Self::NotAsked(text::excerpt(&error.to_string(), MAX_ERROR))
+    }
+}

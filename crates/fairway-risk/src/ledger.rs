@@ -1,0 +1,191 @@
+//! The ledger: every risk, from every source, and the updates it concerns.
+//!
+//! One name is one risk, wherever it comes from. Sources that describe it differently are all
+//! kept and all evaluated: no source weakens another.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use fairway_api::Version;
+use fairway_api::cluster_version::{ConditionalUpdateRisk, Release};
+use fairway_api::limits;
+
+use crate::definition::{self, Definition};
+use crate::fit::{Because, Withheld};
+use crate::risk::{Candidate, Concern, Risk, Source, Targets};
+
+/// Updates that are looked at. No update service offers a tenth of that from one version.
+const MAX_CANDIDATES: usize = 2000;
+
+/// Risks of one edge that are looked at: some may be the same. More than the API has room for.
+const MAX_EDGE_RISKS: usize = 2 * limits::RISKS;
+
+/// Every risk, from every source, and the updates it may concern.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Ledger {
+    pub(crate) current: Option<Version>,
+    /// What the update service offers, the latest version first.
+    pub(crate) offers: Vec<Offer>,
+    /// In the order of their definitions, so by name first.
+    pub(crate) entries: Vec<Entry>,
+    /// Updates that are too much to be told about.
+    pub(crate) withheld: Vec<Withheld>,
+}
+
+/// An update that the update service offers.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Offer {
+    pub(crate) release: Release,
+    /// The entries of its edge, in order.
+    entries: Vec<usize>,
+}
+
+/// One definition of a risk, and who published it.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Entry {
+    pub(crate) definition: Definition,
+    pub(crate) origins: BTreeSet<(Source, Targets)>,
+    on_an_edge: bool,
+}
+
+impl Ledger {
+    /// The ledger of a cluster at version `current`, to which the update service offers the
+    /// candidates and in which the concerns were raised.
+    pub fn new(current: &str, candidates: Vec<Candidate>, concerns: Vec<Concern>) -> Self {
+        let candidates = in_order(candidates);
+        let mut book = Book::default();
+        let mut offers = Vec::new();
+        let mut withheld = Vec::new();
+        for (place, Candidate { release, risks }) in candidates.iter().enumerate() {
+            let because = match risks.len() {
+                _ if place >= MAX_CANDIDATES => Some(Because::TooManyUpdates),
+                count if count > MAX_EDGE_RISKS => Some(Because::TooManyRisks(count)),
+                _ => None,
+            };
+            if let Some(because) = because {
+                withheld.push(Withheld { release: release.clone(), because });
+                continue;
+            }
+            let entries = risks.iter().map(|risk| book.on_an_edge(risk)).collect();
+            offers.push(Offer { release: release.clone(), entries });
+        }
+        for Concern { risk, source, targets } in concerns {
+            book.raised(Definition::of(&risk), source, targets);
+        }
+        let (entries, places) = book.in_order();
+        for Offer { entries, .. } in &mut offers {
+            for entry in entries.iter_mut() {
+                *entry = places[*entry];
+            }
+            entries.sort_unstable();
+            entries.dedup();
+        }
+        Self { current: Version::parse(current).ok(), offers, entries, withheld }
+    }
+
+    /// The names in the ledger, and who published each.
+    pub fn sources(&self) -> BTreeMap<&str, BTreeSet<&Source>> {
+        let mut sources: BTreeMap<&str, BTreeSet<&Source>> = BTreeMap::new();
+        for Entry { definition, origins, on_an_edge } in &self.entries {
+            let graph = on_an_edge.then_some(&Source::Graph);
+            let all = origins.iter().map(|(source, _)| source).chain(graph);
+            sources.entry(definition.name.as_str()).or_default().extend(all);
+        }
+        sources
+    }
+
+    /// The places of the entries that concern an update to the release, in order.
+    pub(crate) fn concerning(&self, release: &Release) -> Vec<usize> {
+        let offer = self.offers.iter().find(|offer| offer.release.image == release.image);
+        let on_edge = offer.map_or(&[][..], |offer| &offer.entries);
+        let current = self.current.as_ref();
+        let raised = self.entries.iter().enumerate().filter(|(_, entry)| {
+            entry.origins.iter().any(|(_, targets)| targets.contain(current, release))
+        });
+        let all: BTreeSet<usize> =
+            raised.map(|(place, _)| place).chain(on_edge.iter().copied()).collect();
+        all.into_iter().collect()
+    }
+
+    /// Every risk as it is published, by name.
+    pub(crate) fn published(&self) -> BTreeMap<&str, ConditionalUpdateRisk> {
+        let definitions: Vec<&Definition> =
+            self.entries.iter().map(|entry| &entry.definition).collect();
+        let namesakes = definitions.chunk_by(|one, other| one.name == other.name);
+        namesakes
+            .map(|namesakes| (namesakes[0].name.as_str(), definition::published(namesakes)))
+            .collect()
+    }
+}
+
+/// The latest version first. One image is one update, and has all the risks that it has anywhere.
+fn in_order(mut candidates: Vec<Candidate>) -> Vec<Candidate> {
+    for Candidate { release, .. } in &mut candidates {
+        // The API takes them as a set.
+        release.channels.sort();
+        release.channels.dedup();
+        release.unknown.clear();
+    }
+    candidates.sort_by_cached_key(|Candidate { release, .. }| {
+        let Release { version, image, url, channels, .. } = release.clone();
+        (Reverse(Version::parse(&version).ok()), version, image, url, channels)
+    });
+    let mut places = HashMap::new();
+    let mut merged: Vec<Candidate> = Vec::new();
+    for candidate in candidates {
+        let place = *places.entry(candidate.release.image.clone()).or_insert(merged.len());
+        match merged.get_mut(place) {
+            Some(same) => same.risks.extend(candidate.risks),
+            None => merged.push(candidate),
+        }
+    }
+    merged
+}
+
+/// A ledger while risks are entered.
+#[derive(Default)]
+struct Book {
+    places: BTreeMap<Definition, usize>,
+    origins: Vec<(BTreeSet<(Source, Targets)>, bool)>,
+    /// Where risks are that many edges share. The candidates outlive this book, so that no
+    /// address is used twice.
+    shared: HashMap<*const Risk, usize>,
+}
+
+impl Book {
+    fn place(&mut self, definition: Definition) -> usize {
+        let place = *self.places.entry(definition).or_insert(self.origins.len());
+        if place == self.origins.len() {
+            self.origins.push((BTreeSet::new(), false));
+        }
+        place
+    }
+
+    fn on_an_edge(&mut self, risk: &std::sync::Arc<Risk>) -> usize {
+        let address = std::sync::Arc::as_ptr(risk);
+        if let Some(place) = self.shared.get(&address) {
+            return *place;
+        }
+        let place = self.place(Definition::of(risk));
+        self.origins[place].1 = true;
+        self.shared.insert(address, place);
+        place
+    }
+
+    fn raised(&mut self, definition: Definition, source: Source, targets: Targets) {
+        let place = self.place(definition);
+        self.origins[place].0.insert((source, targets));
+    }
+
+    /// The entries in the order of their definitions, and where each one went.
+    fn in_order(mut self) -> (Vec<Entry>, Vec<usize>) {
+        let mut went = vec![0; self.origins.len()];
+        let mut entries = Vec::new();
+        for (definition, place) in self.places {
+            went[place] = entries.len();
+            let (origins, on_an_edge) = std::mem::take(&mut self.origins[place]);
+            entries.push(Entry { definition, origins, on_an_edge });
+        }
+        (entries, went)
+    }
+}

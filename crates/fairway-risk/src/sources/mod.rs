@@ -1,0 +1,1 @@
+//! What in a cluster stands against updates, as concerns for the ledger.
