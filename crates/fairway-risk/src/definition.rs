@@ -127,11 +127,12 @@ const MAX_CLAIM: usize = limits::MESSAGE / 2;
 fn stand_in(risk: &Risk, defects: &[Defect]) -> Definition {
     let wrong: Vec<String> = defects.iter().map(ToString::to_string).collect();
     let wrong = wrong.join("; ");
-    let mut message = format!("A risk was published in a form that cannot be stored: {wrong}.");
-    if !risk.message.trim().is_empty() {
-        let quoted = text::excerpt(risk.message.trim(), QUOTED);
-        message.push_str(&format!(" What it warns of: {quoted:?}"));
-    }
+    let warning = match risk.message.trim() {
+        "" => String::new(),
+        message => format!(" What it warns of: {:?}", text::excerpt(message, QUOTED)),
+    };
+    let message =
+        format!("A risk was published in a form that cannot be stored: {wrong}.{warning}");
     let name = match legal::name_defect(&risk.name) {
         None => risk.name.clone(),
         Some(_) => format!("InvalidRisk-{}", fingerprint(risk)),

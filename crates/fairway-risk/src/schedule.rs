@@ -37,9 +37,9 @@ impl Default for Settings {
         Self {
             min_interval: Duration::from_secs(1),
             burst: 8,
-            refresh: Duration::from_secs(3600),
+            refresh: Duration::from_hours(1),
             first_retry: Duration::from_secs(5),
-            last_retry: Duration::from_secs(600),
+            last_retry: Duration::from_mins(10),
         }
     }
 }

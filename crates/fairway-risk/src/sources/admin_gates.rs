@@ -1,0 +1,99 @@
+//! Gates: what an administrator has to confirm before a minor or major update.
+
+use std::collections::BTreeMap;
+
+use fairway_api::Version;
+
+use super::{against_minor, cannot_tell};
+use crate::legal;
+use crate::risk::{Concern, Source};
+
+/// The data of a ConfigMap.
+pub type ConfigData = BTreeMap<String, String>;
+
+/// Gates of one release; real ones have a few.
+const MAX_GATES: usize = 50;
+
+/// The gates of the release at version `current` that nobody has confirmed. `gates` is the data of
+/// `openshift-config-managed/admin-gates`, `acks` that of `openshift-config/admin-acks`; an error
+/// says why it could not be read.
+pub fn admin_gates(
+    current: &str,
+    gates: Result<&ConfigData, &str>,
+    acks: Result<&ConfigData, &str>,
+) -> Vec<Concern> {
+    let gates = match gates {
+        Ok(gates) => gates,
+        Err(why) => return vec![unknown("openshift-config-managed/admin-gates", why)],
+    };
+    let current = Version::parse(current).ok();
+    let open = |key: &str| match stream_of(key) {
+        Some(stream) => current.as_ref().is_none_or(|current| current.stream() == stream),
+        None => true,
+    };
+    let open: Vec<(&String, &String)> = gates.iter().filter(|(key, _)| open(key)).collect();
+    let acks = match acks {
+        Ok(acks) => acks,
+        Err(why) if !open.is_empty() => {
+            return vec![unknown("openshift-config/admin-acks", why)];
+        }
+        Err(_) => return Vec::new(),
+    };
+    let confirmed = |key: &str| acks.get(key).is_some_and(|ack| ack == "true");
+    let mut unconfirmed = open.into_iter().filter(|(key, _)| !confirmed(key));
+    let mut concerns: Vec<Concern> =
+        unconfirmed.by_ref().take(MAX_GATES).map(|(key, text)| gate(key, text)).collect();
+    let more = unconfirmed.count();
+    if more > 0 {
+        let message = format!("{more} more gates were not confirmed than can be shown.");
+        concerns.push(against_minor("AdminAck-more", &message, "admin-gates", Source::AdminGate));
+    }
+    concerns
+}
+
+/// `X.Y` of a key such as `ack-X.Y-what`: the versions that the gate is on.
+fn stream_of(key: &str) -> Option<&str> {
+    let (stream, what) = key.strip_prefix("ack-")?.split_once('-')?;
+    let (major, minor) = stream.split_once('.')?;
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let well_formed = is_number(major) && is_number(minor) && !what.is_empty();
+    (well_formed && !what.starts_with('-')).then_some(stream)
+}
+
+fn gate(key: &str, text: &str) -> Concern {
+    let text = text.trim();
+    let message = match stream_of(key) {
+        None => format!(
+            "The gate {key} in the ConfigMap openshift-config-managed/admin-gates is invalid: its name should be ack-X.Y-WHAT."
+        ),
+        Some(_) if text.is_empty() => format!(
+            "The gate {key} in the ConfigMap openshift-config-managed/admin-gates does not say what to confirm."
+        ),
+        Some(_) => text.to_owned(),
+    };
+    let message = format!(
+        "{message} To confirm: kubectl -n openshift-config patch configmap admin-acks --type=merge -p '{{\"data\":{{\"{key}\":\"true\"}}}}'"
+    );
+    let name = format!("AdminAck-{key}");
+    let mut concern = against_minor(name, &message, "admin-gates", Source::AdminGate);
+    if let Some(url) = first_url(text) {
+        concern.risk.url = url;
+    }
+    concern
+}
+
+fn unknown(config_map: &str, why: &str) -> Concern {
+    let message = "It cannot be told whether the release asks an administrator to confirm \
+                   something before an update to a later minor or major version.";
+    let why = format!("The ConfigMap {config_map} cannot be read: {why}");
+    let concern = against_minor("AdminAckUnknown", message, "admin-gates", Source::AdminGate);
+    cannot_tell(concern, &why)
+}
+
+/// The first address in a text for people.
+fn first_url(text: &str) -> Option<String> {
+    let begin = text.find("https://")?;
+    let url = text[begin..].split([' ', '\t', '\n', '"', '<', '>', ')', ']']).next()?;
+    let url = url.trim_end_matches(['.', ',', ';', ':', '\'', '!', '?']);
+    legal::url_defect(url).is_none().then(|| url.to_owned())
+}
