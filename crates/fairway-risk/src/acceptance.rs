@@ -26,7 +26,7 @@ const MAX_BYTES: usize = 128 << 10;
 
 /// On which terms a risk was accepted, as the annotation has it under the risk's name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
+#[serde(rename_all = "camelCase", default, expecting = "an object with terms")]
 pub struct Terms {
     /// Why.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -63,25 +63,25 @@ pub type Outcomes = BTreeMap<String, Outcome>;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Failure {
     /// It was not answered yet.
-    #[error("it has not been answered yet")]
+    #[error("the query has not been answered yet")]
     Pending,
     /// No series: the metric may be missing.
-    #[error("it yields no series")]
+    #[error("the query yields no series")]
     NoSeries,
     /// Which of them is meant cannot be told.
-    #[error("it yields {0} series instead of one")]
+    #[error("the query yields {0} series instead of one")]
     SeveralSeries(usize),
     /// A value that means nothing.
-    #[error("it yields {0} instead of 0 or 1")]
+    #[error("the query yields {0} instead of 0 or 1")]
     NotZeroOrOne(String),
     /// Something that has no value.
-    #[error("it yields {0} instead of one sample")]
+    #[error("the query yields {0} instead of one sample")]
     NotAVector(ResultType),
     /// Asking failed.
-    #[error("asking failed: {0}")]
+    #[error("the query could not be asked: {0}")]
     NotAsked(String),
     /// It is not sent to the cluster's metrics.
-    #[error("it is not sent to the cluster's metrics: {0}")]
+    #[error("the query is not sent to the cluster's metrics: {0}")]
     Refused(#[from] Refused),
 }
 

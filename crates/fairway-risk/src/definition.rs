@@ -141,7 +141,7 @@ fn stand_in(risk: &Risk, defects: &[Defect]) -> Definition {
     let claim = Claim::new(
         ConditionStatus::Unknown,
         applies::INVALID_RISK,
-        format!("This entry stands in for a risk that cannot be stored: {wrong}."),
+        "The risk was published in a form that cannot be stored, and this entry stands in for it.",
     );
     Definition { name, message, url: url.to_owned(), rules: vec![Rule::Always], claim: Some(claim) }
 }

@@ -27,7 +27,7 @@ pub enum Because {
     TooManyUpdates,
     /// The update has that many risks.
     TooManyRisks(usize),
-    /// The status is full of updates to later versions and their risks.
+    /// The status has no more room.
     TooLarge,
 }
 
@@ -41,9 +41,7 @@ impl fmt::Display for Withheld {
             Because::TooManyRisks(count) => {
                 write!(f, "it has {count} risks, and at most {} are taken.", limits::RISKS)
             }
-            Because::TooLarge => {
-                f.write_str("the status has no more room, and it is one of the earliest.")
-            }
+            Because::TooLarge => f.write_str("the status has no more room for it and its risks."),
         }
     }
 }

@@ -107,6 +107,16 @@ impl Ledger {
         all.into_iter().collect()
     }
 
+    /// The entry at that place, where no other has its name.
+    pub(crate) fn only_entry_of_its_name(&self, place: usize) -> Option<&Entry> {
+        let entry = self.entries.get(place)?;
+        let is_namesake = |other: Option<&Entry>| {
+            other.is_some_and(|other| other.definition.name == entry.definition.name)
+        };
+        let before = place.checked_sub(1).and_then(|place| self.entries.get(place));
+        (!is_namesake(before) && !is_namesake(self.entries.get(place + 1))).then_some(entry)
+    }
+
     /// Every risk as it is published, by name.
     pub(crate) fn published(&self) -> BTreeMap<&str, ConditionalUpdateRisk> {
         let definitions: Vec<&Definition> =

@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use fairway_api::Condition;
 use fairway_api::cluster_version::{ConditionalUpdate, ConditionalUpdateRisk, Release};
 use fairway_api::condition::wire_time;
 use fairway_api::reason::applies;
+use fairway_api::{Condition, Conditions as _};
 use jiff::Timestamp;
 
 use crate::acceptance::Standing;
@@ -37,12 +37,14 @@ impl<'a> Look<'a> {
             let hash = definition_hash(&risk);
             (name, (risk, hash))
         };
-        Self {
+        let mut look = Self {
             ledger,
             round,
             findings: ledger.entries.iter().map(evaluate).collect(),
             published: ledger.published().into_iter().map(with_hash).collect(),
-        }
+        };
+        look.carry_over();
+        look
     }
 
     /// What is known about an update to the release.
@@ -103,6 +105,26 @@ impl<'a> Look<'a> {
             .chunk_by(|one, other| definition(*one).name == definition(*other).name)
             .map(|places| places.iter().map(pair).collect())
             .collect()
+    }
+
+    /// Until its query is answered for the first time, a risk is what it was before: otherwise
+    /// each restart would withdraw recommendations for a while. It has to be the same risk, and
+    /// the queries of namesakes cannot be told apart.
+    fn carry_over(&mut self) {
+        let before = &self.round.previous.conditional_update_risks;
+        let before: BTreeMap<&str, &ConditionalUpdateRisk> =
+            before.iter().map(|risk| (risk.name.as_str(), risk)).collect();
+        for (place, finding) in self.findings.iter_mut().enumerate() {
+            let Some(entry) = self.ledger.only_entry_of_its_name(place) else { continue };
+            let name = entry.definition.name.as_str();
+            let (Some(before), Some((_, hash))) = (before.get(name), self.published.get(name))
+            else {
+                continue;
+            };
+            if finding.awaited && definition_hash(before) == *hash {
+                finding.continue_as(before.conditions.find(applies::TYPE));
+            }
+        }
     }
 
     fn judge(&self, release: &Release, namesakes: &[Namesakes]) -> Verdict {

@@ -40,6 +40,8 @@ enum Comparison {
     AtMost(Version),
     Below(Version),
     Not(Version),
+    /// From the first to before the second, pre-releases counting as what they lead to.
+    Stream(Version, Version),
 }
 
 impl Range {
@@ -72,6 +74,7 @@ impl Comparison {
             Self::AtMost(other) => version <= other,
             Self::Below(other) => version < other,
             Self::Not(other) => version != other,
+            Self::Stream(first, after) => (first..after).contains(&&release_of(version)),
         }
     }
 }
@@ -117,7 +120,7 @@ fn alternative(text: &str) -> Result<Vec<Comparison>, RangeError> {
 
 /// What an operator and a version say, of which the last parts may be missing.
 fn compared(operator: &str, text: &str) -> Option<Vec<Comparison>> {
-    use Comparison::{Above, AtLeast, AtMost, Below, Not};
+    use Comparison::{Above, AtLeast, AtMost, Below, Not, Stream};
     if matches!(text, "*" | "x" | "X") {
         return matches!(operator, "" | "=" | "==" | ">=" | "<=").then(Vec::new);
     }
@@ -141,7 +144,7 @@ fn compared(operator: &str, text: &str) -> Option<Vec<Comparison>> {
     }
     let (first, after) = stream(text)?;
     Some(match operator {
-        "" | "=" | "==" | "~" => vec![AtLeast(first), Below(after)],
+        "" | "=" | "==" | "~" => vec![Stream(first, after)],
         "^" => {
             let next_major = Version::new(first.major().checked_add(1)?, 0, 0);
             vec![AtLeast(first), Below(next_major)]
@@ -251,12 +254,16 @@ mod tests {
     #[test]
     fn a_pre_release_is_touched_by_either_and_covered_by_both() {
         let candidate = version("5.2.0-rc.1");
-        for text in [">=5.2.0", "<5.2.0", "5.2.x", "5.1.x || 5.2.0"] {
+        for text in [">=5.2.0", "<5.2.0", "5.2.0", "5.1.x || 5.2.0"] {
             assert!(range(text).touches(&candidate), "{text}");
             assert!(!range(text).covers(&candidate), "{text}");
         }
-        assert!(range(">=5.1.0").covers(&candidate));
-        assert!(!range(">=5.3.0").touches(&candidate));
+        for text in [">=5.1.0", "5.2.x"] {
+            assert!(range(text).covers(&candidate), "{text}");
+        }
+        for text in [">=5.3.0", "5.1.x"] {
+            assert!(!range(text).touches(&candidate), "{text}");
+        }
     }
 
     #[test]

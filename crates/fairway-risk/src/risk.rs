@@ -111,6 +111,8 @@ pub enum Source {
     Preflight,
     /// The condition `Upgradeable` of the ClusterOperator of that name.
     Upgradeable(String),
+    /// All ClusterOperators.
+    ClusterOperators,
     /// The risk report of the ClusterOperator of that name.
     RiskReport(String),
     /// A gate that asks an administrator to confirm something.
@@ -137,6 +139,7 @@ impl fmt::Display for Source {
             Self::Graph => f.write_str("the update service"),
             Self::Preflight => f.write_str("the preflight"),
             Self::Upgradeable(name) => write!(f, "the cluster operator {name}"),
+            Self::ClusterOperators => f.write_str("the cluster operators"),
             Self::RiskReport(name) => write!(f, "the risk report of {name}"),
             Self::AdminGate => f.write_str("the admin gates"),
             Self::Overrides => f.write_str("spec.overrides"),

@@ -1,12 +1,13 @@
 //! Whether a risk applies: its rules in order, and the first that can be evaluated decides.
 
-use fairway_api::ConditionStatus;
 use fairway_api::reason::applies;
+use fairway_api::{Condition, ConditionStatus};
 use jiff::Timestamp;
 
 use crate::answer::{Failure, Outcome, Outcomes};
 use crate::definition::{Definition, Rule};
 use crate::policy::QueryPolicy;
+use crate::text;
 
 /// Whether one definition of a risk applies to this cluster, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,12 +16,27 @@ pub(crate) struct Finding {
     pub(crate) reason: String,
     pub(crate) message: String,
     pub(crate) since: Option<Timestamp>,
+    /// A query that has not been answered yet will decide.
+    pub(crate) awaited: bool,
 }
 
 impl Finding {
     fn new(status: ConditionStatus, reason: impl AsRef<str>, message: impl Into<String>) -> Self {
         let reason = reason.as_ref().to_owned();
-        Self { status, reason, message: message.into(), since: None }
+        Self { status, reason, message: message.into(), since: None, awaited: false }
+    }
+}
+
+impl Finding {
+    /// Takes over what a query said before, where it said something.
+    pub(crate) fn continue_as(&mut self, before: Option<&Condition>) {
+        let (holds, reason, value) = match before.map(|before| &before.status) {
+            Some(ConditionStatus::True) => (true, applies::MATCH, 1),
+            Some(ConditionStatus::False) => (false, applies::NOT_MATCH, 0),
+            _ => return,
+        };
+        let message = format!("The query yielded {value} when it was last asked.");
+        *self = Self { awaited: true, ..Self::new(holds.into(), reason, message) };
     }
 }
 
@@ -62,10 +78,10 @@ fn apply(rule: &Rule, queries: Queries) -> Ruling {
         Rule::PromQl(query) => query,
     };
     match queries.outcome(query) {
-        Ok(true) => Ruling::Matches("Its query yields 1: this cluster is exposed."),
-        Ok(false) => Ruling::DoesNotMatch("Its query yields 0: this cluster is not exposed."),
-        Err(failure @ Failure::Pending) => Ruling::Awaited(format!("its query: {failure}")),
-        Err(failure) => Ruling::Skipped(format!("its query: {failure}")),
+        Ok(true) => Ruling::Matches("The query yields 1: this cluster is exposed."),
+        Ok(false) => Ruling::DoesNotMatch("The query yields 0: this cluster is not exposed."),
+        Err(failure @ Failure::Pending) => Ruling::Awaited(failure.to_string()),
+        Err(failure) => Ruling::Skipped(failure.to_string()),
     }
 }
 
@@ -80,6 +96,7 @@ pub(crate) fn evaluate(definition: &Definition, queries: Queries) -> Finding {
         return Finding::new(ConditionStatus::True, applies::MATCH, message);
     }
     let mut undecided = Vec::new();
+    let mut awaited = false;
     for (index, rule) in definition.rules.iter().enumerate() {
         let place = |why: String| match definition.rules.len() {
             1 => why,
@@ -96,11 +113,16 @@ pub(crate) fn evaluate(definition: &Definition, queries: Queries) -> Finding {
             Ruling::Skipped(why) => undecided.push(place(why)),
             Ruling::Awaited(why) => {
                 undecided.push(place(why));
+                awaited = true;
                 break;
             }
         }
     }
-    Finding::new(ConditionStatus::Unknown, applies::EVALUATION_FAILED, undecided.join("; "))
+    let message = text::sentence(&undecided.join("; "));
+    Finding {
+        awaited,
+        ..Finding::new(ConditionStatus::Unknown, applies::EVALUATION_FAILED, message)
+    }
 }
 
 fn with_skipped(message: &str, skipped: &[String]) -> String {

@@ -8,6 +8,14 @@ pub(crate) fn excerpt(text: &str, most: usize) -> String {
     format!("{}…", text[..text.floor_char_boundary(most)].trim_end())
 }
 
+/// The text as a sentence.
+pub(crate) fn sentence(text: &str) -> String {
+    let text = text.trim().trim_end_matches('.');
+    let mut letters = text.chars();
+    let first = letters.next().into_iter().flat_map(char::to_uppercase);
+    format!("{}{}.", first.collect::<String>(), letters.as_str())
+}
+
 /// As many of the parts as fit, and how many more there are. The first one is cut if it has to be.
 pub(crate) fn join(parts: &[String], separator: &str, most: usize) -> String {
     let more = |count: usize| format!("{separator}… and {count} more.");

@@ -54,11 +54,12 @@ fn told(against: &[Against]) -> Option<OperatorCondition> {
     };
     let (reason, message) = match against {
         [] => return None,
-        [only] => (only.reason(), only.told()),
+        [only] if only.reason() == only.risk.name => (only.reason(), only.told()),
+        [only] => (only.reason(), only.line()),
         several => {
             let lead = "Several risks stand against an update to a later minor or major version:";
             let lines: Vec<String> =
-                several.iter().map(|one| format!("* {}", one.told())).collect();
+                several.iter().map(|one| format!("* {}", one.line())).collect();
             let lines = text::join(&lines, "\n", limits::MESSAGE - lead.len() - 1);
             (upgradeable::MULTIPLE_REASONS.code, format!("{lead}\n{lines}"))
         }
@@ -80,7 +81,16 @@ impl Against<'_> {
         }
     }
 
+    /// What it says, by the name under which it is accepted.
+    fn line(&self) -> String {
+        format!("{}: {}", self.risk.name, self.told())
+    }
+
     fn told(&self) -> String {
-        format!("{}: {}", self.risk.name, self.risk.message)
+        let message = &self.risk.message;
+        match self.risk.conditions.find(applies::TYPE) {
+            Some(unknown) if !self.applies => format!("{message} {}", unknown.message),
+            _ => message.clone(),
+        }
     }
 }

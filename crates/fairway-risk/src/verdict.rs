@@ -16,6 +16,9 @@ use crate::definition::Definition;
 use crate::rules::Finding;
 use crate::text;
 
+/// Bytes of what is said about one risk. A condition has room for it and for a remark.
+const MAX_TEXT: usize = limits::MESSAGE - 1024;
+
 /// What is known about an update.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Verdict {
@@ -78,7 +81,7 @@ impl Exposure {
                 saying_so.iter().map(|(definition, finding)| text(definition, finding)).collect();
             let mut seen = BTreeSet::new();
             texts.retain(|text| seen.insert(text.clone()));
-            text::join(&texts, separator, limits::MESSAGE)
+            text::join(&texts, separator, MAX_TEXT)
         };
         let rules = namesakes.iter().map(|(definition, _)| Rules::of(definition)).max();
         Self {
@@ -126,8 +129,8 @@ fn describe(definition: &Definition, finding: &Finding) -> String {
         return format!("{message} {url}");
     }
     let unable = if definition.has_query() { "evaluate PromQL to determine" } else { "determine" };
-    let why = finding.message.trim_end_matches('.');
-    format!("Unable to {unable} if the cluster is impacted by {name} ({why}). {message} {url}")
+    let why = &finding.message;
+    format!("Unable to {unable} if the cluster is impacted by {name}. {why} {message} {url}")
 }
 
 impl Verdict {

@@ -85,7 +85,7 @@ fn gate(key: &str, text: &str) -> Concern {
 fn unknown(config_map: &str, why: &str) -> Concern {
     let message = "It cannot be told whether the release asks an administrator to confirm \
                    something before an update to a later minor or major version.";
-    let why = format!("The ConfigMap {config_map} cannot be read: {why}");
+    let why = format!("The ConfigMap {config_map} cannot be read: {why}.");
     let concern = against_minor("AdminAckUnknown", message, "admin-gates", Source::AdminGate);
     cannot_tell(concern, &why)
 }

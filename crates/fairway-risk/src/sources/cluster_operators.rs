@@ -20,8 +20,8 @@ pub fn unlisted_cluster_operators(why: &str) -> Concern {
     let message = "It cannot be told whether the cluster operators allow an update to a later \
                    minor or major version.";
     let name = "ClusterOperatorUpgradeableUnknown";
-    let source = Source::Upgradeable("*".to_owned());
-    cannot_tell(against_minor(name, message, "cluster-operators", source), why)
+    let concern = against_minor(name, message, "cluster-operators", Source::ClusterOperators);
+    cannot_tell(concern, &format!("They cannot be listed: {why}."))
 }
 
 fn concerns(operator: &ClusterOperator) -> Vec<Concern> {

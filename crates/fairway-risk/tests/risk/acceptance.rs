@@ -1,0 +1,126 @@
+//! Names accept, and the annotation says on which terms.
+
+use fairway_risk::{ANNOTATION, Acceptance, Standing, definition_hash};
+
+use crate::support::*;
+
+fn standing(annotation: &str) -> Standing {
+    let update = update_accepting(&["A"]);
+    Acceptance::read(Some(&update), Some(annotation)).standing("A", "4.7.4", "hash", at(0))
+}
+
+#[test]
+fn terms() {
+    let accepted = Standing::Accepted { changed: false };
+    for annotation in [
+        "{}",
+        r#"{"A": {}}"#,
+        r#"{"A": {"reason": "tested", "by": "alice", "somethingNew": 1}}"#,
+        r#"{"A": {"until": "2021-08-28T01:00:01Z"}}"#,
+        r#"{"A": {"until": "2021-08-28"}}"#,
+        r#"{"A": {"for": "4.7.x"}}"#,
+        r#"{"A": {"definition": "hash"}}"#,
+        r#"{"B": {"until": "1999-01-01"}}"#,
+        r#"{"B": "nonsense"}"#,
+    ] {
+        assert_eq!(standing(annotation), accepted, "{annotation}");
+    }
+    let said = [
+        r#"{"A": {"until": "2021-08-28T01:00:00Z"}}"#,
+        r#"{"A": {"until": "2021-08-27"}}"#,
+        r#"{"A": {"for": ">=4.8"}}"#,
+        r#"{"A": {"definition": "another"}}"#,
+        r#"{"A": {"until": "tomorrow"}}"#,
+        r#"{"A": {"for": "some"}}"#,
+        r#"{"A": {"for": 4}}"#,
+        r#"{"A": "yes"}"#,
+        "nonsense",
+        "[]",
+    ]
+    .map(|annotation| standing(annotation).to_string());
+    insta::assert_snapshot!(said.join("\n"), @r#"
+    It was accepted until 2021-08-28T01:00:00Z, which has passed.
+    It was accepted until 2021-08-27, which has passed.
+    It was accepted for >=4.8, which does not include this version.
+    It was accepted, and what it says has changed since.
+    It does not count as accepted, because its terms in the annotation fairway.dev/accepted-risks cannot be read: "tomorrow" is not a time such as 2026-12-31 or 2026-12-31T18:00:00Z.
+    It does not count as accepted, because its terms in the annotation fairway.dev/accepted-risks cannot be read: "some" is not a comparison such as >=5.2.0, <5.4, ~5.2.1, ^5.2.0 or 5.2.x.
+    It does not count as accepted, because its terms in the annotation fairway.dev/accepted-risks cannot be read: invalid type: integer `4`, expected a string.
+    It does not count as accepted, because its terms in the annotation fairway.dev/accepted-risks cannot be read: invalid type: string "yes", expected an object with terms.
+    It does not count as accepted, because its terms in the annotation fairway.dev/accepted-risks cannot be read: expected ident at line 1 column 2.
+    It does not count as accepted, because its terms in the annotation fairway.dev/accepted-risks cannot be read: invalid type: sequence, expected a map at line 1 column 0.
+    "#);
+}
+
+#[test]
+fn an_annotation_accepts_nothing_by_itself() {
+    let acceptance = Acceptance::read(None, Some(r#"{"A": {"reason": "because"}}"#));
+    assert_eq!(acceptance.standing("A", "4.7.4", "", at(0)), Standing::NotAccepted);
+}
+
+#[test]
+fn a_hostile_annotation_is_reported_and_accepts_nothing() {
+    let update = update_accepting(&["A"]);
+    let huge = format!(r#"{{"A": {{"reason": "{}"}}}}"#, "x".repeat(1 << 20));
+    let deep = format!(r#"{{"A": {}1{}}}"#, "[".repeat(1000), "]".repeat(1000));
+    let mut said = Vec::new();
+    for annotation in [huge.as_str(), &deep, "", r#"{"A": {"until": "x"}, "B": 1}"#] {
+        let acceptance = Acceptance::read(Some(&update), Some(annotation));
+        assert!(!acceptance.standing("A", "4.7.4", "", at(0)).is_accepted());
+        said.extend(acceptance.problems());
+    }
+    insta::assert_snapshot!(said.join("\n"), @r#"
+    The annotation fairway.dev/accepted-risks cannot be read, so no risk counts as accepted: it has 1048597 bytes, and at most 131072 are read.
+    The annotation fairway.dev/accepted-risks cannot be read, so no risk counts as accepted: recursion limit exceeded at line 1 column 133.
+    The annotation fairway.dev/accepted-risks cannot be read, so no risk counts as accepted: EOF while parsing a value at line 1 column 0.
+    The entry "A" of the annotation fairway.dev/accepted-risks cannot be read, so that risk does not count as accepted: "x" is not a time such as 2026-12-31 or 2026-12-31T18:00:00Z.
+    The entry "B" of the annotation fairway.dev/accepted-risks cannot be read, so that risk does not count as accepted: invalid type: integer `1`, expected an object with terms.
+    "#);
+}
+
+#[test]
+fn what_is_said_where_an_acceptance_does_not_count() {
+    let update = update_accepting(&["A", "B"]);
+    let annotation = r#"{"A": {"until": "2021-08-01"}, "B": {"for": "4.8.x"}}"#;
+    let mut world = World::knowing([("A", Ok(true)), ("B", failed())]);
+    world.acceptance = Acceptance::read(Some(&update), Some(annotation));
+    let evaluated = world.look(vec![queried("A"), queried("B")]);
+    insta::assert_snapshot!(line(recommended(&evaluated)), @"
+    Recommended=False MultipleReasons: A goes wrong. https://example.com/A
+    It was accepted until 2021-08-01, which has passed.
+
+    Unable to evaluate PromQL to determine if the cluster is impacted by B. The query yields no series. B goes wrong. https://example.com/B
+    It was accepted for 4.8.x, which does not include this version.
+    ");
+}
+
+#[test]
+fn a_risk_that_changed_since_it_was_accepted_is_shown_as_such() {
+    let mut world = World::knowing([("A", Ok(true))]);
+    let evaluated = world.look(vec![queried("A")]);
+    let hash = definition_hash(&evaluated.conditional_update_risks[0]);
+    assert_eq!(hash, "aa3ae3d4841f9a99539bef2d0b64f09a", "annotations out there have it");
+    let annotation = format!(r#"{{"A": {{"definition": "{hash}"}}}}"#);
+    world.acceptance = Acceptance::read(Some(&update_accepting(&["A"])), Some(&annotation));
+    let same = world.look(vec![queried("A")]);
+    insta::assert_snapshot!(line(recommended(&same)), @"Recommended=True AllExposedRisksAccepted: The update is recommended, because every risk that applies to this cluster was accepted: A.");
+
+    let mut changed = queried("A");
+    changed.message.push_str(" And badly.");
+    let changed = world.look(vec![changed]);
+    insta::assert_snapshot!(line(recommended(&changed)), @"Recommended=True AllExposedRisksAccepted: The update is recommended, because every risk that applies to this cluster was accepted: A (what it says has changed since).");
+    insta::assert_snapshot!(line(&changed.conditional_update_risks[0].conditions[0]), @"Applies=True Match: The query yields 1: this cluster is exposed. What the risk says has changed since it was accepted.");
+}
+
+#[test]
+fn the_next_end_is_known() {
+    let annotation = r#"{"A": {"until": "2021-09-01T00:00:00Z"}, "B": {"until": "2021-08-30T00:00:00Z"}, "C": {"until": "2021-08-01"}}"#;
+    let end = |names: &[&str]| {
+        let acceptance = Acceptance::read(Some(&update_accepting(names)), Some(annotation));
+        acceptance.next_end(at(0)).map(|end| end.to_string())
+    };
+    assert_eq!(end(&["A", "B", "C"]).as_deref(), Some("2021-08-30T00:00:00Z"));
+    assert_eq!(end(&["A", "C"]).as_deref(), Some("2021-09-01T00:00:00Z"));
+    assert_eq!(end(&["C"]), None);
+    assert_eq!(ANNOTATION, "fairway.dev/accepted-risks");
+}

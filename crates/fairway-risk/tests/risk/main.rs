@@ -1,0 +1,15 @@
+//! What the ledger decides, and what it says.
+
+mod acceptance;
+mod gate;
+mod ledger;
+mod platform;
+mod properties;
+mod rules;
+mod schedule;
+mod sources;
+mod stand_ins;
+mod story;
+mod support;
+mod upgradeable;
+mod verdicts;

@@ -1,0 +1,80 @@
+//! The data of a whole platform, where `FAIRWAY_DATA` names a directory that has it.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use fairway_graph::build::build;
+use fairway_graph::{Graph, GraphData, directory, releases};
+use fairway_risk::{Candidate, Evaluated, Ledger, Outcome, Risk};
+
+use crate::support::*;
+
+fn graph() -> Option<Graph> {
+    let directory = PathBuf::from(std::env::var_os("FAIRWAY_DATA")?);
+    let data = directory::read(&directory.join("graph-data-2026-08")).unwrap();
+    let list = std::fs::read(directory.join("releases-2026-08.json")).unwrap();
+    let (releases, _) = releases::read("releases.json", &list).unwrap();
+    let (declared, _) = releases::declare(releases);
+    Some(build(declared, &GraphData::read(&data).unwrap()).0)
+}
+
+fn candidates(graph: &Graph, current: &str) -> Vec<Candidate> {
+    let is_current = |id| graph.node(id).version.to_string() == format!("{current}+amd64");
+    let edges = graph.edges().iter().filter(|edge| is_current(edge.from));
+    let risk = |risk: &Arc<fairway_graph::Risk>| {
+        let fairway_graph::Risk { name, message, url, matching_rules, .. } = (**risk).clone();
+        Arc::new(Risk { name, message, url, matching_rules, claim: None })
+    };
+    let candidate = |edge: &fairway_graph::Edge| Candidate {
+        release: release(&graph.node(edge.to).version.without_build().to_string()),
+        risks: graph.risks(*edge).map(risk).collect(),
+    };
+    edges.map(candidate).collect()
+}
+
+/// Looks at the ledger until every query that is wanted is known.
+fn decided(ledger: &Ledger, outcome: &Outcome) -> (Evaluated, usize) {
+    let mut world = World::default();
+    loop {
+        let evaluated = ledger.evaluate(world.round());
+        let known = world.outcomes.len();
+        for query in &evaluated.wanted_queries {
+            world.outcomes.entry(query.clone()).or_insert_with(|| outcome.clone());
+        }
+        if world.outcomes.len() == known {
+            return (evaluated, known);
+        }
+    }
+}
+
+#[test]
+fn every_update_is_decided_with_one_answer_to_each_query() {
+    let Some(graph) = graph() else {
+        println!("left out: FAIRWAY_DATA is not set");
+        return;
+    };
+    for current in ["4.16.20", "4.18.9", "4.21.3"] {
+        let candidates = candidates(&graph, current);
+        assert!(!candidates.is_empty(), "{current}");
+        let (count, conditional) = (
+            candidates.len(),
+            candidates.iter().filter(|candidate| !candidate.risks.is_empty()).count(),
+        );
+        let ledger = Ledger::new(current, candidates, vec![]);
+        for (outcome, status) in [(Ok(true), "False"), (Ok(false), "True"), (failed(), "Unknown")] {
+            let (evaluated, queries) = decided(&ledger, &outcome);
+            println!("{current}: {count} updates, {conditional} conditional, {queries} queries");
+            assert!(queries <= 64, "{current}: {queries}");
+            assert_eq!(evaluated.withheld, []);
+            assert_eq!(evaluated.conditional_updates.len(), conditional);
+            for update in &evaluated.conditional_updates {
+                let condition = condition(update, "Recommended");
+                assert!(
+                    condition.status.as_str() == status || condition.status.as_str() == "False",
+                    "{}",
+                    line(condition)
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! Rules in order: the first that can be evaluated decides.
+
+use fairway_api::cluster_version::MatchingRule;
+use fairway_risk::{Answer, Failure, QueryPolicy, ResultType};
+
+use crate::support::*;
+
+fn applies(world: &World, rules: Vec<MatchingRule>) -> String {
+    let evaluated = world.look(vec![risk("A", rules)]);
+    line(&evaluated.conditional_update_risks[0].conditions[0])
+}
+
+#[test]
+fn the_first_rule_that_can_be_evaluated_decides() {
+    let world = World::knowing([("yes", Ok(true)), ("no", Ok(false)), ("bad", failed())]);
+    for (rules, status) in [
+        (vec![always()], "True"),
+        (vec![promql("yes")], "True"),
+        (vec![promql("no"), promql("yes")], "False"),
+        (vec![promql("bad"), promql("yes")], "True"),
+        (vec![promql("bad"), promql("no"), always()], "False"),
+        (vec![promql("bad"), always()], "True"),
+        (vec![rule_of("Telepathy"), promql("no")], "False"),
+        (vec![rule_of(""), always()], "True"),
+        (vec![promql(" "), promql("no")], "False"),
+        (vec![promql("bad")], "Unknown"),
+        (vec![rule_of("Telepathy"), promql("bad")], "Unknown"),
+        (vec![promql("not answered"), always()], "Unknown"),
+        (vec![], "True"),
+    ] {
+        let found = applies(&world, rules.clone());
+        assert!(found.starts_with(&format!("Applies={status} ")), "{rules:?}: {found}");
+    }
+}
+
+#[test]
+fn what_is_said_about_them() {
+    let world = World::knowing([("yes", Ok(true)), ("no", Ok(false)), ("bad", failed())]);
+    let mut senseless = always();
+    senseless.promql = promql("up").promql;
+    let long = promql(&"x".repeat(20_000));
+    let said = [
+        vec![always()],
+        vec![promql("yes")],
+        vec![promql("no")],
+        vec![promql("bad")],
+        vec![promql("waiting")],
+        vec![],
+        vec![rule_of("Telepathy"), promql("bad"), promql("yes")],
+        vec![senseless, promql(""), long, rule_of("Telepathy"), promql("bad")],
+    ]
+    .map(|rules| applies(&world, rules));
+    insta::assert_snapshot!(said.join("\n"), @r#"
+    Applies=True Match: It concerns every cluster.
+    Applies=True Match: The query yields 1: this cluster is exposed.
+    Applies=False NotMatch: The query yields 0: this cluster is not exposed.
+    Applies=Unknown EvaluationFailed: The query yields no series.
+    Applies=Unknown EvaluationFailed: The query has not been answered yet.
+    Applies=True Match: It has no rules, so it concerns every cluster.
+    Applies=True Match: The query yields 1: this cluster is exposed. Skipped: rule 1: rules of type "Telepathy" are not known; rule 2: the query yields no series.
+    Applies=Unknown EvaluationFailed: Rule 1: an Always rule has a query; rule 2: a PromQL rule has no query; rule 3: its query is 20000 bytes long, and at most 16384 are read; rule 4: rules of type "Telepathy" are not known; rule 5: the query yields no series.
+    "#);
+}
+
+#[test]
+fn an_answer_is_one_sample_of_zero_or_one() {
+    let said = [
+        Answer::Samples(vec![1.0]),
+        Answer::Samples(vec![0.0]),
+        Answer::Samples(vec![-0.0]),
+        Answer::Samples(vec![]),
+        Answer::Samples(vec![1.0, 1.0, 0.0]),
+        Answer::Samples(vec![0.5]),
+        Answer::Samples(vec![f64::NAN]),
+        Answer::Samples(vec![f64::INFINITY]),
+        Answer::Samples(vec![-1.0]),
+        Answer::Other(ResultType::Scalar),
+        Answer::Other(ResultType::Range),
+        Answer::Other(ResultType::Text),
+    ]
+    .map(|answer| match answer.outcome() {
+        Ok(matches) => matches.to_string(),
+        Err(failure) => failure.to_string(),
+    });
+    insta::assert_snapshot!(said.join("\n"), @"
+    true
+    false
+    false
+    the query yields no series
+    the query yields 3 series instead of one
+    the query yields 0.5 instead of 0 or 1
+    the query yields NaN instead of 0 or 1
+    the query yields inf instead of 0 or 1
+    the query yields -1 instead of 0 or 1
+    the query yields a scalar instead of one sample
+    the query yields a range of samples instead of one sample
+    the query yields a text instead of one sample
+    ");
+    insta::assert_snapshot!(Failure::asking(&"connection refused"), @"the query could not be asked: connection refused");
+    assert!(Failure::asking(&"x".repeat(10_000)).to_string().len() < 600);
+}
+
+#[test]
+fn later_queries_are_wanted_only_once_the_earlier_ones_failed() {
+    let rules = || vec![promql("one"), promql("two"), always(), promql("three")];
+    let wanted = |world: World| world.look(vec![risk("A", rules())]).wanted_queries;
+    assert_eq!(wanted(World::default()), ["one"]);
+    assert_eq!(wanted(World::knowing([("one", Ok(false))])), ["one"]);
+    assert_eq!(wanted(World::knowing([("one", failed())])), ["one", "two"]);
+    assert_eq!(wanted(World::knowing([("one", failed()), ("two", failed())])), ["one", "two"]);
+}
+
+#[test]
+fn a_query_that_costs_too_much_is_not_wanted() {
+    let deep = format!("{}up{}", "(".repeat(100), ")".repeat(100));
+    let world = World::default();
+    let evaluated = world.look(vec![risk("A", vec![promql(&deep)])]);
+    assert_eq!(evaluated.wanted_queries, Vec::<String>::new());
+    insta::assert_snapshot!(line(&evaluated.conditional_update_risks[0].conditions[0]), @"Applies=Unknown EvaluationFailed: The query is not sent to the cluster's metrics: brackets are nested more than 32 deep here.");
+    let odd = world.look(vec![risk("A", vec![promql("sum(")])]);
+    assert_eq!(odd.wanted_queries, ["sum("], "that is for the cluster's Prometheus to judge");
+}
+
+#[test]
+fn only_allowed_metrics_are_read() {
+    let policy = QueryPolicy { metrics: Some(vec!["up".into(), "cluster_*".into()]) };
+    for allowed in ["up", "max(cluster_proxy_enabled) or 0 * up", "vector(1)"] {
+        assert_eq!(policy.check(allowed), Ok(()), "{allowed}");
+    }
+    let refused = ["upper", "up or node_load1", r#"{job="x"}"#, "sum("]
+        .map(|query| policy.check(query).unwrap_err().to_string());
+    insta::assert_snapshot!(refused.join("\n"), @"
+    it reads upper, which is not among the allowed metrics
+    it reads node_load1, which is not among the allowed metrics
+    it has a selector without a metric's name, and only some metrics are allowed
+    it cannot be understood, and only some metrics are allowed (1:4: this ( is never closed)
+    ");
+}

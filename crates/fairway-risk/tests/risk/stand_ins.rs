@@ -1,0 +1,148 @@
+//! Risks that the API would refuse are replaced, and keep their update from being recommended.
+
+use fairway_risk::Risk;
+
+use crate::support::*;
+
+fn malformed() -> Vec<(&'static str, Risk)> {
+    let sound = || queried("A");
+    vec![
+        ("no name", Risk { name: String::new(), ..sound() }),
+        ("a long name", Risk { name: "A".repeat(300), ..sound() }),
+        ("a name of several words", Risk { name: "A, or B".into(), ..sound() }),
+        ("no message", Risk { message: " ".into(), ..sound() }),
+        ("a megabyte of message", Risk { message: "x".repeat(1 << 20), ..sound() }),
+        ("no url", Risk { url: String::new(), ..sound() }),
+        ("a url that is none", Risk { url: "see the wiki".into(), ..sound() }),
+        ("a long url", Risk { url: format!("https://e.com/{}", "x".repeat(5000)), ..sound() }),
+        ("many rules", Risk { matching_rules: vec![promql("A"); 1000], ..sound() }),
+        ("nothing at all", Risk::default()),
+    ]
+}
+
+#[test]
+fn a_stand_in_says_what_was_wrong_and_is_never_ruled_out() {
+    let mut said = Vec::new();
+    for (what, risk) in malformed() {
+        // Were the risk sound, its query would rule it out.
+        let evaluated = World::knowing([("A", Ok(false))]).look(vec![risk]);
+        assert_eq!(evaluated.available_updates, [], "{what}");
+        let risk = &evaluated.conditional_update_risks[0];
+        said.push(format!(
+            "# {what}\n{} {}\n{}\n{}",
+            risk.name,
+            risk.url,
+            risk.message,
+            line(&risk.conditions[0])
+        ));
+        let accepted = World::default()
+            .accepting(&[&risk.name])
+            .look(vec![malformed().into_iter().find(|(name, _)| *name == what).unwrap().1]);
+        assert_eq!(accepted.available_updates.len(), 1, "{what} can be accepted");
+    }
+    insta::assert_snapshot!(said.join("\n"), @r#"
+    # no name
+    InvalidRisk-cb82597ec6b3 https://example.com/A
+    A risk was published in a form that cannot be stored: it has no name. What it warns of: "A goes wrong."
+    Applies=Unknown InvalidRisk: The risk was published in a form that cannot be stored, and this entry stands in for it.
+    # a long name
+    InvalidRisk-c8b868b936a5 https://example.com/A
+    A risk was published in a form that cannot be stored: its name is 300 bytes long, and at most 256 are taken. What it warns of: "A goes wrong."
+    Applies=Unknown InvalidRisk: The risk was published in a form that cannot be stored, and this entry stands in for it.
+    # a name of several words
+    InvalidRisk-6e48f616be16 https://example.com/A
+    A risk was published in a form that cannot be stored: its name "A, or B" is not CamelCase. What it warns of: "A goes wrong."
+    Applies=Unknown InvalidRisk: The risk was published in a form that cannot be stored, and this entry stands in for it.
+    # no message
+    A https://example.com/A
+    A risk was published in a form that cannot be stored: it has no message.
+    Applies=Unknown InvalidRisk: The risk was published in a form that cannot be stored, and this entry stands in for it.
+    # a megabyte of message
+    A https://example.com/A
+    A risk was published in a form that cannot be stored: its message is 1048576 bytes long, and at most 8192 are taken. What it warns of: "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…"
+    Applies=Unknown InvalidRisk: The risk was published in a form that cannot be stored, and this entry stands in for it.
+    # no url
+    A https://fairway.dev/docs/risks
+    A risk was published in a form that cannot be stored: it has no url. What it warns of: "A goes wrong."
+    Applies=Unknown InvalidRisk: The risk was published in a form that cannot be stored, and this entry stands in for it.
+    # a url that is none
+    A https://fairway.dev/docs/risks
+    A risk was published in a form that cannot be stored: its url "see the wiki" is not a URI. What it warns of: "A goes wrong."
+    Applies=Unknown InvalidRisk: The risk was published in a form that cannot be stored, and this entry stands in for it.
+    # a long url
+    A https://fairway.dev/docs/risks
+    A risk was published in a form that cannot be stored: its url is 5014 bytes long, and at most 2048 are taken. What it warns of: "A goes wrong."
+    Applies=Unknown InvalidRisk: The risk was published in a form that cannot be stored, and this entry stands in for it.
+    # many rules
+    A https://example.com/A
+    A risk was published in a form that cannot be stored: it has 1000 rules, and at most 16 are taken. What it warns of: "A goes wrong."
+    Applies=Unknown InvalidRisk: The risk was published in a form that cannot be stored, and this entry stands in for it.
+    # nothing at all
+    InvalidRisk-9d908ecfb6b2 https://fairway.dev/docs/risks
+    A risk was published in a form that cannot be stored: it has no name; it has no message; it has no url.
+    Applies=Unknown InvalidRisk: The risk was published in a form that cannot be stored, and this entry stands in for it.
+    "#);
+}
+
+#[test]
+fn nameless_risks_are_told_apart() {
+    let one = Risk { name: String::new(), ..queried("A") };
+    let other = Risk { name: String::new(), ..queried("B") };
+    let evaluated = World::default().look(vec![one, other]);
+    assert_eq!(evaluated.conditional_update_risks.len(), 2);
+}
+
+#[test]
+fn what_is_said_of_an_update_with_a_stand_in() {
+    let risk = Risk { url: "see the wiki".into(), ..queried("A") };
+    insta::assert_snapshot!(line(recommended(&World::default().look(vec![risk]))), @r#"Recommended=Unknown EvaluationFailed: Unable to determine if the cluster is impacted by A. The risk was published in a form that cannot be stored, and this entry stands in for it. A risk was published in a form that cannot be stored: its url "see the wiki" is not a URI. What it warns of: "A goes wrong." https://fairway.dev/docs/risks"#);
+}
+
+#[test]
+fn an_update_with_too_many_risks_is_withheld() {
+    let risks = |count| (0..count).map(|number| queried(&format!("Risk{number}"))).collect();
+    assert_eq!(World::default().look(risks(200)).conditional_updates.len(), 1);
+    for count in [201, 5000] {
+        let evaluated = World::default().look(risks(count));
+        assert_eq!(
+            (evaluated.conditional_updates.len(), evaluated.available_updates.len()),
+            (0, 0)
+        );
+        assert_eq!(evaluated.withheld.len(), 1);
+    }
+    let evaluated = World::default().look(risks(201));
+    insta::assert_snapshot!(evaluated.withheld[0], @"The update to 4.7.4 is not shown: it has 201 risks, and at most 200 are taken.");
+}
+
+#[test]
+fn a_full_status_withholds_the_earliest_updates() {
+    let candidates = |count: usize| {
+        let risk = |minor: usize, number| {
+            let mut risk = queried(&format!("Risk{minor}x{number}"));
+            risk.message = "x".repeat(2000);
+            risk
+        };
+        (0..count)
+            .map(|minor| {
+                candidate(
+                    &format!("4.7.{minor}"),
+                    (0..10).map(|number| risk(minor % 20, number)).collect(),
+                )
+            })
+            .collect::<Vec<_>>()
+    };
+    let ledger = fairway_risk::Ledger::new(CURRENT, candidates(100), vec![]);
+    let evaluated = ledger.evaluate(World::default().round());
+    let shown = evaluated.conditional_updates.len();
+    assert!(shown > 0 && evaluated.withheld.len() == 100 - shown);
+    assert_eq!(evaluated.conditional_updates[0].release.version, "4.7.99");
+    assert_eq!(evaluated.withheld[0].release.version, format!("4.7.{}", 99 - shown));
+    insta::assert_snapshot!(evaluated.withheld[0], @"The update to 4.7.88 is not shown: the status has no more room for it and its risks.");
+    for update in &evaluated.conditional_updates {
+        assert_eq!((update.risks.len(), update.risk_names.len()), (10, 10));
+    }
+    let many = (0..2500).map(|patch| candidate(&format!("4.7.{patch}"), vec![])).collect();
+    let evaluated =
+        fairway_risk::Ledger::new(CURRENT, many, vec![]).evaluate(World::default().round());
+    insta::assert_snapshot!(evaluated.withheld[0], @"The update to 4.7.499 is not shown: there are too many updates, and it is one of the earliest.");
+}
