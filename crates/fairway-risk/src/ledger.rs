@@ -5,20 +5,24 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
 
-use fairway_api::Version;
 use fairway_api::cluster_version::{ConditionalUpdateRisk, Release};
-use fairway_api::limits;
+use fairway_api::reason::applies;
+use fairway_api::{ConditionStatus, Version, limits};
 
-use crate::definition::{self, Definition};
+use crate::definition::{self, DOCS, Definition};
 use crate::fit::{Because, Withheld};
-use crate::risk::{Candidate, Concern, Risk, Source, Targets};
+use crate::risk::{Candidate, Claim, Concern, Risk, Source, Targets};
 
 /// Updates that are looked at. No update service offers a tenth of that from one version.
 const MAX_CANDIDATES: usize = 2000;
 
 /// Risks of one edge that are looked at: some may be the same. More than the API has room for.
 const MAX_EDGE_RISKS: usize = 2 * limits::RISKS;
+
+/// Definitions of risks that edges bring. A status has room for 500 names.
+const MAX_EDGE_DEFINITIONS: usize = 4 * limits::CONDITIONAL_UPDATE_RISKS;
 
 /// Every risk, from every source, and the updates it may concern.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -57,19 +61,18 @@ impl Ledger {
         let mut offers = Vec::new();
         let mut withheld = Vec::new();
         for (place, Candidate { release, risks }) in candidates.iter().enumerate() {
-            let because = match risks.len() {
-                _ if place >= MAX_CANDIDATES => Some(Because::TooManyUpdates),
-                count if count > MAX_EDGE_RISKS => Some(Because::TooManyRisks(count)),
-                _ => None,
+            let entries = match risks.len() {
+                _ if place >= MAX_CANDIDATES => Err(Because::TooManyUpdates),
+                count if count > MAX_EDGE_RISKS => Err(Because::TooManyRisks(count)),
+                _ => book.edge(risks).ok_or(Because::TooLarge),
             };
-            if let Some(because) = because {
-                withheld.push(Withheld { release: release.clone(), because });
-                continue;
+            let release = release.clone();
+            match entries {
+                Ok(entries) => offers.push(Offer { release, entries }),
+                Err(because) => withheld.push(Withheld { release, because }),
             }
-            let entries = risks.iter().map(|risk| book.on_an_edge(risk)).collect();
-            offers.push(Offer { release: release.clone(), entries });
         }
-        for Concern { risk, source, targets } in concerns {
+        for Concern { risk, source, targets } in concerns.into_iter().chain(unseen(&withheld)) {
             book.raised(Definition::of(&risk), source, targets);
         }
         let (entries, places) = book.in_order();
@@ -128,6 +131,22 @@ impl Ledger {
     }
 }
 
+/// What stands against updates whose risks were not looked at, should somebody ask for them.
+fn unseen(withheld: &[Withheld]) -> Option<Concern> {
+    let images: BTreeSet<String> =
+        withheld.iter().map(|withheld| withheld.release.image.clone()).collect();
+    let message = "The update service offers this update with more risks, or among more updates, \
+                   than can be looked at.";
+    let claim = Claim::new(
+        ConditionStatus::Unknown,
+        applies::EVALUATION_FAILED,
+        "The risks of this update were not looked at.",
+    );
+    let risk = Risk::always("RisksNotLookedAt", message, DOCS).claiming(claim);
+    let targets = Targets::Images(images);
+    (!withheld.is_empty()).then_some(Concern { risk, source: Source::Graph, targets })
+}
+
 /// The latest version first. One image is one update, and has all the risks that it has anywhere.
 fn in_order(mut candidates: Vec<Candidate>) -> Vec<Candidate> {
     for Candidate { release, .. } in &mut candidates {
@@ -171,8 +190,17 @@ impl Book {
         place
     }
 
-    fn on_an_edge(&mut self, risk: &std::sync::Arc<Risk>) -> usize {
-        let address = std::sync::Arc::as_ptr(risk);
+    /// Where the risks of an edge are; none where the book is full.
+    fn edge(&mut self, risks: &[Arc<Risk>]) -> Option<Vec<usize>> {
+        let new = risks.iter().filter(|risk| !self.shared.contains_key(&Arc::as_ptr(risk)));
+        if self.origins.len() + new.count() > MAX_EDGE_DEFINITIONS {
+            return None;
+        }
+        Some(risks.iter().map(|risk| self.on_an_edge(risk)).collect())
+    }
+
+    fn on_an_edge(&mut self, risk: &Arc<Risk>) -> usize {
+        let address = Arc::as_ptr(risk);
         if let Some(place) = self.shared.get(&address) {
             return *place;
         }

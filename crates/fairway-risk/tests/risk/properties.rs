@@ -1,5 +1,7 @@
 //! What holds for every input.
 
+use std::sync::{Arc, LazyLock};
+
 use fairway_api::ClusterVersion;
 use fairway_risk::{
     Candidate, Claim, Concern, Evaluated, Ledger, Outcomes, Previous, Risk, Source, Targets,
@@ -7,7 +9,6 @@ use fairway_risk::{
 use fairway_sandbox::definition::Definition;
 use proptest::prelude::*;
 use serde_json::json;
-use std::sync::{Arc, LazyLock};
 
 use crate::support::*;
 
@@ -110,8 +111,8 @@ fn refusals(evaluated: &Evaluated) -> Vec<String> {
     .unwrap();
     let status = object.status.as_mut().unwrap();
     status.available_updates = Some(evaluated.available_updates.clone());
-    status.conditional_updates = evaluated.conditional_updates.clone();
-    status.conditional_update_risks = evaluated.conditional_update_risks.clone();
+    status.conditional_updates.clone_from(&evaluated.conditional_updates);
+    status.conditional_update_risks.clone_from(&evaluated.conditional_update_risks);
     status.conditions = evaluated.upgradeable.iter().cloned().collect();
     let object = serde_json::to_value(object).unwrap();
     let version = DEFINITION.served("v1").unwrap();

@@ -28,14 +28,14 @@ fn told(concerns: &[Concern]) -> String {
     told.collect::<Vec<_>>().join("\n")
 }
 
-fn operator(name: &str, status: Value) -> ClusterOperator {
+fn operator(name: &str, status: &Value) -> ClusterOperator {
     let object = json!({"metadata": {"name": name}, "spec": {}, "status": status});
     serde_json::from_value(object).unwrap()
 }
 
-fn not_upgradeable(name: &str, extension: Value) -> ClusterOperator {
+fn not_upgradeable(name: &str, extension: &Value) -> ClusterOperator {
     let condition = json!({"type": "Upgradeable", "status": "False", "reason": "Busy", "message": "Wait for the migration."});
-    operator(name, json!({"conditions": [condition], "extension": extension}))
+    operator(name, &json!({"conditions": [condition], "extension": extension}))
 }
 
 #[test]
@@ -46,12 +46,12 @@ fn operators_that_are_not_upgradeable() {
         json!({"conditions": [condition]})
     };
     let operators = [
-        not_upgradeable("dns", Value::Null),
-        operator("reason", condition("False", json!({"reason": "Busy"}))),
-        operator("silent", condition("False", json!({}))),
-        operator("fine", condition("True", json!({}))),
-        operator("unsure", condition("Unknown", json!({}))),
-        operator("quiet", json!({})),
+        not_upgradeable("dns", &Value::Null),
+        operator("reason", &condition("False", json!({"reason": "Busy"}))),
+        operator("silent", &condition("False", json!({}))),
+        operator("fine", &condition("True", json!({}))),
+        operator("unsure", &condition("Unknown", json!({}))),
+        operator("quiet", &json!({})),
     ];
     insta::assert_snapshot!(told(&cluster_operators(&operators)), @"
     ClusterOperatorUpgradeable-dns MinorOrMajor from the cluster operator dns: Wait for the migration. https://fairway.dev/docs/risks#cluster-operators
@@ -67,16 +67,16 @@ fn risk_reports_replace_the_blanket_condition() {
         {"name": "Everywhere", "message": "This concerns all updates."},
         {"name": "Confused", "message": "Something is wrong.", "targets": "soon"},
     ]});
-    insta::assert_snapshot!(told(&cluster_operators(&[not_upgradeable("olm", report)])), @r#"
+    insta::assert_snapshot!(told(&cluster_operators(&[not_upgradeable("olm", &report)])), @r#"
     OldOperators Range(Range { text: ">=4.8.0", alternatives: [[AtLeast(Version(Version { major: 4, minor: 8, patch: 0 }))]] }) from the risk report of olm: Some operators do not run on 4.8. https://example.com/old
     Everywhere All from the risk report of olm: This concerns all updates. https://fairway.dev/docs/risks#risk-reports
     Confused All from the risk report of olm: Something is wrong. It counts for every update, because its targets cannot be read: "soon" is not a comparison such as >=5.2.0, <5.4, ~5.2.1, ^5.2.0 or 5.2.x. https://fairway.dev/docs/risks#risk-reports
     "#);
     let empty = json!({"kind": "RiskReport", "version": "v1", "risks": []});
-    let kept = cluster_operators(&[not_upgradeable("olm", empty)]);
+    let kept = cluster_operators(&[not_upgradeable("olm", &empty)]);
     assert_eq!(kept[0].risk.name, "ClusterOperatorUpgradeable-olm");
     let other = json!({"kind": "SomethingElse", "risks": 5});
-    assert_eq!(cluster_operators(&[not_upgradeable("olm", other)]).len(), 1);
+    assert_eq!(cluster_operators(&[not_upgradeable("olm", &other)]).len(), 1);
 }
 
 #[test]
@@ -84,7 +84,7 @@ fn unreadable_reports_are_concerns_of_their_own() {
     let report = |rest: Value| {
         let mut report = json!({"kind": "RiskReport"});
         report.as_object_mut().unwrap().extend(rest.as_object().unwrap().clone());
-        cluster_operators(&[operator("olm", json!({"extension": report}))])
+        cluster_operators(&[operator("olm", &json!({"extension": report}))])
     };
     let huge = json!({"version": "v1", "risks": [{"name": "A", "message": "x".repeat(100_000)}]});
     let many = json!({"version": "v1", "risks": vec![json!({"name": "A"}); 51]});
@@ -104,7 +104,7 @@ fn unreadable_reports_are_concerns_of_their_own() {
     The cluster operator olm reports risks of updates in a form that cannot be read: it has 51 risks, and at most 50 are read.
     "#);
     let kept = json!({"kind": "RiskReport"});
-    assert_eq!(cluster_operators(&[not_upgradeable("olm", kept)]).len(), 2, "both count");
+    assert_eq!(cluster_operators(&[not_upgradeable("olm", &kept)]).len(), 2, "both count");
 
     let odd = report(json!({"version": "v1", "risks": [5, {"name": 7}, {}]}));
     let ledger = Ledger::new(CURRENT, vec![candidate("4.6.30", vec![])], odd);

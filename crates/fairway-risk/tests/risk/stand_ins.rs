@@ -1,6 +1,6 @@
 //! Risks that the API would refuse are replaced, and keep their update from being recommended.
 
-use fairway_risk::Risk;
+use fairway_risk::{Ledger, Risk};
 
 use crate::support::*;
 
@@ -103,7 +103,10 @@ fn an_update_with_too_many_risks_is_withheld() {
     let risks = |count| (0..count).map(|number| queried(&format!("Risk{number}"))).collect();
     assert_eq!(World::default().look(risks(200)).conditional_updates.len(), 1);
     for count in [201, 5000] {
-        let evaluated = World::default().look(risks(count));
+        let ledger = Ledger::new(CURRENT, vec![candidate("4.7.4", risks(count))], vec![]);
+        let verdict = ledger.verdict(&release("4.7.4"), World::default().round());
+        assert!(!verdict.is_recommended(), "nobody gets it by asking for it either");
+        let evaluated = ledger.evaluate(World::default().round());
         assert_eq!(
             (evaluated.conditional_updates.len(), evaluated.available_updates.len()),
             (0, 0)
@@ -112,6 +115,22 @@ fn an_update_with_too_many_risks_is_withheld() {
     }
     let evaluated = World::default().look(risks(201));
     insta::assert_snapshot!(evaluated.withheld[0], @"The update to 4.7.4 is not shown: it has 201 risks, and at most 200 are taken.");
+}
+
+#[test]
+fn endless_risks_cost_the_earliest_updates() {
+    let own_risks = |patch: usize| {
+        let risks = (0..100).map(|number| queried(&format!("Risk{patch}x{number}")));
+        candidate(&format!("4.7.{patch}"), risks.collect())
+    };
+    let ledger = Ledger::new(CURRENT, (0..100).map(own_risks).collect(), vec![]);
+    let looked_at = |patch: usize| {
+        let verdict = ledger.verdict(&release(&format!("4.7.{patch}")), World::default().round());
+        assert!(!verdict.is_recommended());
+        verdict.exposures.len() == 100
+    };
+    assert!(looked_at(99) && looked_at(80));
+    assert!(!looked_at(79) && !looked_at(0));
 }
 
 #[test]
@@ -131,7 +150,7 @@ fn a_full_status_withholds_the_earliest_updates() {
             })
             .collect::<Vec<_>>()
     };
-    let ledger = fairway_risk::Ledger::new(CURRENT, candidates(100), vec![]);
+    let ledger = Ledger::new(CURRENT, candidates(100), vec![]);
     let evaluated = ledger.evaluate(World::default().round());
     let shown = evaluated.conditional_updates.len();
     assert!(shown > 0 && evaluated.withheld.len() == 100 - shown);
@@ -142,7 +161,6 @@ fn a_full_status_withholds_the_earliest_updates() {
         assert_eq!((update.risks.len(), update.risk_names.len()), (10, 10));
     }
     let many = (0..2500).map(|patch| candidate(&format!("4.7.{patch}"), vec![])).collect();
-    let evaluated =
-        fairway_risk::Ledger::new(CURRENT, many, vec![]).evaluate(World::default().round());
+    let evaluated = Ledger::new(CURRENT, many, vec![]).evaluate(World::default().round());
     insta::assert_snapshot!(evaluated.withheld[0], @"The update to 4.7.499 is not shown: there are too many updates, and it is one of the earliest.");
 }

@@ -1,7 +1,8 @@
 //! Three risks of 4.7.4, and three clusters that the update service offers it to.
 
-use fairway_risk::{Candidate, Ledger, Previous, Risk};
 use std::sync::Arc;
+
+use fairway_risk::{Candidate, Evaluated, Ledger, Previous, Risk};
 
 use crate::support::*;
 
@@ -41,7 +42,7 @@ fn ledger() -> Ledger {
     Ledger::new(CURRENT, vec![plain("4.6.42"), risky, plain("4.6.43")], vec![])
 }
 
-fn available(evaluated: &fairway_risk::Evaluated) -> Vec<&str> {
+fn available(evaluated: &Evaluated) -> Vec<&str> {
     evaluated.available_updates.iter().map(|release| release.version.as_str()).collect()
 }
 
@@ -125,7 +126,7 @@ fn accepting_the_risks_makes_the_update_available() {
 
 #[test]
 fn transition_times_move_only_with_the_status() {
-    let times = |evaluated: &fairway_risk::Evaluated| {
+    let times = |evaluated: &Evaluated| {
         let update = only(evaluated);
         let risk = &evaluated.conditional_update_risks[0].conditions[0];
         let all = [condition(update, "Evaluating"), condition(update, "Recommended"), risk];
