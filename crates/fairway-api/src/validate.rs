@@ -269,8 +269,10 @@ fn is_capability_set(text: &str) -> bool {
         || of_release.is_some_and(|(major, minor)| is_number(major) && is_number(minor))
 }
 
+/// What is wrong with a text that is to be the random UUID of a cluster.
+///
 /// `xxxxxxxx-xxxx-Vxxx-Nxxx-xxxxxxxxxxxx`: V is the version, the top bits of N the variant.
-fn uuid_problem(text: &str) -> Option<ProblemKind> {
+pub fn uuid_problem(text: &str) -> Option<ProblemKind> {
     let groups: Vec<&str> = text.split('-').collect();
     let shape = groups.iter().map(|group| group.len()).eq([8, 4, 4, 4, 12])
         && groups.iter().all(|group| group.bytes().all(|byte| byte.is_ascii_hexdigit()));
