@@ -1,5 +1,7 @@
 //! The cluster-version operator: what a cluster may update to, and why not.
 //!
-//! [`cluster`] is what it sees.
+//! [`cluster`] is what it sees, [`stage`] what it makes of that.
 
+mod clock;
 pub mod cluster;
+pub mod stage;

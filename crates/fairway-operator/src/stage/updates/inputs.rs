@@ -1,0 +1,83 @@
+//! What the stage looks at.
+
+use std::sync::Arc;
+
+use fairway_api::ClusterVersion;
+use k8s_openapi::api::core::v1::ConfigMap;
+use tokio::sync::watch;
+
+use super::question::{self, Question, Refusal, Services};
+use super::route::Route;
+use crate::cluster::{Objects, ProxySettings, Sight, only};
+
+/// The key of the authorities in their ConfigMap.
+const BUNDLE: &str = "ca-bundle.crt";
+
+/// The release that the operator runs. What is not known is empty.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Current {
+    /// Its version.
+    pub version: String,
+    /// Its architecture, as Go calls it, or `Multi`.
+    pub architecture: String,
+}
+
+/// What the stage looks at.
+pub struct Inputs {
+    /// The release that the operator runs.
+    pub current: Arc<Current>,
+    /// What the administrator asks for.
+    pub cluster_version: watch::Receiver<Option<Objects<ClusterVersion>>>,
+    /// The way to the outside.
+    pub proxy: watch::Receiver<Option<ProxySettings>>,
+    /// The authorities to trust.
+    pub trusted_ca: watch::Receiver<Option<Objects<ConfigMap>>>,
+}
+
+/// What there is to do, as of one generation of the ClusterVersion.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Task {
+    pub(super) generation: i64,
+    pub(super) question: Result<Question, Refusal>,
+    pub(super) route: Route,
+}
+
+impl Inputs {
+    /// Looks at what is watched.
+    pub fn new(sight: &Sight, current: Arc<Current>) -> Self {
+        Self {
+            current,
+            cluster_version: sight.cluster_version.clone(),
+            proxy: sight.proxy.clone(),
+            trusted_ca: sight.trusted_ca.clone(),
+        }
+    }
+
+    /// What there is to do now; nothing before all of it was seen. Asking without the proxy or
+    /// the authorities that a cluster has would only fail.
+    pub(super) fn task(&mut self, services: &Services) -> Option<Task> {
+        let seen = self.cluster_version.borrow_and_update().clone();
+        let proxy = self.proxy.borrow_and_update().clone()?;
+        let trusted = self.trusted_ca.borrow_and_update().clone()?;
+        let cluster_version = only(seen.as_ref())?;
+        Some(Task {
+            generation: cluster_version.metadata.generation.unwrap_or_default(),
+            question: question::ask(&cluster_version.spec, &self.current, services),
+            route: Route { proxy, authorities: bundle(&trusted) },
+        })
+    }
+
+    /// Waits until something changes; `false` when nothing will any more.
+    pub(super) async fn changed(&mut self) -> bool {
+        tokio::select! {
+            changed = self.cluster_version.changed() => changed.is_ok(),
+            changed = self.proxy.changed() => changed.is_ok(),
+            changed = self.trusted_ca.changed() => changed.is_ok(),
+        }
+    }
+}
+
+fn bundle(trusted: &Objects<ConfigMap>) -> String {
+    let data = only(Some(trusted)).and_then(|map| map.data.as_ref());
+    data.and_then(|data| data.get(BUNDLE)).cloned().unwrap_or_default()
+}

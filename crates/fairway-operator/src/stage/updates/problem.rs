@@ -1,0 +1,20 @@
+//! What can be wrong with the updates of a cluster, and what came of it.
+
+/// Something in an answer that makes no sense.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum Problem {
+    #[error("{version} is left out, because this is not an image: {text:?}")]
+    Image { version: String, text: String },
+    #[error("{version} is left out, because no release has this architecture: {text:?}")]
+    Architecture { version: String, text: String },
+    #[error("{} are left out: they claim the same {what}", releases.join(" and "))]
+    Ambiguous { what: String, releases: Vec<String> },
+    #[error("{version} is left out: the update to it has risks, but under another name")]
+    LostRisks { version: String },
+    #[error(
+        "the address of {version} is left out, because it is not an http or https URL: {text:?}"
+    )]
+    Url { version: String, text: String },
+    #[error("the channels of {version} are left out: they have {size} bytes")]
+    Channels { version: String, size: usize },
+}

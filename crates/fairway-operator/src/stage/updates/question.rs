@@ -1,0 +1,326 @@
+//! What the update service is asked, and what is missing to ask it.
+
+use fairway_api::Version;
+use fairway_api::cluster_version::{Architecture, ClusterVersionSpec};
+use fairway_api::reason::{Reason, retrieved_updates};
+use fairway_api::validate::{ProblemKind, uuid_problem};
+use url::Url;
+
+use super::Current;
+use super::text::{excerpt, place};
+
+/// What the update service calls releases whose one image serves several architectures.
+const MULTI: &str = "multi";
+
+/// A question to the update service.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Question {
+    /// What is fetched.
+    pub(super) url: Url,
+    /// The channel that is asked for.
+    pub(super) channel: String,
+    /// The version that updates begin at.
+    pub(super) current: Version,
+    /// Whether the cluster is to have all architectures first, and its version stays.
+    pub(super) becomes_multi: bool,
+}
+
+impl Question {
+    /// The service, without what is asked.
+    pub(super) fn service(&self) -> String {
+        place(&self.url)
+    }
+}
+
+/// Why the update service is not asked.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum Refusal {
+    /// There is none.
+    #[error("No update service is configured: set spec.upstream to the address of one.")]
+    NoUpstream,
+    /// Its address is none.
+    #[error(
+        "The update service {text:?} is not an absolute http or https URL: correct spec.upstream."
+    )]
+    InvalidUri {
+        /// What is there instead.
+        text: String,
+    },
+    /// The cluster has no identity.
+    #[error(
+        "The update service cannot be asked without an ID of the cluster: spec.clusterID is empty."
+    )]
+    NoId,
+    /// The cluster's identity is none.
+    #[error(
+        "The update service cannot be asked with this ID of the cluster: spec.clusterID {problem}."
+    )]
+    InvalidId {
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// Nobody knows for which architecture updates are needed.
+    #[error("The architecture of the running release is not known, so no updates are looked for.")]
+    NoArchitecture,
+    /// Nobody knows where updates would begin.
+    #[error("The version of the running release is not known, so no updates are looked for.")]
+    NoCurrentVersion,
+    /// Nobody has said which updates are wanted.
+    #[error(
+        "The update channel has not been configured, so no updates are looked for: choose one \
+         with `fairway upgrade channel CHANNEL`."
+    )]
+    NoChannel,
+    /// Updates would begin at something that cannot be compared.
+    #[error("The version of the running release, {text:?}, is not a semantic version.")]
+    InvalidCurrentVersion {
+        /// What is there instead.
+        text: String,
+    },
+}
+
+impl Refusal {
+    pub(super) fn reason(&self) -> Reason {
+        match self {
+            Self::NoUpstream => retrieved_updates::NO_UPSTREAM,
+            Self::InvalidUri { .. } => retrieved_updates::INVALID_URI,
+            Self::NoId | Self::InvalidId { .. } => retrieved_updates::INVALID_ID,
+            Self::NoArchitecture => retrieved_updates::NO_ARCHITECTURE,
+            Self::NoCurrentVersion => retrieved_updates::NO_CURRENT_VERSION,
+            Self::NoChannel => retrieved_updates::NO_CHANNEL,
+            Self::InvalidCurrentVersion { .. } => retrieved_updates::INVALID_CURRENT_VERSION,
+        }
+    }
+}
+
+/// The services that are asked where the cluster does not name one, and where it does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Services {
+    /// The one that is asked whatever the cluster says.
+    pub instead: Option<String>,
+    /// The one that is asked where the cluster does not name one.
+    pub default: Option<String>,
+}
+
+impl Default for Services {
+    fn default() -> Self {
+        Self {
+            instead: None,
+            // The one that clusters without an `upstream` have always asked.
+            default: Some("https://api.openshift.com/api/upgrades_info/v1/graph".to_owned()),
+        }
+    }
+}
+
+/// Makes the question of a cluster. What is missing is said one by one, in the order in which
+/// administrators of existing clusters know it.
+pub(super) fn ask(
+    spec: &ClusterVersionSpec,
+    current: &Current,
+    services: &Services,
+) -> Result<Question, Refusal> {
+    let mut url = service(spec, services)?;
+    identity(&spec.cluster_id)?;
+    let asked = architecture(spec, current).ok_or(Refusal::NoArchitecture)?;
+    let version = filled(&current.version).ok_or(Refusal::NoCurrentVersion)?;
+    let channel = spec.channel.as_deref().and_then(filled).ok_or(Refusal::NoChannel)?;
+    let parsed = Version::parse(version)
+        .map_err(|_| Refusal::InvalidCurrentVersion { text: excerpt(version).into_owned() })?;
+    url.query_pairs_mut()
+        .append_pair("arch", asked)
+        .append_pair("channel", channel)
+        .append_pair("id", &spec.cluster_id)
+        .append_pair("version", version);
+    Ok(Question {
+        url,
+        channel: channel.to_owned(),
+        current: parsed,
+        becomes_multi: asked == MULTI && !is_multi(&current.architecture),
+    })
+}
+
+fn service(spec: &ClusterVersionSpec, services: &Services) -> Result<Url, Refusal> {
+    let named = [&services.instead, &spec.upstream, &services.default];
+    let text = named.into_iter().find_map(|service| filled(service.as_deref()?));
+    let text = text.ok_or(Refusal::NoUpstream)?;
+    let usable = |url: &Url| url.has_host() && matches!(url.scheme(), "http" | "https");
+    let mut url = Url::parse(text)
+        .ok()
+        .filter(usable)
+        .ok_or_else(|| Refusal::InvalidUri { text: excerpt(text).into_owned() })?;
+    url.set_fragment(None);
+    Ok(url)
+}
+
+/// Existing clusters have identities of every version: only what is no UUID at all is refused.
+fn identity(id: &str) -> Result<(), Refusal> {
+    if id.is_empty() {
+        return Err(Refusal::NoId);
+    }
+    match uuid_problem(&excerpt(id)) {
+        None | Some(ProblemKind::NotARandomUuid(_)) => Ok(()),
+        Some(problem) => Err(Refusal::InvalidId { problem: problem.to_string() }),
+    }
+}
+
+/// The architecture that releases are asked for: the one that is wanted, else that of the cluster.
+fn architecture<'a>(spec: &ClusterVersionSpec, current: &'a Current) -> Option<&'a str> {
+    let wanted = spec.desired_update.as_ref().and_then(|update| update.architecture());
+    if wanted == Some(&Architecture::Multi) || is_multi(&current.architecture) {
+        return Some(MULTI);
+    }
+    filled(&current.architecture)
+}
+
+fn is_multi(architecture: &str) -> bool {
+    architecture.eq_ignore_ascii_case(MULTI)
+}
+
+fn filled(text: &str) -> Option<&str> {
+    Some(text).filter(|text| !text.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use fairway_api::cluster_version::Update;
+
+    use super::*;
+
+    const ID: &str = "5c4c9b2a-9d5c-4f0e-8d53-0d4a3b2f7a10";
+
+    fn spec() -> ClusterVersionSpec {
+        ClusterVersionSpec {
+            cluster_id: ID.to_owned(),
+            upstream: Some("https://updates.example/graph".to_owned()),
+            channel: Some("stable-5.1".to_owned()),
+            ..ClusterVersionSpec::default()
+        }
+    }
+
+    fn current() -> Current {
+        Current { version: "5.1.0".to_owned(), architecture: "amd64".to_owned() }
+    }
+
+    fn nobody() -> Services {
+        Services { instead: None, default: None }
+    }
+
+    fn url(spec: &ClusterVersionSpec, current: &Current, services: &Services) -> String {
+        ask(spec, current, services).unwrap().url.to_string()
+    }
+
+    fn wants(architecture: Architecture) -> ClusterVersionSpec {
+        let update = Update { architecture: Some(architecture), ..Update::default() };
+        ClusterVersionSpec { desired_update: Some(update), ..spec() }
+    }
+
+    #[test]
+    fn what_is_asked() {
+        let question = ask(&spec(), &current(), &nobody()).unwrap();
+        insta::assert_snapshot!(question.url, @"https://updates.example/graph?arch=amd64&channel=stable-5.1&id=5c4c9b2a-9d5c-4f0e-8d53-0d4a3b2f7a10&version=5.1.0");
+        assert_eq!(question.service(), "https://updates.example/graph");
+        assert!(!question.becomes_multi);
+    }
+
+    #[test]
+    fn what_the_address_has_already_stays_there() {
+        let upstream = "https://me:secret@updates.example/graph?fleet=a%20b#part";
+        let spec = ClusterVersionSpec {
+            upstream: Some(upstream.to_owned()),
+            channel: Some("a&b=c".to_owned()),
+            ..spec()
+        };
+        let question = ask(&spec, &current(), &nobody()).unwrap();
+        insta::assert_snapshot!(question.url, @"https://me:secret@updates.example/graph?fleet=a%20b&arch=amd64&channel=a%26b%3Dc&id=5c4c9b2a-9d5c-4f0e-8d53-0d4a3b2f7a10&version=5.1.0");
+        assert_eq!(question.service(), "https://updates.example/graph");
+    }
+
+    #[test]
+    fn which_service_is_asked() {
+        let own =
+            |upstream: &str| ClusterVersionSpec { upstream: Some(upstream.to_owned()), ..spec() };
+        let services = |instead: Option<&str>, default: Option<&str>| Services {
+            instead: instead.map(str::to_owned),
+            default: default.map(str::to_owned),
+        };
+        let (a, b, c) = ("http://a.example/", "http://b.example/", "http://c.example/");
+        for (spec, services, expected) in [
+            (own(b), services(Some(a), Some(c)), a),
+            (own(b), services(None, Some(c)), b),
+            (own(""), services(None, Some(c)), c),
+            (own(""), services(Some(""), Some(c)), c),
+            (own(""), Services::default(), "https://api.openshift.com/api/upgrades_info/v1/graph"),
+        ] {
+            let asked = url(&spec, &current(), &services);
+            assert!(asked.starts_with(&format!("{expected}?arch=")), "{asked}");
+        }
+    }
+
+    #[test]
+    fn which_architecture_is_asked_for() {
+        let runs =
+            |architecture: &str| Current { architecture: architecture.to_owned(), ..current() };
+        for (spec, current, expected, becomes_multi) in [
+            (spec(), runs("arm64"), "arch=arm64&", false),
+            (spec(), runs("Multi"), "arch=multi&", false),
+            (wants(Architecture::Multi), runs("Multi"), "arch=multi&", false),
+            (wants(Architecture::Multi), runs("amd64"), "arch=multi&", true),
+            (wants(Architecture::Unset), runs("amd64"), "arch=amd64&", false),
+            (wants(Architecture::Other("m68k".to_owned())), runs("amd64"), "arch=amd64&", false),
+        ] {
+            let question = ask(&spec, &current, &nobody()).unwrap();
+            assert!(question.url.as_str().contains(expected), "{}", question.url);
+            assert_eq!(question.becomes_multi, becomes_multi, "{}", question.url);
+        }
+    }
+
+    #[test]
+    fn an_identity_of_any_version_will_do() {
+        let spec = ClusterVersionSpec {
+            cluster_id: "00000000-0000-1000-8000-000000000000".to_owned(),
+            ..spec()
+        };
+        assert!(ask(&spec, &current(), &nobody()).is_ok());
+    }
+
+    #[test]
+    fn what_is_missing_is_said_one_by_one() {
+        let mut spec = ClusterVersionSpec::default();
+        let mut current = Current::default();
+        let mut told = Vec::new();
+        let mut tell = |spec: &ClusterVersionSpec, current: &Current| {
+            let refusal = ask(spec, current, &nobody()).unwrap_err();
+            told.push(format!("{}: {refusal}", refusal.reason()));
+        };
+        tell(&spec, &current);
+        spec.upstream = Some("ftp://updates.example".to_owned());
+        tell(&spec, &current);
+        spec.upstream = Some("x".repeat(10_000));
+        tell(&spec, &current);
+        spec.upstream = Some("https://updates.example".to_owned());
+        tell(&spec, &current);
+        spec.cluster_id = "mine".to_owned();
+        tell(&spec, &current);
+        spec.cluster_id = ID.to_owned();
+        tell(&spec, &current);
+        current.architecture = "amd64".to_owned();
+        tell(&spec, &current);
+        current.version = "latest".to_owned();
+        tell(&spec, &current);
+        spec.channel = Some("stable-5.1".to_owned());
+        tell(&spec, &current);
+        insta::assert_snapshot!(told.join("\n"), @r#"
+        NoUpstream: No update service is configured: set spec.upstream to the address of one.
+        InvalidURI: The update service "ftp://updates.example" is not an absolute http or https URL: correct spec.upstream.
+        InvalidURI: The update service "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…" is not an absolute http or https URL: correct spec.upstream.
+        InvalidID: The update service cannot be asked without an ID of the cluster: spec.clusterID is empty.
+        InvalidID: The update service cannot be asked with this ID of the cluster: spec.clusterID "mine" is not an RFC 4122 UUID.
+        NoArchitecture: The architecture of the running release is not known, so no updates are looked for.
+        NoCurrentVersion: The version of the running release is not known, so no updates are looked for.
+        NoChannel: The update channel has not been configured, so no updates are looked for: choose one with `fairway upgrade channel CHANNEL`.
+        InvalidCurrentVersion: The version of the running release, "latest", is not a semantic version.
+        "#);
+        current.version = "5.1.0".to_owned();
+        assert!(ask(&spec, &current, &nobody()).is_ok());
+    }
+}

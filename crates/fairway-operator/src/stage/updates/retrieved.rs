@@ -1,0 +1,59 @@
+//! The condition `RetrievedUpdates`: whether the update service answered, and if not, why.
+
+use fairway_api::OperatorCondition;
+use fairway_api::condition::wire_time;
+use fairway_api::reason::{Reason, retrieved_updates};
+use jiff::Timestamp;
+
+use super::fetch::Failure;
+use super::memory::KEPT;
+use super::question::{Question, Refusal};
+use super::text::excerpt;
+
+/// Nobody has asked yet.
+pub(super) fn not_yet() -> OperatorCondition {
+    OperatorCondition { type_: retrieved_updates::TYPE.to_owned(), ..OperatorCondition::default() }
+        .message("The update service has not been asked yet.")
+}
+
+/// The answer is understood.
+pub(super) fn retrieved() -> OperatorCondition {
+    OperatorCondition::new(retrieved_updates::TYPE, true)
+}
+
+/// There is nothing to ask.
+pub(super) fn refused(refusal: &Refusal) -> OperatorCondition {
+    not_retrieved(refusal.reason(), refusal.to_string())
+}
+
+/// There is no answer. The one before may still stand: `since` says when it was given.
+pub(super) fn failed(failure: &Failure, since: Option<Timestamp>) -> OperatorCondition {
+    let kept = since.map_or_else(String::new, |since| {
+        let (since, until) = (wire_time(since).0, wire_time(since + KEPT).0);
+        format!(" The updates listed are those of {since}; they are dropped at {until}.")
+    });
+    let message = format!("Unable to retrieve available updates: {failure}.{kept}");
+    not_retrieved(failure.reason(), message)
+}
+
+/// The answer says nothing about this cluster's version.
+pub(super) fn version_not_found(question: &Question, releases: usize) -> OperatorCondition {
+    let Question { current, channel, .. } = question;
+    let place = format!("the channel {:?} of {}", excerpt(channel), question.service());
+    let message = if releases == 0 {
+        format!(
+            "Unable to retrieve available updates: {place} has no releases. Check its name, or \
+             choose another one with `fairway upgrade channel CHANNEL`."
+        )
+    } else {
+        format!(
+            "Unable to retrieve available updates: the running version {current} is not in \
+             {place}. Choose a channel that has it with `fairway upgrade channel CHANNEL`."
+        )
+    };
+    not_retrieved(retrieved_updates::VERSION_NOT_FOUND, message)
+}
+
+fn not_retrieved(reason: Reason, message: String) -> OperatorCondition {
+    OperatorCondition::new(retrieved_updates::TYPE, false).reason(reason).message(message)
+}

@@ -1,0 +1,33 @@
+//! Texts from outside, made fit to be shown.
+
+use std::borrow::Cow;
+use std::error::Error;
+
+use url::{Position, Url};
+
+/// Bytes of a text from outside that are quoted: enough to recognise it.
+const QUOTED: usize = 200;
+
+/// The beginning of a text.
+pub(super) fn excerpt(text: &str) -> Cow<'_, str> {
+    if text.len() <= QUOTED {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(format!("{}…", &text[..text.floor_char_boundary(QUOTED)]))
+}
+
+/// An address without what follows it, and without who asks: both may be secret.
+pub(super) fn place(url: &Url) -> String {
+    let (scheme, rest) =
+        (&url[..Position::BeforeUsername], &url[Position::BeforeHost..Position::AfterPath]);
+    excerpt(&format!("{scheme}{rest}")).into_owned()
+}
+
+/// What is behind an error. What is before only says that there was one.
+pub(super) fn cause(error: &dyn Error) -> String {
+    let mut cause = error;
+    while let Some(source) = cause.source() {
+        cause = source;
+    }
+    excerpt(&cause.to_string()).into_owned()
+}
