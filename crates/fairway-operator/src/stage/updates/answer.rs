@@ -3,29 +3,18 @@
 //! Whatever makes no sense costs the entry that it is part of. A risk is never lost alone: where
 //! one cannot be told, its target is not offered.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use fairway_api::cluster_version::{Architecture, Release};
-use fairway_api::{Version, limits};
-use fairway_graph::graph::key;
-use fairway_graph::{Graph, Node, NodeId, Risk, wire};
+use fairway_api::Version;
+use fairway_graph::{Graph, NodeId, wire};
+use fairway_risk::{Candidate, Risk};
 use sha2::{Digest as _, Sha256};
-use url::Url;
 
-use super::Candidate;
 use super::problem::Problem;
 use super::question::Question;
+use super::release::release;
 use super::text::excerpt;
-
-/// Bytes of the name of an image: registries take no longer ones.
-const MAX_IMAGE: usize = 1024;
-
-/// Bytes of all channels of a release: many times as many as any has.
-const MAX_CHANNELS: usize = 8 << 10;
-
-/// What the metadata of a release calls the address where people read about it.
-const URL: &str = "url";
 
 /// An answer of the update service.
 #[derive(Clone, Debug)]
@@ -86,7 +75,9 @@ fn offer(graph: &Graph, unread: &[fairway_graph::Problem], question: &Question) 
         targets.retain(|id, _| !concerned.contains(id));
         offer.problems.push(problem);
     }
+    let mut known = HashMap::new();
     for (id, risks) in targets.into_iter().rev() {
+        let risks = risks.iter().map(|risk| entry(risk, &mut known)).collect();
         match release(graph.node(id), &mut offer.problems) {
             Ok(release) => offer.candidates.push(Candidate { release, risks }),
             Err(problem) => offer.problems.push(problem),
@@ -96,7 +87,7 @@ fn offer(graph: &Graph, unread: &[fairway_graph::Problem], question: &Question) 
 }
 
 /// Where updates lead, with their risks.
-type Targets = BTreeMap<NodeId, Vec<Arc<Risk>>>;
+type Targets = BTreeMap<NodeId, Vec<Arc<fairway_graph::Risk>>>;
 
 /// Where updates lead from here. A version that is there twice has the updates of both, and the
 /// risks of both.
@@ -112,6 +103,23 @@ fn targets(graph: &Graph, here: &[NodeId]) -> Targets {
         }
     }
     targets
+}
+
+/// A risk as the ledger takes it. Most edges share theirs, in the graph and in the ledger.
+fn entry(
+    risk: &Arc<fairway_graph::Risk>,
+    known: &mut HashMap<*const fairway_graph::Risk, Arc<Risk>>,
+) -> Arc<Risk> {
+    let entry = known.entry(Arc::as_ptr(risk)).or_insert_with(|| {
+        Arc::new(Risk {
+            name: risk.name.clone(),
+            message: risk.message.clone(),
+            url: risk.url.clone(),
+            matching_rules: risk.matching_rules.clone(),
+            claim: None,
+        })
+    });
+    Arc::clone(entry)
 }
 
 /// Why some targets are not offered.
@@ -166,56 +174,6 @@ fn lost(
         Doubt { problem: Problem::LostRisks { version }, concerned: vec![*id] }
     });
     doubts.collect()
-}
-
-/// A node as the status of a cluster has it.
-fn release(node: &Node, problems: &mut Vec<Problem>) -> Result<Release, Problem> {
-    let version = node.version.to_string();
-    let image = node.release.as_ref().map_or("", |release| release.payload.as_str());
-    let legal = |letter: char| !letter.is_whitespace() && !letter.is_control();
-    if image.is_empty() || image.len() > MAX_IMAGE || !image.chars().all(legal) {
-        return Err(Problem::Image { version, text: image.to_owned() });
-    }
-    let architecture = match node.metadata(key::OWN_ARCHITECTURE) {
-        None => None,
-        Some("multi") => Some(Architecture::Multi),
-        Some(other) => {
-            return Err(Problem::Architecture { version, text: other.to_owned() });
-        }
-    };
-    Ok(Release {
-        architecture,
-        image: image.to_owned(),
-        url: link(node, problems),
-        channels: channels(node, problems),
-        version,
-        ..Release::default()
-    })
-}
-
-/// Where people read about a release. Consoles make links of it, so not everything goes.
-fn link(node: &Node, problems: &mut Vec<Problem>) -> Option<String> {
-    let text = node.metadata(URL).filter(|text| !text.is_empty())?;
-    let usable = |url: Url| url.has_host() && matches!(url.scheme(), "http" | "https");
-    if text.len() <= limits::URL && Url::parse(text).is_ok_and(usable) {
-        return Some(text.to_owned());
-    }
-    let text = text.to_owned();
-    problems.push(Problem::Url { version: node.version.to_string(), text });
-    None
-}
-
-/// The channels that a release is in, each once, by name.
-fn channels(node: &Node, problems: &mut Vec<Problem>) -> Vec<String> {
-    let size = node.metadata(key::CHANNELS).map_or(0, str::len);
-    if size > MAX_CHANNELS {
-        problems.push(Problem::Channels { version: node.version.to_string(), size });
-        return Vec::new();
-    }
-    let mut channels: Vec<String> = node.channels().map(str::to_owned).collect();
-    channels.sort_unstable();
-    channels.dedup();
-    channels
 }
 
 #[cfg(test)]

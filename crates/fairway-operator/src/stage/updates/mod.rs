@@ -1,7 +1,7 @@
 //! What the update service offers this cluster.
 //!
-//! [`question`] is what there is to ask, [`timing`] when, [`route`] and [`fetch`] how; [`answer`]
-//! says what the answer means, [`memory`] for how long it stands, and [`retrieved`] how people
+//! `question` is what there is to ask, `timing` when, `route` and `fetch` how; `answer`
+//! says what the answer means, `memory` for how long it stands, and `retrieved` how people
 //! are told. [`run`] sleeps until a question is due or something changes.
 
 mod answer;
@@ -12,6 +12,7 @@ mod metrics;
 mod no_proxy;
 mod problem;
 mod question;
+mod release;
 mod retrieved;
 mod route;
 mod run;
@@ -28,18 +29,9 @@ pub use timing::Pace;
 use std::sync::Arc;
 
 use fairway_api::OperatorCondition;
-use fairway_api::cluster_version::Release;
-use fairway_graph::{Graph, Risk};
+use fairway_graph::Graph;
+use fairway_risk::Candidate;
 use jiff::Timestamp;
-
-/// An update that the update service offers.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Candidate {
-    /// The release it leads to.
-    pub release: Release,
-    /// The risks of its edge; none where the edge is unconditional.
-    pub risks: Vec<Arc<Risk>>,
-}
 
 /// What the update service offers.
 #[derive(Clone, Debug)]

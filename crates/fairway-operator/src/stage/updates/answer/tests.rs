@@ -1,5 +1,7 @@
+use fairway_api::cluster_version::{Architecture, Release};
 use proptest::prelude::*;
 use serde_json::{Value, json};
+use url::Url;
 
 use super::*;
 
