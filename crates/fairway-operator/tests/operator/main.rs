@@ -1,0 +1,3 @@
+//! The operator's parts with real sockets.
+
+mod updates;

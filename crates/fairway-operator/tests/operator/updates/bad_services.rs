@@ -1,0 +1,176 @@
+//! Services that are down, slow or lying. None of them needs a restart to be forgiven.
+
+use std::convert::Infallible;
+use std::time::Duration;
+
+use axum::body::{Body, Bytes};
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse as _, Response};
+use fairway_operator::stage::updates::{Patience, Settings};
+use futures::{StreamExt as _, stream};
+use serde_json::json;
+
+use super::service::{Service, document, graph, leads_to, tagged};
+use super::stage::{Stage, eager, lazy, message, versions};
+
+/// Does not wait for long.
+fn impatient() -> Settings {
+    let patience = Patience { silence: Duration::from_millis(200), ..eager().patience };
+    Settings { patience, ..eager() }
+}
+
+#[tokio::test]
+async fn a_service_that_is_down_keeps_its_last_answer() {
+    let service = Service::start(|_| leads_to(&["5.1.1"])).await;
+    let stage = Stage::start(&service.url(), eager());
+    let good = stage.until_offered(&["5.1.1"]).await;
+    let address = service.address();
+    drop(service);
+    let updates = stage.until_failed("RemoteFailed").await;
+    assert_eq!(versions(&updates), ["5.1.1"]);
+    assert_eq!(updates.graph_digest, good.graph_digest);
+    insta::assert_snapshot!(message(&updates, address), @"Unable to retrieve available updates: http://SERVICE/graph cannot be reached: Connection refused (os error 111). The updates listed are those of …");
+
+    let _service = Service::start_at(address, |_| leads_to(&["5.1.2"])).await;
+    stage.until_offered(&["5.1.2"]).await;
+}
+
+#[tokio::test]
+async fn an_outage_is_said_once() {
+    let service = Service::start(|_| leads_to(&["5.1.1"])).await;
+    let mut stage = Stage::start(&service.url(), eager());
+    stage.until_offered(&["5.1.1"]).await;
+    service.answer(|_| StatusCode::BAD_GATEWAY.into_response());
+    stage.until_failed("ResponseFailed").await;
+    stage.updates.mark_unchanged();
+    let failures = stage.count("ResponseFailed");
+    stage.until_counted("ResponseFailed", failures + 3).await;
+    assert!(!stage.updates.has_changed().unwrap());
+}
+
+#[tokio::test]
+async fn another_question_has_no_last_answer() {
+    let service = Service::start(|_| leads_to(&["5.1.1"])).await;
+    let stage = Stage::start(&service.url(), eager());
+    stage.until_offered(&["5.1.1"]).await;
+    service.answer(|_| StatusCode::SERVICE_UNAVAILABLE.into_response());
+    stage.edit(|spec| spec.channel = Some("fast-5.1".to_owned()));
+    let updates = stage.until(|updates| updates.generation == 2).await;
+    assert_eq!((updates.candidates.len(), updates.fresh), (0, None));
+    insta::assert_snapshot!(message(&updates, service.address()), @"Unable to retrieve available updates: http://SERVICE/graph answers with the HTTP status 503 Service Unavailable.");
+}
+
+#[tokio::test]
+async fn a_service_that_keeps_silent_is_given_up() {
+    let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = silent.local_addr().unwrap();
+    let stage = Stage::start(&format!("http://{address}/"), impatient());
+    let updates = stage.until_failed("RemoteFailed").await;
+    insta::assert_snapshot!(message(&updates, address), @"Unable to retrieve available updates: http://SERVICE/ cannot be reached: operation timed out.");
+    drop(silent);
+    let _service = Service::start_at(address, |_| leads_to(&["5.1.1"])).await;
+    stage.until_offered(&["5.1.1"]).await;
+}
+
+#[tokio::test]
+async fn a_service_that_stops_in_the_middle_is_given_up() {
+    let service = Service::start(|_| {
+        let begin = stream::iter([Ok::<_, Infallible>(Bytes::from_static(b"{\"nodes\": ["))]);
+        document(Body::from_stream(begin.chain(stream::pending())))
+    })
+    .await;
+    let stage = Stage::start(&service.url(), impatient());
+    let updates = stage.until_failed("ResponseFailed").await;
+    insta::assert_snapshot!(message(&updates, service.address()), @"Unable to retrieve available updates: the answer of http://SERVICE/graph breaks off: operation timed out.");
+    service.answer(|_| leads_to(&["5.1.1"]));
+    stage.until_offered(&["5.1.1"]).await;
+}
+
+#[tokio::test]
+async fn a_service_that_never_ends_is_given_up() {
+    let service = Service::start(|_| {
+        let spaces = Bytes::from(vec![b' '; 1 << 20]);
+        let ten_gigabytes = stream::repeat(spaces).take(10 << 10).map(Ok::<_, Infallible>);
+        document(Body::from_stream(ten_gigabytes))
+    })
+    .await;
+    let stage = Stage::start(&service.url(), lazy());
+    let updates = stage.until_failed("ResponseInvalid").await;
+    insta::assert_snapshot!(message(&updates, service.address()), @"Unable to retrieve available updates: the answer of http://SERVICE/graph has more than 32 MiB.");
+}
+
+#[tokio::test]
+async fn what_is_no_graph_is_no_answer() {
+    type Lie = fn() -> Response;
+    let lies: [(&str, Lie); 5] = [
+        ("ResponseInvalid", || document("<html>Welcome to the hotel</html>")),
+        ("ResponseInvalid", || document("{\"nodes\": [[[[[[")),
+        ("ResponseInvalid", || document("[".repeat(1 << 20))),
+        ("ResponseFailed", || StatusCode::NOT_FOUND.into_response()),
+        ("ResponseFailed", || StatusCode::NOT_MODIFIED.into_response()),
+    ];
+    let mut told = Vec::new();
+    for (reason, lie) in lies {
+        let service = Service::start(move |_| lie()).await;
+        let stage = Stage::start(&service.url(), eager());
+        let updates = stage.until_failed(reason).await;
+        assert_eq!(updates.graph_digest, "");
+        told.push(message(&updates, service.address()));
+        service.answer(|_| leads_to(&["5.1.1"]));
+        stage.until_offered(&["5.1.1"]).await;
+    }
+    insta::assert_snapshot!(told.join("\n"), @"
+    Unable to retrieve available updates: the answer of http://SERVICE/graph: expected value at line 1 column 1.
+    Unable to retrieve available updates: the answer of http://SERVICE/graph: invalid type: sequence, expected struct WireNode at line 1 column 11.
+    Unable to retrieve available updates: the answer of http://SERVICE/graph: invalid type: sequence, expected an update graph at line 1 column 0.
+    Unable to retrieve available updates: http://SERVICE/graph answers with the HTTP status 404 Not Found.
+    Unable to retrieve available updates: http://SERVICE/graph answers with the HTTP status 304 Not Modified.
+    ");
+}
+
+#[tokio::test]
+async fn entries_that_make_no_sense_cost_only_themselves() {
+    let mut hostile = graph(&["5.1.1", "5.1.2", "5.1.3", "5.1.3"]);
+    hostile["nodes"][4]["payload"] = json!("example/other");
+    let edges = hostile["edges"].as_array_mut().unwrap();
+    edges.extend([json!([0, 4_000_000_000_u64]), json!([0, 0]), json!([1, 0])]);
+    let risk = json!({"name": "no name", "message": "x".repeat(4 << 20), "matchingRules": [{"type": "?"}]});
+    hostile["conditionalEdges"] = json!([
+        {"edges": [{"from": "5.1.0", "to": "5.1.2"}, {"from": "", "to": "?"}], "risks": [risk]},
+    ]);
+    let service = Service::start(move |_| document(hostile.to_string())).await;
+    let stage = Stage::start(&service.url(), lazy());
+    let updates = stage.until_offered(&["5.1.2", "5.1.1"]).await;
+    assert_eq!(updates.candidates[0].risks.len(), 1);
+    assert!(updates.candidates[1].risks.is_empty());
+}
+
+#[tokio::test]
+async fn redirects_are_followed_but_not_in_circles() {
+    let target = Service::start(|_| leads_to(&["5.1.1"])).await;
+    let to = target.url();
+    let service = Service::start(move |_| {
+        (StatusCode::FOUND, [(header::LOCATION, to.clone())]).into_response()
+    })
+    .await;
+    let with_password = service.url().replace("http://", "http://me:secret@");
+    let stage = Stage::start(&with_password, eager());
+    stage.until_offered(&["5.1.1"]).await;
+    assert!(service.asked()[0].header("authorization").is_some());
+    let followed = &target.asked()[0];
+    assert_eq!((followed.header("authorization"), followed.header("referer")), (None, None));
+
+    service.answer(|_| (StatusCode::FOUND, [(header::LOCATION, "/again")]).into_response());
+    let updates = stage.until_failed("RemoteFailed").await;
+    insta::assert_snapshot!(message(&updates, service.address()), @"Unable to retrieve available updates: http://SERVICE/graph cannot be reached: it was redirected too often. The updates listed are those of …");
+    assert_eq!(versions(&updates), ["5.1.1"]);
+}
+
+#[tokio::test]
+async fn a_tag_is_not_believed_without_an_answer() {
+    let service = Service::start(|asked| tagged(asked, "\"a\"", "nonsense".to_owned())).await;
+    let stage = Stage::start(&service.url(), eager());
+    stage.until_failed("ResponseInvalid").await;
+    service.answer(|asked| tagged(asked, "\"a\"", graph(&["5.1.1"]).to_string()));
+    stage.until_offered(&["5.1.1"]).await;
+}

@@ -1,0 +1,127 @@
+//! Our own update service.
+
+use std::fs;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use fairway_testkit::wait;
+use fairway_update_service::source::{Directory, ReleasesFile};
+use fairway_update_service::{Options, Service, TlsFiles, Watched};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use super::stage::{Stage, eager};
+
+/// Short enough for a test, and long enough for a file to be written in between.
+const SETTLE: Duration = Duration::from_millis(40);
+
+/// Files that a service reads: three releases, one channel and one risk.
+pub(crate) struct Files(TempDir);
+
+impl Files {
+    pub(crate) fn new() -> Self {
+        let files = Self(tempfile::tempdir().unwrap());
+        files.write("data/version", "1.1.0\n");
+        files.write(
+            "data/channels/stable-5.1.yaml",
+            "name: stable-5.1\nversions: [5.1.0, 5.1.1, 5.1.2]\n",
+        );
+        files.write("data/channels/fast-5.1.yaml", "name: fast-5.1\nversions: [5.1.1]\n");
+        files.write("data/blocked-edges/5.1.2-Breaks.yaml", RISK);
+        let release = |version: &str, previous: Value| {
+            json!({
+                "image": format!("registry.example/release@sha256:{version}"),
+                "arch": "amd64",
+                "release-metadata": {
+                    "kind": "cincinnati-metadata-v0", "version": version, "previous": previous,
+                    "metadata": {"url": format!("https://example.com/{version}")},
+                },
+            })
+        };
+        let releases = json!([
+            release("5.1.0", json!([])),
+            release("5.1.1", json!(["5.1.0"])),
+            release("5.1.2", json!(["5.1.0", "5.1.1"])),
+        ]);
+        files.write("releases.json", &releases.to_string());
+        files
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    pub(crate) fn write(&self, name: &str, text: &str) {
+        let path = self.path(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    /// Starts a service, with TLS where there is a certificate.
+    pub(crate) async fn serve(&self) -> Service {
+        let directory = Directory::new(self.path("data")).settle(SETTLE);
+        let file = ReleasesFile::new(self.path("releases.json")).settle(SETTLE);
+        let mut options = Options::new(
+            SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
+            Watched::new(directory, SETTLE / 2),
+            Watched::new(file, SETTLE / 2),
+        );
+        let (certificate, key) = (self.path("tls.crt"), self.path("tls.key"));
+        if certificate.exists() {
+            options.tls = Some(TlsFiles { certificate, key, every: SETTLE });
+        }
+        let service = Service::start(options).await.unwrap();
+        wait::until("a graph", async || Ok(service.status().graph.is_some().then_some(())))
+            .await
+            .unwrap();
+        service
+    }
+}
+
+const RISK: &str = "\
+to: 5.1.2
+from: 5[.]1[.]0.*
+url: https://example.com/breaks
+name: Breaks
+message: It breaks.
+matchingRules: [{type: PromQL, promql: {promql: vector(1)}}]
+";
+
+#[tokio::test]
+async fn the_updates_of_our_own_service() {
+    let files = Files::new();
+    let service = files.serve().await;
+    let upstream = format!("http://{}/api/upgrades_info/v1/graph", service.address());
+    let stage = Stage::start(&upstream, eager());
+    let updates = stage.until_offered(&["5.1.2", "5.1.1"]).await;
+    let candidates: Vec<String> = updates
+        .candidates
+        .iter()
+        .map(|candidate| {
+            let risks = candidate.risks.iter().map(|risk| format!("{risk:?}"));
+            let release = serde_json::to_string(&candidate.release).unwrap();
+            format!("{release}\n  {}", risks.collect::<Vec<_>>().join("\n  ")).trim_end().to_owned()
+        })
+        .collect();
+    insta::assert_snapshot!(candidates.join("\n"), @r#"
+    {"version":"5.1.2","image":"registry.example/release@sha256:5.1.2","url":"https://example.com/5.1.2","channels":["stable-5.1"]}
+      Risk { name: "Breaks", message: "It breaks.", url: "https://example.com/breaks", matching_rules: [MatchingRule { type_: PromQl, promql: Some(PromQl { promql: "vector(1)", unknown: {} }), unknown: {} }], claim: None }
+    {"version":"5.1.1","image":"registry.example/release@sha256:5.1.1","url":"https://example.com/5.1.1","channels":["fast-5.1","stable-5.1"]}
+    "#);
+    // The service gives every answer a tag.
+    stage.until_counted("Unchanged", 3).await;
+
+    files.write("data/blocked-edges/5.1.1-Blocked.yaml", "to: 5.1.1\nfrom: .*\n");
+    stage.until_offered(&["5.1.2"]).await;
+
+    stage.edit(|spec| spec.channel = Some("fast-5.1".to_owned()));
+    let absent = stage.until_failed("VersionNotFound").await;
+    stage.edit(|spec| spec.channel = Some("fats-5.1".to_owned()));
+    let unknown = stage.until(|updates| updates.generation == 3).await;
+    let told = [absent, unknown].map(|updates| super::stage::message(&updates, service.address()));
+    insta::assert_snapshot!(told.join("\n"), @r#"
+    Unable to retrieve available updates: the running version 5.1.0 is not in the channel "fast-5.1" of http://SERVICE/api/upgrades_info/v1/graph. Choose a channel that has it with `fairway upgrade channel CHANNEL`.
+    Unable to retrieve available updates: the channel "fats-5.1" of http://SERVICE/api/upgrades_info/v1/graph has no releases. Check its name, or choose another one with `fairway upgrade channel CHANNEL`.
+    "#);
+}

@@ -1,0 +1,173 @@
+//! The stage, and everything that it looks at, in the hands of a test.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use fairway_api::{ClusterVersion, ClusterVersionSpec, OperatorCondition};
+use fairway_operator::cluster::{Objects, ProxySettings};
+use fairway_operator::stage::updates::{
+    Current, Inputs, Metrics, Pace, Patience, Services, Settings, Updates, run,
+};
+use fairway_testkit::wait::PATIENCE;
+use k8s_openapi::api::core::v1::ConfigMap;
+use prometheus_client::registry::Registry;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
+
+/// Asks all the time.
+pub(crate) fn eager() -> Settings {
+    Settings {
+        services: Services { instead: None, default: None },
+        pace: Pace {
+            every: Duration::from_millis(20)..=Duration::from_millis(40),
+            retry: Duration::from_millis(10),
+            gap: Duration::from_millis(1),
+        },
+        // A test that fails because the machine is busy helps nobody.
+        patience: Patience {
+            connect: Duration::from_secs(20),
+            silence: Duration::from_secs(20),
+            answer: Duration::from_mins(1),
+        },
+    }
+}
+
+/// Asks once, unless something changes.
+pub(crate) fn lazy() -> Settings {
+    let hour = Duration::from_hours(1);
+    let pace = Pace { every: hour..=hour, retry: hour, ..eager().pace };
+    Settings { pace, ..eager() }
+}
+
+/// The stage at work. It ends with this value.
+pub(crate) struct Stage {
+    cluster_version: watch::Sender<Option<Objects<ClusterVersion>>>,
+    proxy: watch::Sender<Option<ProxySettings>>,
+    trusted: watch::Sender<Option<Objects<ConfigMap>>>,
+    pub(crate) updates: watch::Receiver<Arc<Updates>>,
+    registry: Registry,
+    task: JoinHandle<()>,
+}
+
+impl Stage {
+    /// A cluster of version 5.1.0 in channel `stable-5.1`.
+    pub(crate) fn start(upstream: &str, settings: Settings) -> Self {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let (cluster_version, versions) = watch::channel(None);
+        let (proxy, proxies) = watch::channel(Some(ProxySettings::default()));
+        let (trusted, authorities) = watch::channel(Some(Objects::default()));
+        let (out, updates) = watch::channel(Arc::default());
+        let current = Current { version: "5.1.0".to_owned(), architecture: "amd64".to_owned() };
+        let inputs = Inputs {
+            current: Arc::new(current),
+            cluster_version: versions,
+            proxy: proxies,
+            trusted_ca: authorities,
+        };
+        let mut registry = Registry::default();
+        let metrics = Metrics::register(&mut registry);
+        let task = tokio::spawn(run(inputs, settings, metrics, out));
+        let stage = Self { cluster_version, proxy, trusted, updates, registry, task };
+        stage.edit(|spec| {
+            "5c4c9b2a-9d5c-4f0e-8d53-0d4a3b2f7a10".clone_into(&mut spec.cluster_id);
+            spec.upstream = Some(upstream.to_owned());
+            spec.channel = Some("stable-5.1".to_owned());
+        });
+        stage
+    }
+
+    /// Changes the ClusterVersion.
+    pub(crate) fn edit(&self, edit: impl FnOnce(&mut ClusterVersionSpec)) {
+        self.cluster_version.send_modify(|seen| {
+            let before = seen.as_ref().and_then(|seen| seen.values().next());
+            let mut object = before.map(|object| ClusterVersion::clone(object)).unwrap_or_default();
+            edit(&mut object.spec);
+            let generation = object.metadata.generation.unwrap_or_default() + 1;
+            object.metadata.generation = Some(generation);
+            *seen = Some(named("version", object));
+        });
+    }
+
+    pub(crate) fn set_proxy(&self, http: &str, no_proxy: &str) {
+        self.proxy.send_replace(Some(ProxySettings {
+            http_proxy: http.to_owned(),
+            https_proxy: http.to_owned(),
+            no_proxy: no_proxy.to_owned(),
+        }));
+    }
+
+    pub(crate) fn trust(&self, pem: &str) {
+        let data = BTreeMap::from([("ca-bundle.crt".to_owned(), pem.to_owned())]);
+        let map = ConfigMap { data: Some(data), ..ConfigMap::default() };
+        self.trusted.send_replace(Some(named("trusted-ca-bundle", map)));
+    }
+
+    /// Waits until this is published.
+    pub(crate) async fn until(&self, what: impl Fn(&Updates) -> bool) -> Arc<Updates> {
+        let mut updates = self.updates.clone();
+        let found = timeout(PATIENCE, updates.wait_for(|updates| what(updates))).await;
+        let found = found.unwrap_or_else(|_| {
+            let updates = self.updates.borrow();
+            panic!("only {:?} {:?}", versions(&updates), updates.retrieved);
+        });
+        Arc::clone(&found.expect("the stage runs"))
+    }
+
+    /// Waits until these are offered.
+    pub(crate) async fn until_offered(&self, expected: &[&str]) -> Arc<Updates> {
+        self.until(|updates| is_retrieved(updates) && versions(updates) == expected).await
+    }
+
+    /// Waits until there is this reason for not having updates.
+    pub(crate) async fn until_failed(&self, reason: &str) -> Arc<Updates> {
+        self.until(|updates| updates.retrieved.reason.as_deref() == Some(reason)).await
+    }
+
+    /// How often asking came to that.
+    pub(crate) fn count(&self, outcome: &str) -> u64 {
+        let mut text = String::new();
+        prometheus_client::encoding::text::encode(&mut text, &self.registry).unwrap();
+        let label = format!("fairway_operator_graph_fetches_total{{outcome=\"{outcome}\"}} ");
+        let line = text.lines().find_map(|line| line.strip_prefix(&label));
+        line.map_or(0, |count| count.parse().unwrap())
+    }
+
+    /// Waits until asking came to that so often.
+    pub(crate) async fn until_counted(&self, outcome: &str, times: u64) {
+        fairway_testkit::wait::until(outcome, async || {
+            Ok((self.count(outcome) >= times).then_some(()))
+        })
+        .await
+        .unwrap();
+    }
+}
+
+impl Drop for Stage {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+fn named<K>(name: &str, object: K) -> Objects<K> {
+    Arc::new(BTreeMap::from([(name.to_owned(), Arc::new(object))]))
+}
+
+pub(crate) fn is_retrieved(updates: &Updates) -> bool {
+    updates.retrieved == OperatorCondition::new("RetrievedUpdates", true)
+}
+
+pub(crate) fn versions(updates: &Updates) -> Vec<&str> {
+    updates.candidates.iter().map(|candidate| candidate.release.version.as_str()).collect()
+}
+
+/// What people read, without what differs from run to run.
+pub(crate) fn message(updates: &Updates, address: std::net::SocketAddr) -> String {
+    let message = updates.retrieved.message.clone().unwrap_or_default();
+    let message = message.replace(&address.to_string(), "SERVICE");
+    let Some((text, _)) = message.split_once(" The updates listed are those of 2") else {
+        return message;
+    };
+    format!("{text} The updates listed are those of …")
+}

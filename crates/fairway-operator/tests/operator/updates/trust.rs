@@ -1,0 +1,54 @@
+//! Whom a cluster trusts when it asks.
+
+use super::proxy::Proxy;
+use super::real_service::Files;
+use super::stage::{Stage, eager, lazy, message};
+
+/// Writes a certificate, and returns it.
+fn certify(files: &Files, name: &str) -> String {
+    let made = rcgen::generate_simple_self_signed([name.to_owned()]).unwrap();
+    files.write("tls.key", &made.signing_key.serialize_pem());
+    files.write("tls.crt", &made.cert.pem());
+    made.cert.pem()
+}
+
+#[tokio::test]
+async fn only_the_authorities_of_the_cluster_are_trusted() {
+    let files = Files::new();
+    let right = certify(&files, "localhost");
+    let wrong = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap().cert.pem();
+    let service = files.serve().await;
+    let port = service.address().port();
+    let upstream = format!("https://localhost:{port}/api/upgrades_info/v1/graph");
+    let stage = Stage::start(&upstream, lazy());
+    let machine = stage.until_failed("RemoteFailed").await;
+    stage.trust(&wrong);
+    stage.until_counted("RemoteFailed", 2).await;
+    stage.trust(&format!("{wrong}{right}"));
+    stage.until_offered(&["5.1.2", "5.1.1"]).await;
+    stage.trust("not a certificate");
+    let nobody = stage.until_failed("RemoteFailed").await;
+    stage.trust(&right);
+    stage.until_offered(&["5.1.2", "5.1.1"]).await;
+    let told = [machine, nobody]
+        .map(|updates| message(&updates, service.address()).replace(&port.to_string(), "PORT"));
+    insta::assert_snapshot!(told.join("\n"), @"
+    Unable to retrieve available updates: https://localhost:PORT/api/upgrades_info/v1/graph cannot be reached: invalid peer certificate: UnknownIssuer.
+    Unable to retrieve available updates: ConfigMap openshift-config-managed/trusted-ca-bundle has no certificate that can be read in ca-bundle.crt, so no update service is trusted. The updates listed are those of …
+    ");
+}
+
+#[tokio::test]
+async fn a_proxy_sees_nothing_of_what_is_asked_by_tls() {
+    let files = Files::new();
+    let authority = certify(&files, "updates.example");
+    let service = files.serve().await;
+    let proxy = Proxy::start(service.address()).await;
+    let stage = Stage::start("https://updates.example/api/upgrades_info/v1/graph", eager());
+    stage.set_proxy(&proxy.url(), "localhost");
+    stage.trust(&authority);
+    stage.until_offered(&["5.1.2", "5.1.1"]).await;
+    for asked in proxy.asked() {
+        assert!(asked.starts_with("CONNECT updates.example:443 "), "{asked}");
+    }
+}
