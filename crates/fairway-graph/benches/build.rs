@@ -1,19 +1,69 @@
-//! What building the graph of a whole platform costs, as a ratio to parsing the same bytes
-//! without looking at what they mean.
+//! What it costs to make every answer from the files of a whole platform, and to lint them; and
+//! its steps, as ratios to parsing the same bytes without looking at what they mean.
+#![expect(clippy::print_stdout, reason = "a bench prints its table")]
 
-use std::path::PathBuf;
+use std::hint::black_box;
+use std::time::Duration;
 
+use anyhow::Result;
 use fairway_graph::build::build;
+use fairway_graph::lint::lint;
 use fairway_graph::wire::View;
 use fairway_graph::{Files, Graph, GraphData, directory, releases};
-use fairway_testkit::measure::Bench;
+use fairway_testkit::measure::job::{self, Job};
+use fairway_testkit::measure::{Bench, Figure, Table};
+use fairway_testkit::platform::Platform;
 use serde_json::Value;
 
-fn main() -> anyhow::Result<()> {
+const ANSWERS: Job = Job { name: "answers", work: every_answer };
+const LINT: Job = Job { name: "lint", work: lint_all };
+
+/// What the existing service was measured to need for the same data on one core: assembling and
+/// parsing, after everything was fetched.
+const EXISTING: Figure = Figure::Time(Duration::from_secs(16));
+const EXISTING_MEMORY: Figure = Figure::Bytes(303 << 20);
+
+fn main() -> Result<()> {
+    if job::do_own(&[ANSWERS, LINT])? {
+        return Ok(());
+    }
+    let platform = Platform::find()?;
+    println!("\nThe update graph of a platform, on one core, with {}", platform.origin());
+    whole(&platform)?;
+    println!();
+    steps(&platform)
+}
+
+/// From the files to the end, in a process of its own.
+fn whole(platform: &Platform) -> Result<()> {
+    let table = Table::new("fairway", "existing one");
+    let cost = ANSWERS.cost(platform)?;
+    let existing = platform.known(EXISTING);
+    table.row("from files to every answer", Figure::Time(cost.processor), existing);
+    let existing = platform.known(EXISTING_MEMORY);
+    table.row("    most memory", Figure::Bytes(cost.peak_bytes), existing);
+    let cost = LINT.cost(platform)?;
+    table.row("lint", Figure::Time(cost.processor), None);
+    table.row("    most memory", Figure::Bytes(cost.peak_bytes), None);
+    Ok(())
+}
+
+fn every_answer(platform: &Platform) -> Result<()> {
+    let releases = releases::read("list", &std::fs::read(platform.releases())?)?.0;
+    let data = GraphData::read(&directory::read(&platform.graph_data())?)?;
+    black_box(answers(&build(releases::declare(releases).0, &data).0));
+    Ok(())
+}
+
+fn lint_all(platform: &Platform) -> Result<()> {
+    black_box(lint(&directory::read(&platform.graph_data())?, None).worst());
+    Ok(())
+}
+
+fn steps(platform: &Platform) -> Result<()> {
     let bench = Bench::from_arguments();
-    let Some(data) = std::env::var_os("FAIRWAY_DATA").map(PathBuf::from) else { return Ok(()) };
-    let files = directory::read(&data.join("graph-data-2026-08"))?;
-    let list = std::fs::read(data.join("releases-2026-08.json"))?;
+    let files = directory::read(&platform.graph_data())?;
+    let list = std::fs::read(platform.releases())?;
     let any_json = || serde_json::from_slice::<Value>(&list);
     let any_yaml = || any_yaml(&files);
 
@@ -25,14 +75,7 @@ fn main() -> anyhow::Result<()> {
     bench.compare("build the graph (baseline: any JSON)", built, any_json);
     let graph = built();
     bench.compare("write every answer (baseline: any JSON)", || answers(&graph), any_json);
-    let from_files = || -> anyhow::Result<usize> {
-        let releases = releases::read("list", &list)?.0;
-        let data = GraphData::read(&files)?;
-        Ok(answers(&build(releases::declare(releases).0, &data).0).iter().map(Vec::len).sum())
-    };
-    bench.compare("from files to answers (baseline: any of both)", from_files, || {
-        (any_json(), any_yaml())
-    });
+    bench.compare("lint (baseline: any YAML)", || lint(&files, None), any_yaml);
     Ok(())
 }
 

@@ -20,6 +20,10 @@ pub const PROGRAM: &str = "FAIRWAY_TEST_PROGRAM";
 /// unset.
 pub const CONFORMANCE: &str = "FAIRWAY_CONFORMANCE";
 
+/// A directory with the releases and the graph-data of a whole platform; tests that need them are
+/// left out where it is unset.
+pub const DATA: &str = "FAIRWAY_DATA";
+
 /// How often a test does what may go wrong only sometimes: once or twice if unset, often in a
 /// soak.
 pub const SOAK_ROUNDS: &str = "FAIRWAY_SOAK_ROUNDS";

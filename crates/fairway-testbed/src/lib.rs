@@ -1,5 +1,5 @@
 //! Real components on this machine, for tests and for development: a one-node Kubernetes, an
-//! image registry and Prometheus, on loopback addresses only.
+//! image registry and Prometheus, on loopback addresses only; and a load generator.
 //!
 //! Whatever is started here runs in a cell (see [`cell`]): it ends with its owner, however the
 //! owner ends, and leaves neither a process nor a mount. What is started detached, for a developer
@@ -22,6 +22,7 @@ pub mod registry;
 mod run_dir;
 pub mod state;
 pub mod wait;
+pub mod wrk;
 
 pub use command::is_root;
 pub use packages::install_packages;

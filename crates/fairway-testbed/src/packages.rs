@@ -59,6 +59,7 @@ const NODE: &[Package] = &[
 const REGISTRY: &[Package] =
     &[service("docker-registry", "docker-registry", &["docker-registry.service"])];
 const PROMETHEUS: &[Package] = &[service("prometheus", "prometheus", &["prometheus.service"])];
+const LOAD: &[Package] = &[command("wrk", "wrk")];
 
 /// Debian's Go compiler: a newer one that stands before it in `PATH` may refuse so old a source.
 pub(crate) const GO: &str = "/usr/bin/go";
@@ -77,8 +78,10 @@ pub(crate) enum Purpose {
     Node,
     Registry,
     Prometheus,
+    Load,
 }
 
+/// All but what only benches need.
 const EVERY_PURPOSE: [Purpose; 7] = [
     Purpose::Cell,
     Purpose::KubeBuild,
@@ -99,11 +102,12 @@ impl Purpose {
             Self::Node => NODE,
             Self::Registry => REGISTRY,
             Self::Prometheus => PROMETHEUS,
+            Self::Load => LOAD,
         }
     }
 }
 
-/// Installs whatever package any component may need, so that none is installed later, where time
+/// Installs whatever package any component of a test may need, so that none is installed later, where time
 /// is short.
 pub fn install_packages(progress: Progress<'_>) -> Result<()> {
     ensure(&EVERY_PURPOSE, progress)

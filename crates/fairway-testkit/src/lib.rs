@@ -3,6 +3,7 @@
 //! * [`TestCluster`] is a Kubernetes API, whatever is behind it.
 //! * [`AuditLog`] tells who asked that API for what.
 //! * [`objects`] makes the objects that tests need, [`images`] the images.
+//! * [`platform`] has the data of a whole platform, real or of the same size.
 //! * [`measure`] compares how long things take, [`wait`] waits for something to become true.
 //!
 //! Tests that need a cluster carry `#[ignore = "needs a cluster: cargo xtask test"]`; the test
@@ -16,6 +17,7 @@ pub mod images;
 pub mod measure;
 mod namespace;
 pub mod objects;
+pub mod platform;
 pub mod wait;
 
 pub use audit::{AuditEvent, AuditLog, AuditMark};

@@ -5,6 +5,8 @@
 #![expect(clippy::disallowed_methods, reason = "measuring is about the clock of this machine")]
 #![expect(clippy::print_stdout, reason = "a bench prints its table")]
 
+pub mod job;
+
 use std::fmt;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -59,10 +61,19 @@ impl Table {
     /// Prints one line; the other side may be missing.
     pub fn row(&self, name: &str, ours: Figure, theirs: Option<Figure>) {
         let (shown, ratio) = match theirs {
-            Some(theirs) => (theirs.to_string(), format!("{:.2}x", ours.ratio(theirs))),
+            Some(theirs) => (theirs.to_string(), shown(ours.ratio(theirs))),
             None => ("-".to_owned(), "-".to_owned()),
         };
         println!("{name:<44} {:>14} {shown:>14} {ratio:>8}", ours.to_string());
+    }
+}
+
+/// A ratio as people read it.
+fn shown(ratio: f64) -> String {
+    match ratio {
+        small if small < 0.1 => format!("1/{:.0}", 1.0 / small.max(f64::EPSILON)),
+        large if large >= 100.0 => format!("{large:.0}x"),
+        ratio => format!("{ratio:.2}x"),
     }
 }
 
@@ -106,7 +117,10 @@ impl Figure {
 impl fmt::Display for Figure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Time(time) => write!(f, "{:.0} ms", time.as_secs_f64() * 1000.0),
+            Self::Time(time) if *time < Duration::from_millis(10) => {
+                write!(f, "{} µs", time.as_micros())
+            }
+            Self::Time(time) => write!(f, "{} ms", time.as_millis()),
             Self::PerSecond(rate) => write!(f, "{rate:.0}/s"),
             Self::Bytes(bytes) => write!(f, "{} MiB", bytes / (1 << 20)),
         }
