@@ -15,7 +15,7 @@ use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::http::{self, Admission};
+use crate::http::{self, Admission, Paths};
 use crate::options::Limits;
 use crate::patience::Patience;
 use crate::state::State;
@@ -28,8 +28,16 @@ const HEADER_COUNT: usize = 64;
 /// A handshake is two round trips.
 const HANDSHAKE: Duration = Duration::from_secs(10);
 
-/// Who is one too many is asked to be quick.
+/// While places are few, nobody keeps one for a request that does not come; a slow client takes a
+/// second for its headers.
+const HURRY: Duration = Duration::from_secs(10);
+
+/// Who is one too many is asked to be quicker still.
 const HASTE: Duration = Duration::from_secs(2);
+
+/// The part of all places that is for those who come and go: clients that keep their connections
+/// without using them cannot have all of them.
+const BRIEF: usize = 4;
 
 /// The part of all connections by which there may be more, for probes.
 const SPARE: usize = 8;
@@ -45,6 +53,7 @@ pub(crate) struct Listener {
     pub(crate) certificate: Option<Arc<Certificate>>,
     pub(crate) state: Arc<State>,
     pub(crate) limits: Limits,
+    pub(crate) paths: Paths,
     pub(crate) tasks: TaskTracker,
     /// Nobody is accepted any more, and who does nothing is asked to leave.
     pub(crate) closing: CancellationToken,
@@ -56,9 +65,7 @@ impl Listener {
     /// Accepts connections until the service closes, and then those that were there before.
     pub(crate) async fn run(self, socket: TcpListener) {
         let this = Arc::new(self);
-        let limits = &this.limits;
-        let slots = Arc::new(Semaphore::new(limits.connections));
-        let spare = Arc::new(Semaphore::new((limits.connections / SPARE).max(1)));
+        let places = Places::new(this.limits.connections);
         loop {
             let accepted = tokio::select! {
                 accepted = socket.accept() => accepted,
@@ -66,8 +73,8 @@ impl Listener {
             };
             match accepted {
                 Ok((stream, _)) => {
-                    let Some((slot, admission)) = slot(&slots, &spare).await else { return };
-                    this.spawn(stream, slot, admission);
+                    let Some((place, admission)) = places.next().await else { return };
+                    this.spawn(stream, place, admission);
                 }
                 Err(error) => {
                     tracing::warn!(%error, "a connection could not be accepted");
@@ -75,23 +82,19 @@ impl Listener {
                 }
             }
         }
-        if let Err(error) = this.accept_waiting(socket, &slots) {
+        if let Err(error) = this.accept_waiting(socket, &places) {
             tracing::warn!(%error, "clients that waited to be accepted were turned away");
         }
     }
 
     /// Accepts those whose connections the system has made already: they may have sent a request.
-    fn accept_waiting(
-        self: &Arc<Self>,
-        socket: TcpListener,
-        slots: &Arc<Semaphore>,
-    ) -> io::Result<()> {
+    fn accept_waiting(self: &Arc<Self>, socket: TcpListener, places: &Places) -> io::Result<()> {
         let socket = socket.into_std()?;
-        while let Ok(slot) = Arc::clone(slots).try_acquire_owned() {
+        while let Ok(place) = Arc::clone(&places.regular).try_acquire_owned() {
             match socket.accept() {
                 Ok((stream, _)) => {
                     stream.set_nonblocking(true)?;
-                    self.spawn(TcpStream::from_std(stream)?, slot, Admission::Welcome);
+                    self.spawn(TcpStream::from_std(stream)?, place, Admission::Welcome);
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
                 Err(error) => return Err(error),
@@ -103,7 +106,7 @@ impl Listener {
     fn spawn(
         self: &Arc<Self>,
         stream: TcpStream,
-        slot: OwnedSemaphorePermit,
+        place: OwnedSemaphorePermit,
         admission: Admission,
     ) {
         let this = Arc::clone(self);
@@ -113,7 +116,7 @@ impl Listener {
                 tracing::debug!(%error, "a connection ended badly");
             }
             this.state.metrics.connections.dec();
-            drop(slot);
+            drop(place);
         });
     }
 
@@ -124,28 +127,37 @@ impl Listener {
             None => self.serve(stream, admission).await,
             Some(certificate) => {
                 let acceptor = TlsAcceptor::from(certificate.config());
-                let stream = timeout(HANDSHAKE, acceptor.accept(stream)).await??;
+                let patience = HANDSHAKE.min(self.patience(admission).headers);
+                let stream = timeout(patience, acceptor.accept(stream)).await??;
                 self.serve(stream, admission).await
             }
         }
+    }
+
+    /// What a client gets that was admitted like this.
+    fn patience(&self, admission: Admission) -> Limits {
+        let Limits { headers, answer, .. } = self.limits;
+        let (headers, answer) = match admission {
+            Admission::Welcome => (headers, answer),
+            Admission::Brief => (headers.min(HURRY), answer),
+            Admission::Full => (headers.min(HASTE), answer.min(HASTE)),
+        };
+        Limits { headers, answer, ..self.limits }
     }
 
     async fn serve<S>(&self, stream: S, admission: Admission) -> Result<(), Failure>
     where
         S: AsyncRead + AsyncWrite + Unpin,
     {
-        let state = &self.state;
+        let (state, paths) = (&self.state, self.paths);
         let service =
-            service_fn(move |request| http::answer(Arc::clone(state), admission, request));
-        let stream = TokioIo::new(Patience::new(stream, self.limits.answer));
-        let patience = match admission {
-            Admission::Welcome => self.limits.headers,
-            Admission::Full => HASTE,
-        };
+            service_fn(move |request| http::answer(Arc::clone(state), paths, admission, request));
+        let limits = self.patience(admission);
+        let stream = TokioIo::new(Patience::new(stream, limits.answer));
         let mut builder = http1::Builder::new();
         builder
             .timer(TokioTimer::new())
-            .header_read_timeout(patience)
+            .header_read_timeout(limits.headers)
             .max_headers(HEADER_COUNT)
             .max_buf_size(HEADER_BYTES);
         let connection = builder.serve_connection(stream, service);
@@ -163,14 +175,33 @@ impl Listener {
     }
 }
 
-/// A place for one more connection: one of the regular ones, or a spare one.
-async fn slot(
-    slots: &Arc<Semaphore>,
-    spare: &Arc<Semaphore>,
-) -> Option<(OwnedSemaphorePermit, Admission)> {
-    tokio::select! {
-        biased;
-        slot = Arc::clone(slots).acquire_owned() => Some((slot.ok()?, Admission::Welcome)),
-        slot = Arc::clone(spare).acquire_owned() => Some((slot.ok()?, Admission::Full)),
+/// How many may be connected at a time.
+struct Places {
+    regular: Arc<Semaphore>,
+    spare: Arc<Semaphore>,
+    /// With fewer than this many left, whoever comes is asked to leave after one answer.
+    few: usize,
+}
+
+impl Places {
+    fn new(connections: usize) -> Self {
+        Self {
+            regular: Arc::new(Semaphore::new(connections)),
+            spare: Arc::new(Semaphore::new((connections / SPARE).max(1))),
+            few: connections / BRIEF,
+        }
+    }
+
+    /// A place for one more: a regular one, or a spare one.
+    async fn next(&self) -> Option<(OwnedSemaphorePermit, Admission)> {
+        let few = self.regular.available_permits() <= self.few;
+        let admission = if few { Admission::Brief } else { Admission::Welcome };
+        tokio::select! {
+            biased;
+            place = Arc::clone(&self.regular).acquire_owned() => Some((place.ok()?, admission)),
+            place = Arc::clone(&self.spare).acquire_owned() => {
+                Some((place.ok()?, Admission::Full))
+            }
+        }
     }
 }

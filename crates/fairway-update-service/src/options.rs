@@ -15,6 +15,9 @@ pub const DEFAULT_PREFIX: &str = "/api/upgrades_info";
 pub struct Options {
     /// Where it listens; port 0 is one that is free.
     pub address: SocketAddr,
+    /// Where it answers probes, in plain HTTP, if not there: clients then cannot see them, nor keep
+    /// others from them.
+    pub status_address: Option<SocketAddr>,
     /// What paths begin with.
     pub prefix: String,
     /// Where graph-data comes from.
@@ -40,6 +43,7 @@ impl Options {
     ) -> Self {
         Self {
             address,
+            status_address: None,
             prefix: DEFAULT_PREFIX.to_owned(),
             graph_data,
             releases,
@@ -66,7 +70,8 @@ pub struct TlsFiles {
 /// What clients get.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Connections that are served at once; for an eighth more, only probes are answered.
+    /// Connections that are served at once. When three quarters are taken, the others end after one
+    /// answer; for an eighth more, only probes are answered.
     pub connections: usize,
     /// How long a client may take for the headers of a request, or keep a connection unused.
     pub headers: Duration,

@@ -11,13 +11,16 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::http;
+use crate::http::{self, Paths};
 use crate::listener::Listener;
-use crate::options::Options;
+use crate::options::{Limits, Options};
 use crate::refresh;
 use crate::state::{Settings, State};
 use crate::status::Status;
 use crate::tls::{Certificate, TlsError};
+
+/// Connections to an address of its own for probes: some balancers, monitors and people.
+const PROBES: usize = 64;
 
 /// Why a service does not start.
 #[derive(Debug, thiserror::Error)]
@@ -44,6 +47,7 @@ pub enum StartError {
 /// An update service. It ends with this value, and in good order by [`stop`](Self::stop).
 pub struct Service {
     address: SocketAddr,
+    status_address: SocketAddr,
     state: Arc<State>,
     drain: Duration,
     farewell: Duration,
@@ -56,15 +60,27 @@ impl Service {
     /// Starts a service. It answers when this returns: probes at once, graphs as soon as the
     /// sources were read.
     pub async fn start(options: Options) -> Result<Self, StartError> {
-        let Options { address, prefix, graph_data, releases, signatures, tls, max_age, limits } =
-            options;
+        let Options {
+            address,
+            status_address,
+            prefix,
+            graph_data,
+            releases,
+            signatures,
+            tls,
+            max_age,
+            limits,
+        } = options;
         if !prefix.starts_with('/') || prefix.ends_with('/') {
             return Err(StartError::Prefix { prefix });
         }
         let certificate = tls.map(Certificate::load).transpose()?.map(Arc::new);
-        let failed = |source| StartError::Listen { address, source };
-        let socket = TcpListener::bind(address).await.map_err(failed)?;
-        let address = socket.local_addr().map_err(failed)?;
+        let (socket, address) = bind(address).await?;
+        let status = match status_address {
+            Some(address) => Some(bind(address).await?),
+            None => None,
+        };
+        let status_address = status.as_ref().map_or(address, |(_, address)| *address);
 
         let openapi = http::openapi(&prefix);
         let settings = Settings { prefix, cache_control: cache_control(max_age), signatures };
@@ -85,21 +101,32 @@ impl Service {
             let (keeping, stop) = shared();
             tasks.spawn(Arc::clone(certificate).keep(keeping, stop));
         }
-        let listener = Listener {
+        let listen = |paths, certificate, limits| Listener {
             certificate,
             state: Arc::clone(&state),
             limits,
+            paths,
             tasks: tasks.clone(),
             closing: closing.clone(),
         };
-        tasks.spawn(listener.run(socket));
+        let paths = if status.is_some() { Paths::Public } else { Paths::All };
+        tasks.spawn(listen(paths, certificate, limits).run(socket));
+        if let Some((socket, _)) = status {
+            let limits = Limits { connections: PROBES, ..limits };
+            tasks.spawn(listen(Paths::Probes, None, limits).run(socket));
+        }
         let (drain, farewell) = (limits.drain, limits.answer);
-        Ok(Self { address, state, drain, farewell, tasks, stopping, closing })
+        Ok(Self { address, status_address, state, drain, farewell, tasks, stopping, closing })
     }
 
     /// Where it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// Where it answers probes.
+    pub fn status_address(&self) -> SocketAddr {
+        self.status_address
     }
 
     /// How things are.
@@ -128,6 +155,13 @@ impl Drop for Service {
         self.stopping.cancel();
         self.closing.cancel();
     }
+}
+
+async fn bind(address: SocketAddr) -> Result<(TcpListener, SocketAddr), StartError> {
+    let failed = |source| StartError::Listen { address, source };
+    let socket = TcpListener::bind(address).await.map_err(failed)?;
+    let address = socket.local_addr().map_err(failed)?;
+    Ok((socket, address))
 }
 
 fn cache_control(max_age: Duration) -> HeaderValue {

@@ -20,6 +20,7 @@ use bytes::Bytes;
 use http::header::{ALLOW, CONNECTION};
 use http::{HeaderValue, Method, Request, Response, StatusCode};
 use http_body_util::Full;
+use hyper::body::Body;
 
 use crate::state::State;
 use refusal::Refusal;
@@ -31,29 +32,56 @@ pub(crate) type Answer = Response<Full<Bytes>>;
 /// The longest path with its query; real ones have some 150 characters.
 const MAX_URI: usize = 8 << 10;
 
-/// Whether a connection is one too many.
+/// Which paths there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Paths {
+    /// All of them.
+    All,
+    /// Those of clients; probes are answered elsewhere.
+    Public,
+    /// Probes alone.
+    Probes,
+}
+
+/// How many other connections there are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Admission {
     /// It gets what it asks for.
     Welcome,
+    /// It gets what it asks for, and makes room for others.
+    Brief,
     /// There are too many: probes are answered, the others are asked to come back.
     Full,
 }
 
+impl Paths {
+    fn have(self, route: Route<'_>) -> bool {
+        match self {
+            Self::All => true,
+            Self::Public => !route.is_probe(),
+            Self::Probes => route.is_probe(),
+        }
+    }
+}
+
 /// Answers a request, whatever it is.
-pub(crate) async fn answer<B>(
+pub(crate) async fn answer<B: Body>(
     state: Arc<State>,
+    paths: Paths,
     admission: Admission,
     request: Request<B>,
 ) -> Result<Answer, Infallible> {
-    let mut answer = match dispatch(&state, admission, &request).await {
+    let mut answer = match dispatch(&state, paths, admission, &request).await {
         Ok(answer) => answer,
         Err(refusal) => {
             state.metrics.error(refusal.status().as_u16(), refusal.kind());
             refusal.answer()
         }
     };
-    if admission == Admission::Full || state.is_leaving() {
+    // No request needs a body, and nobody reads one. What follows it on the same connection could
+    // be a part of it in the eyes of a proxy, so it is not taken for a request.
+    let has_body = !request.body().is_end_stream();
+    if has_body || admission != Admission::Welcome || state.is_leaving() {
         answer.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
     }
     reply::allow_all_origins(answer.headers_mut());
@@ -62,6 +90,7 @@ pub(crate) async fn answer<B>(
 
 async fn dispatch<B>(
     state: &State,
+    paths: Paths,
     admission: Admission,
     request: &Request<B>,
 ) -> Result<Answer, Refusal> {
@@ -69,7 +98,8 @@ async fn dispatch<B>(
     if uri.path().len() + uri.query().map_or(0, str::len) > MAX_URI {
         return Err(Refusal::UriTooLong);
     }
-    let route = Route::of(&state.settings.prefix, uri.path()).ok_or(Refusal::NotFound)?;
+    let route = Route::of(&state.settings.prefix, uri.path()).filter(|route| paths.have(*route));
+    let route = route.ok_or(Refusal::NotFound)?;
     if admission == Admission::Full && !route.is_probe() {
         state.metrics.refused.inc();
         return Err(Refusal::Busy);

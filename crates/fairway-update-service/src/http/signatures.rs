@@ -1,6 +1,7 @@
 //! Signatures of release images, from a directory.
 
 use std::io;
+use std::path::Path;
 
 use http::StatusCode;
 use tokio::io::AsyncReadExt as _;
@@ -30,15 +31,25 @@ pub(super) async fn signature(
         return Err(missing());
     }
     let path = directory.join(algorithm).join(digest).join(name);
-    let file = match tokio::fs::File::open(&path).await {
-        Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(missing()),
-        Err(error) => return Err(unreadable(&path, &error)),
-    };
+    match read(&path).await {
+        Ok(bytes) => Ok(reply::momentary(StatusCode::OK, BINARY, bytes)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Err(missing()),
+        Err(error) => {
+            tracing::error!(path = %path.display(), %error, "a signature cannot be read");
+            Err(Refusal::File)
+        }
+    }
+}
+
+/// A whole file, if it is one: opening anything else may never end.
+async fn read(path: &Path) -> io::Result<Vec<u8>> {
+    if !tokio::fs::metadata(path).await?.is_file() {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
     let mut bytes = Vec::new();
-    let read = file.take(MAX_SIGNATURE).read_to_end(&mut bytes).await;
-    read.map_err(|error| unreadable(&path, &error))?;
-    Ok(reply::momentary(StatusCode::OK, BINARY, bytes))
+    let file = tokio::fs::File::open(path).await?;
+    let size = file.take(MAX_SIGNATURE + 1).read_to_end(&mut bytes).await?;
+    if size as u64 > MAX_SIGNATURE { Err(io::ErrorKind::FileTooLarge.into()) } else { Ok(bytes) }
 }
 
 /// Whether it can be a signature: then none of it leads out of the directory.
@@ -50,11 +61,6 @@ fn is_signature(algorithm: &str, digest: &str, name: &str) -> bool {
         && digest.bytes().all(hexadecimal)
         && (1..=4).contains(&number.len())
         && number.bytes().all(|byte| byte.is_ascii_digit())
-}
-
-fn unreadable(path: &std::path::Path, error: &io::Error) -> Refusal {
-    tracing::error!(path = %path.display(), %error, "a signature cannot be read");
-    Refusal::File
 }
 
 #[cfg(test)]

@@ -155,6 +155,8 @@ async fn signatures_are_found_and_nothing_else_is() {
     let directory = world.path("signatures").join("sha256").join(&digest);
     fs::create_dir_all(&directory).unwrap();
     fs::write(directory.join("signature-1"), b"\x90signed").unwrap();
+    fs::write(directory.join("signature-7"), vec![b'x'; 100 << 10]).unwrap();
+    fs::create_dir(directory.join("signature-8")).unwrap();
     fs::write(world.path("signatures").join("secret"), b"secret").unwrap();
     let mut options = world.options();
     options.signatures = Some(world.path("signatures"));
@@ -162,6 +164,11 @@ async fn signatures_are_found_and_nothing_else_is() {
     let at = |rest: &str| format!("/api/upgrades_info/signatures/{rest}");
     let reply = get(&service, &at(&format!("sha256={digest}/signature-1"))).await;
     assert_eq!((reply.status, reply.body.as_slice()), (200, b"\x90signed".as_slice()));
+    // Half of a signature is none.
+    for unreadable in ["signature-7", "signature-8"] {
+        let reply = get(&service, &at(&format!("sha256={digest}/{unreadable}"))).await;
+        assert_eq!((reply.status, reply.json()["kind"].as_str()), (500, Some("file_open_err")));
+    }
     for missing in [
         format!("sha256={digest}/signature-2"),
         "sha256=../secret".to_owned(),

@@ -1,67 +1,143 @@
-//! Clients that mean no good, or do not know better.
+//! Requests that mean no good, or do not know better.
 
-use std::time::Duration;
-
-use fairway_update_service::{Limits, Service};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use crate::support::{GRAPH, PATIENCE, World, get, read_reply, send, until};
-
-async fn with(world: &World, limits: Limits) -> Service {
-    let mut options = world.options();
-    options.limits = limits;
-    let service = Service::start(options).await.unwrap();
-    until(&service, |status| status.graph.is_some()).await;
-    service
-}
-
-/// Waits until there is no connection but the one that asks.
-async fn until_alone(service: &Service) {
-    let alone = "fairway_update_service_connections 1";
-    let gone =
-        async { while !get(service, "/metrics").await.text().lines().any(|line| line == alone) {} };
-    timeout(PATIENCE, gone).await.expect("the others end");
-}
+use crate::support::{GRAPH, PATIENCE, World, get, send};
 
 #[tokio::test]
 async fn whatever_comes_is_refused_by_a_status() {
     let service = World::new().serve().await;
-    let long = "x".repeat(20 << 10);
-    let longer = "x".repeat(200 << 10);
+    let head = |rest: &str| format!("GET {GRAPH} HTTP/1.1\r\n{rest}\r\n\r\n");
     let many = "x: 1\r\n".repeat(200);
+    for (name, request, status) in [
+        ("no HTTP", "hello\r\n\r\n".to_owned(), 400),
+        ("no path", "GET\r\n\r\n".to_owned(), 400),
+        ("a zero byte", "GET /\0 HTTP/1.1\r\n\r\n".to_owned(), 400),
+        ("a space in the path", "GET /a b HTTP/1.1\r\n\r\n".to_owned(), 400),
+        ("another version", "GET / HTTP/9.9\r\n\r\n".to_owned(), 400),
+        ("another method", format!("BREW {GRAPH} HTTP/1.1\r\n\r\n"), 405),
+        ("a small method", format!("get {GRAPH} HTTP/1.1\r\n\r\n"), 405),
+        ("a tunnel", "CONNECT example.com:443 HTTP/1.1\r\n\r\n".to_owned(), 404),
+        ("two slashes", head("host: x").replacen("/api", "//api", 1), 404),
+        ("an encoded letter", head("host: x").replacen("graph", "gr%61ph", 1), 404),
+        ("a way up", head("host: x").replacen("/v1/", "/v1/../", 1), 404),
+        ("a header without a name", head(": x"), 400),
+        ("a space in a name", head("a b: x"), 400),
+        ("a space before the colon", head("content-length : 0"), 400),
+        ("a line that is continued", head("a: x\r\n y"), 400),
+        ("a return in a value", head("a: x\ry"), 400),
+        ("many headers", head(&many), 431),
+        ("two lengths", head("content-length: 1\r\ncontent-length: 2"), 400),
+        ("a length below zero", head("content-length: -1"), 400),
+        ("a length that is none", head("content-length: 1,1"), 400),
+        ("a coding that is none", head("transfer-encoding: chunked, identity"), 400),
+        (
+            "chunks in the old protocol",
+            head("transfer-encoding: chunked").replace("1.1", "1.0"),
+            400,
+        ),
+    ] {
+        let reply = send(service.address(), request.as_bytes()).await.expect(name);
+        assert_eq!(reply.status, status, "{name}: {}", reply.head);
+    }
+    assert_eq!(get(&service, GRAPH).await.status, 200);
+}
+
+#[tokio::test]
+async fn what_is_too_long_is_not_read() {
+    let service = World::new().serve().await;
+    let (long, longer) = ("x".repeat(20 << 10), "x".repeat(2 << 20));
     for (name, request, statuses) in [
-        ("no HTTP", "hello\r\n\r\n".into(), &[400][..]),
-        ("no path", "GET\r\n\r\n".into(), &[400]),
-        ("a NUL", b"GET /\0 HTTP/1.1\r\nhost: x\r\n\r\n".to_vec(), &[400]),
-        ("another version", b"GET / HTTP/9.9\r\n\r\n".to_vec(), &[400, 505]),
+        ("a query", format!("GET {GRAPH}&x={long} HTTP/1.1\r\n\r\n"), &[414][..]),
+        ("a longer one", format!("GET {GRAPH}&x={longer} HTTP/1.1\r\n\r\n"), &[414, 431]),
+        ("a method", format!("{longer} {GRAPH} HTTP/1.1\r\n\r\n"), &[400, 431]),
+        ("a header", format!("GET {GRAPH} HTTP/1.1\r\nx: {longer}\r\n\r\n"), &[431]),
+        ("a name", format!("GET {GRAPH} HTTP/1.1\r\n{longer}: x\r\n\r\n"), &[400, 431]),
         (
-            "a long query",
-            format!("GET {GRAPH}&x={long} HTTP/1.1\r\nhost: x\r\n\r\n").into(),
-            &[414],
+            "a body",
+            format!("GET {GRAPH} HTTP/1.1\r\ncontent-length: 999999999999\r\n\r\n{longer}"),
+            &[200],
         ),
         (
-            "a longer one",
-            format!("GET {GRAPH}&x={longer} HTTP/1.1\r\nhost: x\r\n\r\n").into(),
-            &[414, 431],
-        ),
-        ("a long header", format!("GET {GRAPH} HTTP/1.1\r\nx: {longer}\r\n\r\n").into(), &[431]),
-        ("many headers", format!("GET {GRAPH} HTTP/1.1\r\n{many}\r\n").into(), &[431]),
-        ("no name", b"GET / HTTP/1.1\r\n: x\r\n\r\n".to_vec(), &[400]),
-        (
-            "two lengths",
-            b"POST / HTTP/1.1\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n".to_vec(),
-            &[400],
+            "a chunk",
+            format!(
+                "POST {GRAPH} HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\nffffffff\r\n{longer}"
+            ),
+            &[405],
         ),
     ] {
         // A connection that is reset while the rest is sent may lose its answer; the service may not
         // break.
-        if let Some(reply) = send(service.address(), &request).await {
+        if let Some(reply) = send(service.address(), request.as_bytes()).await {
             assert!(statuses.contains(&reply.status), "{name}: {}", reply.head);
         }
     }
     assert_eq!(get(&service, GRAPH).await.status, 200);
+}
+
+/// All that comes back until the connection ends.
+async fn everything(request: &str, address: std::net::SocketAddr) -> String {
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut bytes = Vec::new();
+    timeout(PATIENCE, stream.read_to_end(&mut bytes)).await.expect("it ends").unwrap();
+    String::from_utf8(bytes).unwrap()
+}
+
+#[tokio::test]
+async fn what_follows_a_body_is_no_request() {
+    let service = World::new().serve().await;
+    let smuggled = "GET /status HTTP/1.1\r\nhost: x\r\n\r\n";
+    let length = smuggled.len();
+    for (headers, body) in [
+        (format!("content-length: {length}"), String::new()),
+        ("content-length: 2".to_owned(), "{}".to_owned()),
+        ("transfer-encoding: chunked".to_owned(), "0\r\n\r\n".to_owned()),
+        ("content-length: 5\r\ntransfer-encoding: chunked".to_owned(), "0\r\n\r\n".to_owned()),
+        ("transfer-encoding: chunked\r\ncontent-length: 5".to_owned(), "0\r\n\r\n".to_owned()),
+    ] {
+        for method in ["GET", "POST", "OPTIONS"] {
+            let request = format!(
+                "{method} {GRAPH} HTTP/1.1\r\nhost: x\r\n{headers}\r\n\r\n{body}{smuggled}"
+            );
+            let said = everything(&request, service.address()).await;
+            assert_eq!(said.matches("HTTP/1.1 ").count(), 1, "{method} {headers}: {said}");
+            assert!(said.contains("\r\nconnection: close\r\n"), "{method} {headers}: {said}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_next_protocol_is_not_spoken() {
+    let service = World::new().serve().await;
+    let frames = "\0\0\0\x04\0\0\0\0\0".repeat(1000);
+    let preface = format!("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n{frames}");
+    // It ends at once, or with the system's word for what nobody read.
+    assert!(
+        send(service.address(), preface.as_bytes()).await.is_none_or(|reply| reply.status == 400)
+    );
+    let upgrade = "connection: upgrade, http2-settings\r\nupgrade: h2c\r\nhttp2-settings: AAMAAABk";
+    let request = format!("GET {GRAPH} HTTP/1.1\r\n{upgrade}\r\n\r\n");
+    assert_eq!(send(service.address(), request.as_bytes()).await.unwrap().status, 200);
+}
+
+#[tokio::test]
+async fn requests_in_a_row_are_answered_in_order() {
+    let service = World::new().serve().await;
+    let row = [
+        (format!("GET {GRAPH} HTTP/1.1\r\nhost: x\r\n\r\n"), 200),
+        ("HEAD /healthz HTTP/1.1\r\nhost: x\r\n\r\n".to_owned(), 200),
+        ("GET /nowhere HTTP/1.1\r\nhost: x\r\n\r\n".to_owned(), 404),
+        (format!("GET {GRAPH} HTTP/1.1\r\nhost: x\r\nif-none-match: *\r\n\r\n"), 304),
+    ];
+    let once: String = row.iter().map(|(request, _)| request.as_str()).collect();
+    let last = "GET /healthz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n";
+    let said = everything(&(once.repeat(50) + last), service.address()).await;
+    let statuses = said.split("HTTP/1.1 ").skip(1).map(|reply| reply[..3].parse().unwrap());
+    let expected = row.iter().map(|(_, status)| *status).cycle().take(50 * row.len()).chain([200]);
+    assert_eq!(statuses.collect::<Vec<u16>>(), expected.collect::<Vec<u16>>());
 }
 
 #[tokio::test]
@@ -76,64 +152,4 @@ async fn bytes_that_are_no_ascii_are_harmless() {
         assert_eq!(reply.status, expected, "{header}");
     }
     assert_eq!(get(&service, "/healthz").await.status, 200);
-}
-
-#[tokio::test]
-async fn who_is_slow_to_ask_is_dropped() {
-    let limits = Limits { headers: Duration::from_millis(200), ..Limits::default() };
-    let service = with(&World::new(), limits).await;
-    let mut silent = TcpStream::connect(service.address()).await.unwrap();
-    let mut slow = TcpStream::connect(service.address()).await.unwrap();
-    slow.write_all(b"GET /healthz HTTP/1.1\r\nx: ").await.unwrap();
-    for stream in [&mut silent, &mut slow] {
-        let mut rest = Vec::new();
-        let ended = timeout(PATIENCE, stream.read_to_end(&mut rest)).await;
-        assert!(ended.is_ok());
-        assert!(!rest.starts_with(b"HTTP/1.1 200"), "{rest:?}");
-    }
-}
-
-#[tokio::test]
-async fn who_is_slow_to_read_is_dropped() {
-    let limits = Limits { answer: Duration::from_millis(300), ..Limits::default() };
-    let world = World::new();
-    // An answer that no buffer of the system holds.
-    let message = "x".repeat(900 << 10);
-    for number in 0..12 {
-        let risk = format!(
-            "to: 5.1.2\nfrom: .*\nurl: https://example.com\nname: Risk{number}\nmessage: {message}\nmatchingRules: [{{type: Always}}]\n"
-        );
-        world.write(&format!("blocked-edges/{number}.yaml"), &risk);
-    }
-    let service = with(&world, limits).await;
-    let mut stream = TcpStream::connect(service.address()).await.unwrap();
-    stream.write_all(format!("GET {GRAPH} HTTP/1.1\r\nhost: x\r\n\r\n").as_bytes()).await.unwrap();
-    until_alone(&service).await;
-    // Who reads gets all of it.
-    assert!(get(&service, GRAPH).await.body.len() > 10 << 20);
-}
-
-#[tokio::test]
-async fn with_too_many_connections_probes_are_answered() {
-    let limits = Limits { connections: 8, ..Limits::default() };
-    let service = with(&World::new(), limits).await;
-    let mut idle = Vec::new();
-    while idle.len() < 8 {
-        let mut stream = TcpStream::connect(service.address()).await.unwrap();
-        stream.write_all(b"GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
-        let reply = timeout(PATIENCE, read_reply(&mut stream, false)).await.unwrap().unwrap();
-        // The connection that waited for the graph may not be gone yet.
-        if reply.header("connection").is_none() {
-            idle.push(stream);
-        }
-    }
-    let refused = get(&service, GRAPH).await;
-    assert_eq!((refused.status, refused.header("connection")), (503, Some("close")));
-    insta::assert_snapshot!(refused.text(), @r#"{"kind":"busy","value":"there are too many connections"}"#);
-    for probe in ["/healthz", "/readyz", "/metrics", "/status"] {
-        assert_eq!(get(&service, probe).await.status, 200, "{probe}");
-    }
-    drop(idle);
-    until_alone(&service).await;
-    assert_eq!(get(&service, GRAPH).await.status, 200);
 }

@@ -2,6 +2,7 @@
 
 mod conditional;
 mod contract;
+mod crowds;
 mod hostile;
 mod operations;
 mod reload;

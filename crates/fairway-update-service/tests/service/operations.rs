@@ -1,8 +1,10 @@
 //! What operators see.
 
+use std::net::{Ipv4Addr, SocketAddr};
+
 use fairway_update_service::Service;
 
-use crate::support::{GRAPH, World, get};
+use crate::support::{GRAPH, World, get, send, until};
 
 #[tokio::test]
 async fn probes_answer_before_there_is_a_graph() {
@@ -14,10 +16,10 @@ async fn probes_answer_before_there_is_a_graph() {
     let reply = get(&service, GRAPH).await;
     assert_eq!((reply.status, reply.header("retry-after")), (503, Some("5")));
     insta::assert_snapshot!(reply.text(), @r#"{"kind":"no_graph","value":"there is no update graph yet"}"#);
-    crate::support::until(&service, |status| status.held.is_some()).await;
+    until(&service, |status| status.held.is_some()).await;
     insta::assert_snapshot!(get(&service, "/readyz").await.text(), @"there is no update graph yet: version is missing: it says which schema the other files follow");
     world.write("version", "1.1.0");
-    crate::support::until(&service, |status| status.graph.is_some()).await;
+    until(&service, |status| status.graph.is_some()).await;
     assert_eq!(get(&service, "/readyz").await.text(), "ok\n");
 }
 
@@ -68,4 +70,31 @@ async fn metrics_have_the_names_that_dashboards_know() {
     assert!(metrics.text().contains("fairway_update_service_connections "));
     // What clients ask for is never a label.
     assert!(!metrics.text().contains("0123456789abcdef"));
+}
+
+#[tokio::test]
+async fn probes_can_have_an_address_of_their_own() {
+    let world = World::new();
+    let mut options = world.options();
+    options.status_address = Some(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)));
+    options.limits.connections = 1;
+    let service = Service::start(options).await.unwrap();
+    until(&service, |status| status.graph.is_some()).await;
+    // Whoever takes all places of the service takes none of these.
+    let crowd = tokio::net::TcpStream::connect(service.address()).await.unwrap();
+    let status = async |address: SocketAddr, path: &str| {
+        let request = format!("GET {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n");
+        send(address, request.as_bytes()).await.expect("an answer").status
+    };
+    let probes = ["/healthz", "/livez", "/readyz", "/status", "/metrics"];
+    for path in probes {
+        assert_eq!(status(service.status_address(), path).await, 200, "{path}");
+    }
+    drop(crowd);
+    for path in probes {
+        assert_eq!(status(service.address(), path).await, 404, "{path}");
+    }
+    for path in [GRAPH, "/openapi.json"] {
+        assert_eq!(status(service.status_address(), path).await, 404, "{path}");
+    }
 }
