@@ -25,6 +25,13 @@ pub(crate) struct UpdateServiceArgs {
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8080")]
     pub(crate) address: SocketAddr,
 
+    /// Where to answer probes, in plain HTTP; without it, where everything else is answered
+    ///
+    /// These are `/healthz`, `/readyz`, `/status` and `/metrics`. With an address of their own,
+    /// clients cannot see them, nor keep others from them.
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) status_address: Option<SocketAddr>,
+
     /// What the paths of graphs begin with
     #[arg(long, value_name = "PREFIX", default_value = DEFAULT_PREFIX)]
     pub(crate) path_prefix: String,

@@ -52,6 +52,7 @@ fn options(args: &UpdateServiceArgs) -> Options {
     };
     let releases = Watched::new(ReleasesFile::new(&args.releases), args.refresh);
     Options {
+        status_address: args.status_address,
         prefix: args.path_prefix.clone(),
         signatures: args.signatures.clone(),
         tls: tls(args),
@@ -78,7 +79,7 @@ fn tls(args: &UpdateServiceArgs) -> Option<TlsFiles> {
 /// What can be done about a service that does not start.
 fn advise(error: StartError) -> anyhow::Error {
     let hint = match &error {
-        StartError::Listen { .. } => "choose another address with --address",
+        StartError::Listen { .. } => "choose another address with --address or --status-address",
         StartError::Prefix { .. } => "a prefix looks like /api/upgrades_info",
         StartError::Tls(_) => "--tls-cert and --tls-key name PEM files that belong together",
     };
@@ -98,7 +99,11 @@ impl fmt::Display for Greeting<'_> {
         let root = format!("{scheme}://{}", self.service.address());
         writeln!(f, "Update graphs are served at {root}{}/graph.\n", self.args.path_prefix)?;
         writeln!(f, "  curl '{root}{}/graph?channel=CHANNEL&arch=amd64'", self.args.path_prefix)?;
-        writeln!(f, "  curl {root}/readyz\n")?;
+        let probes = match self.args.status_address {
+            Some(_) => format!("http://{}", self.service.status_address()),
+            None => root,
+        };
+        writeln!(f, "  curl {probes}/readyz\n")?;
         let drain = self.args.drain.as_secs();
         writeln!(
             f,

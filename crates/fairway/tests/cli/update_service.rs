@@ -1,27 +1,66 @@
 //! `fairway update-service`, as somebody at a terminal meets it.
 
+use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::process::Stdio;
+use std::path::Path;
+use std::process::{Child, Stdio};
+use std::time::Duration;
 
+use fairway_testbed::process::resident_bytes;
+use fairway_testbed::wait::until;
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::{fairway, transcript};
 
+/// Nothing here takes so long, unless it is broken.
+const PATIENCE: Duration = Duration::from_mins(2);
+
+/// The program, listening.
+struct Running {
+    child: Child,
+    greeting: String,
+    /// Its addresses, in the order in which the greeting first has them.
+    addresses: Vec<String>,
+}
+
+impl Running {
+    fn start(directory: &Path, arguments: &[&str]) -> Self {
+        let mut command = fairway();
+        command.current_dir(directory).args(["update-service", "--address=127.0.0.1:0"]);
+        command.args(["--graph-data=graph-data", "--releases=releases.json", "--drain=0s", "-q"]);
+        command.args(arguments).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = command.spawn().unwrap();
+        let mut stdout = BufReader::new(child.stdout.take().unwrap());
+        let mut greeting = String::new();
+        while !greeting.contains("Ctrl-C") {
+            assert!(stdout.read_line(&mut greeting).unwrap() > 0, "the service ended: {greeting}");
+        }
+        let mut addresses: Vec<String> = Vec::new();
+        for after in greeting.split("http://").skip(1) {
+            let address = after.split('/').next().unwrap().to_owned();
+            if !addresses.contains(&address) {
+                addresses.push(address);
+            }
+        }
+        Self { child, greeting, addresses }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // It may have ended.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
 #[test]
 fn it_says_where_it_is_and_ends_when_it_is_told_to() {
     let directory = tempfile::tempdir().unwrap();
-    let mut command = fairway();
-    command.current_dir(directory.path()).args(["update-service", "--address=127.0.0.1:0"]);
-    command.args(["--graph-data=graph-data", "--releases=releases.json", "--drain=0s", "-q"]);
-    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
-    let mut stdout = BufReader::new(child.stdout.take().unwrap());
-    let mut greeting = String::new();
-    while !greeting.contains("Ctrl-C") {
-        assert!(stdout.read_line(&mut greeting).unwrap() > 0, "the service ended: {greeting}");
-    }
-    let address = greeting.split('/').nth(2).unwrap();
-    insta::assert_snapshot!(greeting.replace(address, "ADDRESS"), @"
+    let mut service = Running::start(directory.path(), &[]);
+    let address = &service.addresses[0];
+    insta::assert_snapshot!(service.greeting.replace(address, "ADDRESS"), @"
     Update graphs are served at http://ADDRESS/api/upgrades_info/graph.
 
       curl 'http://ADDRESS/api/upgrades_info/graph?channel=CHANNEL&arch=amd64'
@@ -31,8 +70,72 @@ fn it_says_where_it_is_and_ends_when_it_is_told_to() {
     ");
     assert!(get(address, "/healthz").starts_with("HTTP/1.1 200 "));
 
-    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
-    assert_eq!(child.wait().unwrap().code(), Some(0));
+    kill_process(Pid::from_child(&service.child), Signal::INT).unwrap();
+    assert_eq!(service.child.wait().unwrap().code(), Some(0));
+}
+
+/// An answer of so many risks with texts of that length.
+fn write_world(directory: &Path, risks: usize, length: usize) {
+    for folder in ["channels", "blocked-edges"] {
+        fs::create_dir_all(directory.join("graph-data").join(folder)).unwrap();
+    }
+    let write = |path: &str, text: String| fs::write(directory.join(path), text).unwrap();
+    write("graph-data/version", "1.1.0".to_owned());
+    write("graph-data/channels/c.yaml", "name: stable-5.1\nversions: [5.1.0, 5.1.1]\n".to_owned());
+    for risk in 0..risks {
+        let message = "x".repeat(length);
+        let text = format!(
+            "to: 5.1.1\nfrom: .*\nurl: https://example.com\nname: Risk{risk}\nmessage: {message}\nmatchingRules: [{{type: Always}}]\n"
+        );
+        write(&format!("graph-data/blocked-edges/{risk}.yaml"), text);
+    }
+    let release = |version: &str, previous: &str| {
+        format!(
+            r#"{{"image":"example/release@sha256:{version}","arch":"amd64","release-metadata":{{"kind":"cincinnati-metadata-v0","version":"{version}","previous":[{previous}]}}}}"#
+        )
+    };
+    let list = [release("5.1.0", ""), release("5.1.1", r#""5.1.0""#)].join(",");
+    write("releases.json", format!("[{list}]"));
+}
+
+#[test]
+fn its_memory_stays_bounded_whatever_clients_do() {
+    let directory = tempfile::tempdir().unwrap();
+    write_world(directory.path(), 12, 900 << 10);
+    let arguments = ["--max-connections=64", "--status-address=127.0.0.1:0"];
+    let service = Running::start(directory.path(), &arguments);
+    let [address, probes] = &service.addresses[..] else { panic!("{}", service.greeting) };
+    let until = |what: &str, reached: &dyn Fn() -> bool| {
+        until(what, PATIENCE, || Ok(reached().then_some(()))).unwrap();
+    };
+    until("a graph", &|| get(probes, "/readyz").starts_with("HTTP/1.1 200 "));
+    let graph = "/api/upgrades_info/graph?channel=stable-5.1";
+    assert!(get(address, graph).len() > 10 << 20);
+    let before = resident_bytes(service.child.id()).unwrap();
+
+    // Some ask again and again and read nothing, some never come to the end of their headers.
+    let asked = format!("GET {graph} HTTP/1.1\r\nhost: x\r\n\r\n").repeat(100);
+    let endless = format!("GET / HTTP/1.1\r\nx: {}", "x".repeat(30 << 10));
+    let mut clients = Vec::new();
+    for number in 0..200 {
+        let mut client = TcpStream::connect(address).unwrap();
+        let request = if number % 2 == 0 { &asked } else { &endless };
+        // Nobody may be there to read it.
+        client.set_nonblocking(true).unwrap();
+        let _ = client.write(request.as_bytes());
+        clients.push(client);
+    }
+    let crowded = |line: &str| {
+        let count = line.strip_prefix("fairway_update_service_connections ");
+        count.is_some_and(|count| count.parse::<u32>().unwrap() >= 64)
+    };
+    until("all places to be taken", &|| get(probes, "/metrics").lines().any(crowded));
+    // Each of the answers on its way has ten of these.
+    let grown = resident_bytes(service.child.id()).unwrap().saturating_sub(before);
+    assert!(grown < 100 << 20, "{} MiB more", grown >> 20);
+    assert!(get(probes, "/readyz").starts_with("HTTP/1.1 200 "));
+    drop(clients);
+    until("the others to be served", &|| get(address, graph).starts_with("HTTP/1.1 200 "));
 }
 
 fn get(address: &str, path: &str) -> String {
@@ -40,7 +143,8 @@ fn get(address: &str, path: &str) -> String {
     let request = format!("GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
     connection.write_all(request.as_bytes()).unwrap();
     let mut answer = String::new();
-    connection.read_to_string(&mut answer).unwrap();
+    // Whoever is refused while the system is busy may be cut off.
+    let _ = connection.read_to_string(&mut answer);
     answer
 }
 
@@ -65,7 +169,7 @@ fn what_keeps_it_from_starting() {
     error: the update service cannot start
       caused by: cannot listen on ADDRESS
       caused by: Address already in use (os error 98)
-    hint: choose another address with --address
+    hint: choose another address with --address or --status-address
 
     exit code: 1
     ----- stderr -----
