@@ -22,8 +22,8 @@ use tokio::time::{Instant, sleep_until};
 
 /// Both sides get so many turns of this length; the best one counts, which neighbours of this
 /// machine disturbed the least.
-const TURNS: usize = 3;
-const TURN: Duration = Duration::from_secs(2);
+const TURNS: usize = 8;
+const TURN: Duration = Duration::from_secs(1);
 
 /// As many as the existing service was measured with.
 const CONNECTIONS: usize = 8;
