@@ -24,6 +24,18 @@ pub enum DirectoryError {
         /// The link.
         path: PathBuf,
     },
+    /// A link leads nowhere: what it was for is lost.
+    #[error("{} is a link that leads nowhere", path.display())]
+    LeadsNowhere {
+        /// The link.
+        path: PathBuf,
+    },
+    /// Something that cannot be read like a file: a pipe, a device or a socket.
+    #[error("{} is not a file", path.display())]
+    NotAFile {
+        /// What it is.
+        path: PathBuf,
+    },
     /// A name is not UTF-8.
     #[error("{} has a name that is not UTF-8", path.display())]
     Name {
@@ -59,7 +71,7 @@ impl Reader<'_> {
         let path = self.root.join(name);
         let entries = match fs::read_dir(&path) {
             Ok(entries) => entries,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return nothing(path),
             Err(error) => return Err(at(&path)(error)),
         };
         self.stays_inside(&path)?;
@@ -80,31 +92,45 @@ impl Reader<'_> {
     /// Reads a file, if there is one of that name.
     fn file(&self, name: &str, files: &mut Files) -> Result<(), DirectoryError> {
         let path = self.root.join(name);
-        match fs::metadata(&path) {
-            Ok(metadata) if metadata.is_file() => {}
-            Ok(_) => return Ok(()),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                return self.stays_inside(&path);
-            }
+        let metadata = match fs::metadata(&path) {
+            Ok(metadata) => metadata,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return nothing(path),
             Err(error) => return Err(at(&path)(error)),
-        }
+        };
         self.stays_inside(&path)?;
+        // Whoever mounts a directory may have some for itself in there.
+        if metadata.is_dir() {
+            return Ok(());
+        }
+        if !metadata.is_file() {
+            return Err(DirectoryError::NotAFile { path });
+        }
+        let limit = MAX_FILE_BYTES as u64;
+        if metadata.len() > limit {
+            let (path, size) = (name.to_owned(), metadata.len());
+            return Err(FilesError::FileTooLarge { path, size }.into());
+        }
         let mut bytes = Vec::new();
-        let limit = MAX_FILE_BYTES as u64 + 1;
         let file = fs::File::open(&path).map_err(at(&path))?;
-        file.take(limit).read_to_end(&mut bytes).map_err(at(&path))?;
+        file.take(limit + 1).read_to_end(&mut bytes).map_err(at(&path))?;
         Ok(files.insert(name, bytes)?)
     }
 
-    /// Refuses what leads out of the directory. A link that leads nowhere is nothing.
+    /// Refuses what leads out of the directory.
     fn stays_inside(&self, path: &Path) -> Result<(), DirectoryError> {
-        match fs::canonicalize(path) {
-            Ok(real) if real.starts_with(&self.real_root) => Ok(()),
-            Ok(_) => Err(DirectoryError::LeadsOut { path: path.to_owned() }),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-            Err(error) => Err(at(path)(error)),
+        let real = fs::canonicalize(path).map_err(at(path))?;
+        if real.starts_with(&self.real_root) {
+            Ok(())
+        } else {
+            Err(DirectoryError::LeadsOut { path: path.to_owned() })
         }
     }
+}
+
+/// Makes sure that there is nothing at a path, where no file was found.
+fn nothing(path: PathBuf) -> Result<(), DirectoryError> {
+    let is_link = fs::symlink_metadata(&path).is_ok_and(|metadata| metadata.is_symlink());
+    if is_link { Err(DirectoryError::LeadsNowhere { path }) } else { Ok(()) }
 }
 
 fn at(path: &Path) -> impl Fn(io::Error) -> DirectoryError {

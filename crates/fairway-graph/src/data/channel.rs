@@ -8,6 +8,12 @@ use serde_saphyr::Spanned;
 
 use super::finding::{Finding, Position, Problem, reason};
 
+/// Versions that one file lists. The longest real list has 226.
+const MAX_VERSIONS: usize = 5_000;
+
+/// What may be listed without being a version; with more of that, the file is none of a channel.
+const MAX_BAD_VERSIONS: usize = 20;
+
 /// A channel: versions that clusters which follow it get to see.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Channel {
@@ -77,24 +83,38 @@ pub(super) fn read(path: &str, bytes: &[u8], findings: &mut Vec<Finding>) -> Opt
         found(Problem::BadChannelName { name: name.value }, Some(position));
         return None;
     }
-    let mut listed = |list: Option<Vec<Spanned<String>>>| {
-        let mut versions = Vec::new();
-        for text in list.unwrap_or_default() {
-            let at = Position::from(&text);
-            match Version::parse(&text.value) {
-                Ok(version) => versions.push(Listed { version, at }),
-                Err(_) => found(Problem::BadVersion { text: text.value }, Some(at)),
-            }
-        }
-        versions
+    let mut bad = Vec::new();
+    let versions = listed(written.versions, &mut bad);
+    let tombstones = listed(written.tombstones, &mut bad);
+    let why = if versions.len() + tombstones.len() > MAX_VERSIONS {
+        Some(format!("it lists more than {MAX_VERSIONS} versions"))
+    } else if bad.len() > MAX_BAD_VERSIONS {
+        Some(format!("it lists more than {MAX_BAD_VERSIONS} things that are not versions"))
+    } else {
+        None
     };
-    Some(Channel {
-        file: path.to_owned(),
-        name: name.value,
-        versions: listed(written.versions),
-        tombstones: listed(written.tombstones),
-        feeder: written.feeder,
-    })
+    if let Some(why) = why {
+        found(Problem::UnreadableChannel { why }, None);
+        return None;
+    }
+    for (text, at) in bad {
+        found(Problem::BadVersion { text }, Some(at));
+    }
+    let (file, name) = (path.to_owned(), name.value);
+    Some(Channel { file, name, versions, tombstones, feeder: written.feeder })
+}
+
+/// The versions of a list; what is none of them goes elsewhere.
+fn listed(list: Option<Vec<Spanned<String>>>, bad: &mut Vec<(String, Position)>) -> Vec<Listed> {
+    let mut versions = Vec::new();
+    for text in list.unwrap_or_default() {
+        let at = Position::from(&text);
+        match Version::parse(&text.value) {
+            Ok(version) => versions.push(Listed { version, at }),
+            Err(_) => bad.push((text.value, at)),
+        }
+    }
+    versions
 }
 
 /// Whether clients can ask for a channel of that name.

@@ -8,8 +8,13 @@ use regex::{Regex, RegexBuilder};
 /// Bytes of a pattern. The longest real one has 150.
 const MAX_PATTERN: usize = 4 << 10;
 
-/// Memory of a compiled pattern. The largest real one takes a tenth of it.
-const MAX_COMPILED: usize = 1 << 20;
+/// Memory of a compiled pattern, and as much again to match with it. The largest real one takes an
+/// eighth of it.
+const MAX_COMPILED: usize = 64 << 10;
+
+/// Different patterns in one set: ten times as many as the real graph-data has. All of them together
+/// hold 128 MiB at most.
+const MAX_PATTERNS: usize = 1024;
 
 /// The versions that a block concerns.
 #[derive(Clone, Debug)]
@@ -73,6 +78,9 @@ impl Patterns {
     pub(super) fn parse(&mut self, text: &str) -> Result<Arc<Pattern>, String> {
         if let Some(known) = self.0.get(text) {
             return known.clone();
+        }
+        if self.0.len() == MAX_PATTERNS {
+            return Err(format!("there are already {MAX_PATTERNS} different ones"));
         }
         let parsed = Pattern::parse(text).map(Arc::new);
         self.0.insert(text.to_owned(), parsed.clone());

@@ -2,6 +2,8 @@
 
 use std::fs;
 use std::os::unix::fs::symlink;
+use std::os::unix::net::UnixListener;
+use std::path::Path;
 
 use fairway_graph::{Files, GraphData, directory};
 
@@ -127,4 +129,78 @@ fn a_directory_with_too_much_in_it_is_refused() {
         fs::write(root.path().join(format!("blocked-edges/{number}.yaml")), "").unwrap();
     }
     insta::assert_snapshot!(directory::read(root.path()).unwrap_err(), @"there are more than 8192 files");
+}
+
+#[test]
+fn a_directory_has_files_and_nothing_else_that_could_be_one() {
+    let refused = |spoil: fn(&Path)| {
+        let root = tempfile::tempdir().unwrap();
+        let blocks = root.path().join("blocked-edges");
+        fs::create_dir(&blocks).unwrap();
+        spoil(&blocks);
+        let error = directory::read(root.path()).unwrap_err().to_string();
+        error.replace(&root.path().display().to_string(), "ROOT")
+    };
+    let refused = [
+        refused(|blocks| symlink("nowhere", blocks.join("a.yaml")).unwrap()),
+        refused(|blocks| symlink("/dev/zero", blocks.join("a.yaml")).unwrap()),
+        refused(|blocks| drop(UnixListener::bind(blocks.join("a.yaml")).unwrap())),
+        refused(|blocks| fs::write(blocks.join("a\n.yaml"), "").unwrap()),
+        refused(|blocks| {
+            let file = fs::File::create(blocks.join("a.yaml")).unwrap();
+            file.set_len(1 << 40).unwrap();
+        }),
+        refused(|blocks| {
+            fs::remove_dir(blocks).unwrap();
+            symlink("nowhere", blocks).unwrap();
+        }),
+    ];
+    insta::assert_snapshot!(refused.join("\n"), @r#"
+    ROOT/blocked-edges/a.yaml is a link that leads nowhere
+    ROOT/blocked-edges/a.yaml leads out of the directory
+    ROOT/blocked-edges/a.yaml is not a file
+    "blocked-edges/a\n.yaml" is not a path below the directory
+    blocked-edges/a.yaml is 1099511627776 bytes long, and at most 1048576 are read
+    ROOT/blocked-edges is a link that leads nowhere
+    "#);
+
+    // As a mounted ConfigMap has them.
+    let root = tempfile::tempdir().unwrap();
+    let channels = root.path().join("channels");
+    fs::create_dir_all(channels.join("..2026_11_15")).unwrap();
+    fs::write(channels.join("..2026_11_15/c.yaml"), CHANNEL.1).unwrap();
+    symlink("..2026_11_15", channels.join("..data")).unwrap();
+    symlink("..data/c.yaml", channels.join("c.yaml")).unwrap();
+    let read = directory::read(root.path()).unwrap();
+    assert_eq!(read.iter().map(|(path, _)| path).collect::<Vec<_>>(), ["channels/c.yaml"]);
+}
+
+#[test]
+fn lists_that_no_channel_has_are_refused() {
+    let list = |entries: String| format!("name: long\nversions:\n{entries}");
+    let many: String = (0..5_001).map(|patch| format!("- 4.7.{patch}\n")).collect();
+    let (many, noise) = (list(many), list("- x\n".repeat(20_000)));
+    let data = data([("channels/many.yaml", many.as_str()), ("channels/noise.yaml", &noise)]);
+    insta::assert_snapshot!(lines(&data.findings), @"
+    channels/many.yaml: unreadable, skipped: it lists more than 5000 versions
+    channels/noise.yaml: unreadable, skipped: it lists more than 20 things that are not versions
+    ");
+}
+
+#[test]
+fn beyond_some_patterns_every_other_one_blocks_everything() {
+    let blocks: Vec<(String, String)> = (0..1_026)
+        .map(|number| {
+            (
+                format!("blocked-edges/{number:04}.yaml"),
+                format!("to: 4.7.4\nfrom: 4[.]6[.]{number}\n"),
+            )
+        })
+        .collect();
+    let data = data(blocks.iter().map(|(path, text)| (path.as_str(), text.as_str())));
+    insta::assert_snapshot!(lines(&data.findings), @"
+    blocked-edges/1024.yaml:2:7: `from` is unreadable, so every update to this version is blocked: there are already 1024 different ones
+    blocked-edges/1025.yaml:2:7: `from` is unreadable, so every update to this version is blocked: there are already 1024 different ones
+    ");
+    assert!(data.blocks[1_025].from.matches("4.7.3+amd64"));
 }

@@ -1,6 +1,9 @@
 //! Data that changes under the service, for the better and for the worse.
 
 use std::fs;
+use std::os::unix::fs::symlink;
+use std::os::unix::net::UnixListener;
+use std::path::Path;
 use std::time::Duration;
 
 use fairway_update_service::source::{ReleasesFile, Tarball};
@@ -52,6 +55,46 @@ async fn data_that_cannot_be_used_changes_nothing() {
         assert_eq!(get(&service, "/readyz").await.status, 200);
         let metrics = get(&service, "/metrics").await;
         assert!(metrics.text().contains("fairway_update_service_held 1"));
+    }
+}
+
+#[tokio::test]
+async fn hostile_data_changes_nothing() {
+    let deeds: [(fn(&Path), &str); 5] = [
+        (
+            |blocks| symlink("/etc/hostname", blocks.join("out.yaml")).unwrap(),
+            "blocked-edges/out.yaml leads out of the directory",
+        ),
+        (
+            |blocks| drop(UnixListener::bind(blocks.join("socket.yaml")).unwrap()),
+            "blocked-edges/socket.yaml is not a file",
+        ),
+        (
+            |blocks| fs::File::create(blocks.join("long.yaml")).unwrap().set_len(1 << 40).unwrap(),
+            "blocked-edges/long.yaml is 1099511627776 bytes long, and at most 1048576 are read",
+        ),
+        (
+            |blocks| fs::write(blocks.join("a\nb.yaml"), "").unwrap(),
+            r#""blocked-edges/a\nb.yaml" is not a path below the directory"#,
+        ),
+        (
+            |blocks| {
+                (0..9_000).for_each(|name| fs::write(blocks.join(format!("{name}")), "").unwrap());
+            },
+            "there are more than 8192 files",
+        ),
+    ];
+    for (deed, expected) in deeds {
+        let world = World::new();
+        let service = world.serve().await;
+        let before = get(&service, GRAPH).await;
+        deed(&world.graph_data().join("blocked-edges"));
+        until(&service, |status| status.sources[0].error.is_some()).await;
+        let error = service.status().sources[0].error.clone().unwrap();
+        assert!(error.ends_with(expected), "{error}");
+        let after = get(&service, GRAPH).await;
+        assert_eq!((after.status, after.tag()), (200, before.tag()), "{expected}");
+        assert_eq!(get(&service, "/readyz").await.status, 200);
     }
 }
 

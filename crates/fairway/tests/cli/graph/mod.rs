@@ -3,6 +3,7 @@
 mod answers;
 mod build;
 mod diff;
+mod hostile;
 mod lint;
 mod mistakes;
 mod platform;

@@ -1,0 +1,202 @@
+//! Graph-data that means no good, or that something went very wrong with.
+
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::process::Command;
+
+use super::{Desk, GRAPH};
+
+/// What is done to a directory of blocks.
+type Deed = fn(&Path);
+
+fn block(directory: &Path, name: &str, text: impl AsRef<[u8]>) {
+    fs::write(directory.join(name), text).unwrap();
+}
+
+/// Does that to graph-data, and lints it; then it makes a graph of it.
+fn run(deed: Deed) -> String {
+    let desk = Desk::new();
+    deed(&desk.path().join("graph-data/blocked-edges"));
+    let linted = desk.run(&["lint", "graph-data", "--allow=unexplained"]);
+    let built = desk.run(&["build", GRAPH[0], GRAPH[1], "--channel=nothing", "--quiet"]);
+    let end = built.lines().next().unwrap();
+    format!("{linted}build: {end}\n")
+}
+
+#[test]
+fn what_is_no_file_is_refused() {
+    let deeds: [Deed; 9] = [
+        |blocks| symlink("../../releases.json", blocks.join("out.yaml")).unwrap(),
+        |blocks| symlink("/dev/zero", blocks.join("device.yaml")).unwrap(),
+        |blocks| symlink("nowhere", blocks.join("dangling.yaml")).unwrap(),
+        |blocks| symlink("self.yaml", blocks.join("self.yaml")).unwrap(),
+        |blocks| {
+            let made = Command::new("mkfifo").arg(blocks.join("pipe.yaml")).status().unwrap();
+            assert!(made.success());
+        },
+        |blocks| File::create(blocks.join("long.yaml")).unwrap().set_len(100 << 30).unwrap(),
+        |blocks| block(blocks, "line\nbreak\u{1b}[31m.yaml", ""),
+        |blocks| block(blocks, "back\\slash.yaml", ""),
+        |blocks| {
+            let name = OsStr::from_bytes(b"\xff.yaml");
+            fs::write(blocks.join(name), "").unwrap();
+        },
+    ];
+    insta::assert_snapshot!(deeds.map(run).join("\n"), @r#"
+    exit code: 1
+    ----- stderr -----
+    error: cannot read the graph-data in graph-data
+      caused by: graph-data/blocked-edges/out.yaml leads out of the directory
+    hint: name a directory that has `version`, `channels` and `blocked-edges`
+    build: exit code: 1
+
+    exit code: 1
+    ----- stderr -----
+    error: cannot read the graph-data in graph-data
+      caused by: graph-data/blocked-edges/device.yaml leads out of the directory
+    hint: name a directory that has `version`, `channels` and `blocked-edges`
+    build: exit code: 1
+
+    exit code: 1
+    ----- stderr -----
+    error: cannot read the graph-data in graph-data
+      caused by: graph-data/blocked-edges/dangling.yaml is a link that leads nowhere
+    hint: name a directory that has `version`, `channels` and `blocked-edges`
+    build: exit code: 1
+
+    exit code: 1
+    ----- stderr -----
+    error: cannot read the graph-data in graph-data
+      caused by: cannot read graph-data/blocked-edges/self.yaml
+      caused by: Too many levels of symbolic links (os error 40)
+    hint: name a directory that has `version`, `channels` and `blocked-edges`
+    build: exit code: 1
+
+    exit code: 1
+    ----- stderr -----
+    error: cannot read the graph-data in graph-data
+      caused by: graph-data/blocked-edges/pipe.yaml is not a file
+    hint: name a directory that has `version`, `channels` and `blocked-edges`
+    build: exit code: 1
+
+    exit code: 1
+    ----- stderr -----
+    error: cannot read the graph-data in graph-data
+      caused by: blocked-edges/long.yaml is 107374182400 bytes long, and at most 1048576 are read
+    hint: name a directory that has `version`, `channels` and `blocked-edges`
+    build: exit code: 1
+
+    exit code: 1
+    ----- stderr -----
+    error: cannot read the graph-data in graph-data
+      caused by: "blocked-edges/line\nbreak\u{1b}[31m.yaml" is not a path below the directory
+    hint: name a directory that has `version`, `channels` and `blocked-edges`
+    build: exit code: 1
+
+    exit code: 1
+    ----- stderr -----
+    error: cannot read the graph-data in graph-data
+      caused by: "blocked-edges/back\\slash.yaml" is not a path below the directory
+    hint: name a directory that has `version`, `channels` and `blocked-edges`
+    build: exit code: 1
+
+    exit code: 1
+    ----- stderr -----
+    error: cannot read the graph-data in graph-data
+      caused by: graph-data/blocked-edges/�.yaml has a name that is not UTF-8
+    hint: name a directory that has `version`, `channels` and `blocked-edges`
+    build: exit code: 1
+    "#);
+}
+
+#[test]
+fn more_files_than_anybody_has_are_refused() {
+    let said =
+        run(|blocks| (0..10_000).for_each(|number| block(blocks, &format!("{number}.yaml"), "")));
+    insta::assert_snapshot!(said, @"
+    exit code: 1
+    ----- stderr -----
+    error: cannot read the graph-data in graph-data
+      caused by: there are more than 8192 files
+    hint: name a directory that has `version`, `channels` and `blocked-edges`
+    build: exit code: 1
+    ");
+}
+
+#[test]
+fn what_cannot_be_read_is_found() {
+    let deeds: [Deed; 5] = [
+        |blocks| {
+            let bomb = (1..40).fold("a0: &a0 [x, x, x, x]\n".to_owned(), |text, level| {
+                let one = format!("*a{}", level - 1);
+                text + &format!("a{level}: &a{level} [{one}, {one}, {one}, {one}]\n")
+            });
+            block(blocks, "bomb.yaml", bomb);
+        },
+        |blocks| block(blocks, "deep.yaml", "[".repeat(100_000)),
+        |blocks| block(blocks, "bytes.yaml", b"to: 5.1.1\nfrom: \xff\n"),
+        |blocks| block(blocks, "regex.yaml", "to: 5.1.1\nfrom: (x{9999}){9999}\n"),
+        |blocks| {
+            let list = format!("name: stable-5.2\nversions:\n{}", "- x\n".repeat(20_000));
+            block(&blocks.join("../channels"), "noise.yaml", list);
+        },
+    ];
+    insta::assert_snapshot!(deeds.map(run).join("\n"), @"
+    exit code: 3
+    ----- stdout -----
+    error[schema]: unreadable, so nothing is blocked: field a6[1][2][1][2][0][3]: YAML document too large or too complex
+     --> blocked-edges/bomb.yaml:7:15
+      |
+    7 | a6: &a6 [*a5, *a5, *a5, *a5]
+      |               ^^^^^^^^^^^^^^
+
+    1 error
+      1 schema
+    build: exit code: 0
+
+    exit code: 3
+    ----- stdout -----
+    error[schema]: unreadable, so nothing is blocked: recursion limit exceeded
+     --> blocked-edges/deep.yaml:1:256
+      |
+    1 | ...[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[...[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[
+      |       ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^...^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+    1 error
+      1 schema
+    build: exit code: 0
+
+    exit code: 3
+    ----- stdout -----
+    error[schema]: unreadable, so updates to 5.1.1 are blocked for every cluster: not valid UTF-8
+    --> blocked-edges/bytes.yaml
+
+    1 error
+      1 schema
+    build: exit code: 0
+
+    exit code: 3
+    ----- stdout -----
+    error[schema]: `from` is unreadable, so every update to this version is blocked: it takes too much memory
+     --> blocked-edges/regex.yaml:2:7
+      |
+    2 | from: (x{9999}){9999}
+      |       ^^^^^^^^^^^^^^^
+
+    1 error
+      1 schema
+    build: exit code: 0
+
+    exit code: 3
+    ----- stdout -----
+    error[schema]: unreadable, skipped: it lists more than 20 things that are not versions
+    --> channels/noise.yaml
+
+    1 error
+      1 schema
+    build: exit code: 0
+    ");
+}
