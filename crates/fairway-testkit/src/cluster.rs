@@ -159,6 +159,14 @@ impl TestCluster {
         Ok(AuditLog::new(path))
     }
 
+    /// The sandbox behind it, if it is one: only there can a test break things.
+    pub fn as_sandbox(&self) -> Option<&Sandbox> {
+        match &self.hold {
+            Hold::Sandbox { sandbox, .. } => Some(sandbox),
+            _ => None,
+        }
+    }
+
     /// Whether pods run.
     pub async fn has_node(&self) -> Result<bool> {
         let nodes = Api::<Node>::all(self.client()).list(&ListParams::default().limit(1)).await?;
