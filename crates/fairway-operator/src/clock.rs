@@ -1,5 +1,5 @@
 //! What time it is: the one place of this crate that asks.
-#![expect(clippy::disallowed_methods, reason = "a status says when something happened")]
+#![expect(clippy::disallowed_methods, reason = "a status says since when something holds")]
 
 use jiff::Timestamp;
 

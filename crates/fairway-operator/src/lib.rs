@@ -5,3 +5,5 @@
 mod clock;
 pub mod cluster;
 pub mod stage;
+//! [`cluster`] is what it sees, [`election`] decides whether it may write.
+pub mod election;
