@@ -4,6 +4,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
+use fairway_http::{Certificate, Patience};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -17,9 +18,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::http::{self, Admission, Paths};
 use crate::options::Limits;
-use crate::patience::Patience;
 use crate::state::State;
-use crate::tls::Certificate;
 
 /// For all headers together; clients send less than 1 KiB, proxies add as much.
 const HEADER_BYTES: usize = 32 << 10;

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use fairway_graph::{Files, ReleaseImage};
+use fairway_http::TlsFiles;
 
 use crate::source::Watched;
 
@@ -54,17 +55,6 @@ impl Options {
             limits: Limits::default(),
         }
     }
-}
-
-/// Files in PEM, which are loaded again when they change.
-#[derive(Clone, Debug)]
-pub struct TlsFiles {
-    /// The certificate, and those that lead to its authority.
-    pub certificate: PathBuf,
-    /// Its private key.
-    pub key: PathBuf,
-    /// The time between two looks at the files.
-    pub every: Duration,
 }
 
 /// What clients get.

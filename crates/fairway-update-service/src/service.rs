@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ::http::HeaderValue;
+use fairway_http::{Certificate, TlsError};
 use tokio::net::TcpListener;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
@@ -17,7 +18,6 @@ use crate::options::{Limits, Options};
 use crate::refresh;
 use crate::state::{Settings, State};
 use crate::status::Status;
-use crate::tls::{Certificate, TlsError};
 
 /// Connections to an address of its own for probes: some balancers, monitors and people.
 const PROBES: usize = 64;
@@ -99,7 +99,10 @@ impl Service {
         tasks.spawn(refresh::publish(files, found, publishing, stop));
         if let Some(certificate) = &certificate {
             let (keeping, stop) = shared();
-            tasks.spawn(Arc::clone(certificate).keep(keeping, stop));
+            let count_error = move || {
+                keeping.metrics.tls_errors.inc();
+            };
+            tasks.spawn(Arc::clone(certificate).keep(stop, count_error));
         }
         let listen = |paths, certificate, limits| Listener {
             certificate,

@@ -10,7 +10,7 @@ use tokio::time::{Instant, Sleep, sleep_until};
 
 /// A stream that fails when what was written to it is not taken in time. Who is fast enough never
 /// costs a timer.
-pub(crate) struct Patience<S> {
+pub struct Patience<S> {
     stream: S,
     limit: Duration,
     /// Runs from when the other end is first too slow, until all is written.
@@ -18,7 +18,8 @@ pub(crate) struct Patience<S> {
 }
 
 impl<S> Patience<S> {
-    pub(crate) fn new(stream: S, limit: Duration) -> Self {
+    /// The stream with that much time to take what was written.
+    pub fn new(stream: S, limit: Duration) -> Self {
         Self { stream, limit, deadline: None }
     }
 

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use rustls::ServerConfig;
@@ -11,8 +12,16 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-use crate::options::TlsFiles;
-use crate::state::State;
+/// Files in PEM, which are loaded again when they change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TlsFiles {
+    /// The certificate, and those that lead to its authority.
+    pub certificate: PathBuf,
+    /// Its private key.
+    pub key: PathBuf,
+    /// The time between two looks at the files.
+    pub every: Duration,
+}
 
 /// Why there is no TLS.
 #[derive(Debug, thiserror::Error)]
@@ -36,22 +45,25 @@ pub enum TlsError {
 }
 
 /// The certificate in use.
-pub(crate) struct Certificate {
+pub struct Certificate {
     files: TlsFiles,
     current: ArcSwap<Loaded>,
 }
 
 impl Certificate {
-    pub(crate) fn load(files: TlsFiles) -> Result<Self, TlsError> {
+    /// Loads it for the first time.
+    pub fn load(files: TlsFiles) -> Result<Self, TlsError> {
         Ok(Self { current: ArcSwap::from_pointee(load(&files)?), files })
     }
 
-    pub(crate) fn config(&self) -> Arc<ServerConfig> {
+    /// How the next connection is to be secured.
+    pub fn config(&self) -> Arc<ServerConfig> {
         Arc::clone(&self.current.load().config)
     }
 
-    /// Loads new certificates until the service stops. One that cannot be used replaces none.
-    pub(crate) async fn keep(self: Arc<Self>, state: Arc<State>, stopping: CancellationToken) {
+    /// Loads new certificates until the server stops. One that cannot be used replaces none, and
+    /// is counted.
+    pub async fn keep(self: Arc<Self>, stopping: CancellationToken, count_error: impl Fn() + Send) {
         while timeout(self.files.every, stopping.cancelled()).await.is_err() {
             let files = self.files.clone();
             match tokio::task::spawn_blocking(move || load(&files)).await {
@@ -61,7 +73,7 @@ impl Certificate {
                     self.current.store(Arc::new(loaded));
                 }
                 Ok(Err(error)) => {
-                    state.metrics.tls_errors.inc();
+                    count_error();
                     tracing::error!(%error, "the certificate before stays in use");
                 }
                 Err(error) => tracing::error!(%error, "no certificate was loaded"),
