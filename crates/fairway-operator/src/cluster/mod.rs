@@ -29,6 +29,8 @@ mod config_map {
     pub(super) const ADMIN_GATES: (&str, &str) = ("openshift-config-managed", "admin-gates");
     /// What administrators confirmed.
     pub(super) const ADMIN_ACKS: (&str, &str) = ("openshift-config", "admin-acks");
+    /// What installed the cluster.
+    pub(super) const INSTALL: (&str, &str) = ("openshift-config", "openshift-install");
 }
 
 /// The latest state of everything that is watched. `None` is what was not seen yet.
@@ -46,6 +48,8 @@ pub struct Sight {
     pub admin_gates: watch::Receiver<Option<Objects<ConfigMap>>>,
     /// What administrators confirmed.
     pub admin_acks: watch::Receiver<Option<Objects<ConfigMap>>>,
+    /// What installed the cluster.
+    pub install: watch::Receiver<Option<Objects<ConfigMap>>>,
 }
 
 impl Sight {
@@ -64,6 +68,7 @@ impl Sight {
             trusted_ca: config_map(config_map::TRUSTED_CA),
             admin_gates: config_map(config_map::ADMIN_GATES),
             admin_acks: config_map(config_map::ADMIN_ACKS),
+            install: config_map(config_map::INSTALL),
         }
     }
 }

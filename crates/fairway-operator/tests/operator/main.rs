@@ -3,3 +3,4 @@
 mod updates;
 //! The operator against a Kubernetes API.
 mod election;
+mod endpoint;

@@ -1,0 +1,89 @@
+//! Requests and their answers.
+
+use bytes::Bytes;
+use http::header::{ALLOW, CONTENT_TYPE};
+use http::{HeaderValue, Method, Request, Response, StatusCode};
+use http_body_util::Full;
+
+use super::{Operations, Phase};
+
+/// What Prometheus reads.
+const OPEN_METRICS: HeaderValue =
+    HeaderValue::from_static("application/openmetrics-text; version=1.0.0; charset=utf-8");
+const TEXT: HeaderValue = HeaderValue::from_static("text/plain; charset=utf-8");
+
+/// Answers a request, whatever it is.
+pub(super) fn answer<B>(operations: &Operations, request: &Request<B>) -> Response<Full<Bytes>> {
+    if ![Method::GET, Method::HEAD].contains(request.method()) {
+        let mut answer = text(StatusCode::METHOD_NOT_ALLOWED, "only GET and HEAD");
+        answer.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
+        return answer;
+    }
+    match request.uri().path() {
+        "/metrics" => {
+            let mut answer = text(StatusCode::OK, operations.metrics.text());
+            answer.headers_mut().insert(CONTENT_TYPE, OPEN_METRICS);
+            answer
+        }
+        "/healthz" => text(StatusCode::OK, "ok"),
+        "/readyz" => ready(*operations.phase.borrow()),
+        _ => text(StatusCode::NOT_FOUND, "there are /metrics, /healthz and /readyz"),
+    }
+}
+
+fn ready(phase: Phase) -> Response<Full<Bytes>> {
+    let unready = StatusCode::SERVICE_UNAVAILABLE;
+    match phase {
+        Phase::Leading => text(StatusCode::OK, "ok"),
+        Phase::Waiting => text(unready, "waiting for the lease"),
+        Phase::Starting => text(unready, "waiting for a first look at the cluster"),
+        Phase::Stopping => text(unready, "stopping"),
+    }
+}
+
+fn text(status: StatusCode, text: impl Into<Bytes>) -> Response<Full<Bytes>> {
+    let mut answer = Response::new(Full::new(text.into()));
+    *answer.status_mut() = status;
+    answer.headers_mut().insert(CONTENT_TYPE, TEXT);
+    answer
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use http_body_util::BodyExt as _;
+    use tokio::sync::watch;
+
+    use super::*;
+    use crate::metrics::Metrics;
+
+    async fn ask(method: Method, path: &str, phase: Phase) -> (u16, String) {
+        let (_sender, phase) = watch::channel(phase);
+        let operations = Operations { metrics: Arc::new(Metrics::default()), phase };
+        let request = Request::builder().method(method).uri(path).body(()).unwrap();
+        let answer = answer(&operations, &request);
+        let status = answer.status().as_u16();
+        let body = answer.into_body().collect().await.unwrap().to_bytes();
+        (status, String::from_utf8(body.to_vec()).unwrap())
+    }
+
+    #[tokio::test]
+    async fn every_path() {
+        for (path, phase, expected) in [
+            ("/healthz", Phase::Waiting, (200, "ok")),
+            ("/readyz", Phase::Leading, (200, "ok")),
+            ("/readyz?verbose", Phase::Leading, (200, "ok")),
+            ("/readyz", Phase::Waiting, (503, "waiting for the lease")),
+            ("/readyz", Phase::Starting, (503, "waiting for a first look at the cluster")),
+            ("/readyz", Phase::Stopping, (503, "stopping")),
+            ("/", Phase::Leading, (404, "there are /metrics, /healthz and /readyz")),
+        ] {
+            let (status, body) = ask(Method::GET, path, phase).await;
+            assert_eq!((status, body.as_str()), expected, "{path} {phase:?}");
+        }
+        assert_eq!(ask(Method::POST, "/metrics", Phase::Leading).await.0, 405);
+        let (status, metrics) = ask(Method::GET, "/metrics", Phase::Leading).await;
+        assert!(status == 200 && metrics.ends_with("# EOF\n"), "{metrics}");
+    }
+}

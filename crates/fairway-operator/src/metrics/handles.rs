@@ -1,0 +1,237 @@
+//! What stages count.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use jiff::Timestamp;
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family as CounterFamily;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::registry::Registry;
+
+use super::family::{Family, Samples};
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Outcome {
+    outcome: &'static str,
+}
+
+/// Counters by outcome, all of them there from the beginning: a rate needs a zero to start from.
+fn outcomes<const N: usize>(
+    registry: &mut Registry,
+    name: &str,
+    help: &str,
+    outcomes: [&'static str; N],
+) -> [Counter; N] {
+    let family = CounterFamily::<Outcome, Counter>::default();
+    registry.register(name, help, family.clone());
+    outcomes.map(|outcome| family.get_or_create_owned(&Outcome { outcome }))
+}
+
+/// What the stage that fetches the graph counts.
+#[derive(Clone)]
+pub struct Updates {
+    fetched: Counter,
+    unchanged: Counter,
+    failed: Counter,
+    retrieval: Arc<Retrieval>,
+}
+
+impl Updates {
+    pub(super) fn register(registry: &mut Registry) -> Self {
+        let [fetched, unchanged, failed] = outcomes(
+            registry,
+            "fairway_operator_graph_fetches",
+            "Requests for the graph, by what came of them",
+            ["new", "unchanged", "failed"],
+        );
+        Self { fetched, unchanged, failed, retrieval: Arc::default() }
+    }
+
+    /// The update service answered with a graph.
+    pub fn fetched(&self, now: Timestamp) {
+        self.fetched.inc();
+        self.retrieval.answered(now);
+    }
+
+    /// The update service answered that the graph is the same.
+    pub fn unchanged(&self, now: Timestamp) {
+        self.unchanged.inc();
+        self.retrieval.answered(now);
+    }
+
+    /// There was no answer that could be used.
+    pub fn failed(&self) {
+        self.failed.inc();
+    }
+
+    /// Something else is asked for from now on: an answer has to be waited for anew.
+    pub fn asked_anew(&self, now: Timestamp) {
+        self.retrieval.begin(now);
+    }
+
+    pub(super) fn retrieval(&self) -> Arc<Retrieval> {
+        Arc::clone(&self.retrieval)
+    }
+}
+
+/// When the update service last answered, in seconds since 1970; 0 is never.
+#[derive(Debug, Default)]
+pub(super) struct Retrieval {
+    /// An answer, or the moment from which one is waited for.
+    latest: AtomicI64,
+    answered: AtomicI64,
+}
+
+impl Retrieval {
+    /// An answer is waited for from now on.
+    pub(super) fn begin(&self, now: Timestamp) {
+        self.latest.fetch_max(now.as_second(), Ordering::Relaxed);
+    }
+
+    fn answered(&self, now: Timestamp) {
+        self.latest.store(now.as_second(), Ordering::Relaxed);
+        self.answered.store(now.as_second(), Ordering::Relaxed);
+    }
+
+    pub(super) fn timestamp(&self) -> Option<Family> {
+        let latest = self.latest.load(Ordering::Relaxed);
+        (latest != 0).then(|| {
+            Family::new(
+                "cluster_version_operator_update_retrieval_timestamp_seconds",
+                "When the update service last answered, or was first to be asked",
+                Samples::default().with([("name", "")], seconds(latest)),
+            )
+        })
+    }
+
+    pub(super) fn graph_age(&self, now: Timestamp) -> Option<Family> {
+        let answered = self.answered.load(Ordering::Relaxed);
+        (answered != 0).then(|| {
+            Family::new(
+                "fairway_operator_graph_age_seconds",
+                "The time since the update service confirmed the graph in use",
+                Samples::default().with([], seconds(now.as_second() - answered)),
+            )
+        })
+    }
+}
+
+/// Seconds as Prometheus has them.
+#[expect(clippy::cast_precision_loss, reason = "exact for 285 million years")]
+pub(super) fn seconds(seconds: i64) -> f64 {
+    seconds as f64
+}
+
+/// What whoever evaluates PromQL counts.
+#[derive(Clone)]
+pub struct Queries {
+    answered: Counter,
+    failed: Counter,
+    refused: Counter,
+    evaluations: Counter,
+    failed_evaluations: Counter,
+    warnings: Counter,
+    last_success: Gauge,
+}
+
+impl Queries {
+    pub(super) fn register(registry: &mut Registry) -> Self {
+        let [answered, failed, refused] = outcomes(
+            registry,
+            "fairway_operator_promql_queries",
+            "Queries of risks, by what came of them; a refused one is never sent",
+            ["answered", "failed", "refused"],
+        );
+        let queries = Self {
+            answered,
+            failed,
+            refused,
+            evaluations: Counter::default(),
+            failed_evaluations: Counter::default(),
+            warnings: Counter::default(),
+            last_success: Gauge::default(),
+        };
+        registry.register(
+            "cluster_operator_promql_evaluations",
+            "Queries that were sent",
+            queries.evaluations.clone(),
+        );
+        registry.register(
+            "cluster_operator_promql_failed_evaluations",
+            "Queries that were sent and told nothing about the risk",
+            queries.failed_evaluations.clone(),
+        );
+        registry.register(
+            "cluster_operator_promql_evaluation_warnings",
+            "Warnings that came with the answers to queries",
+            queries.warnings.clone(),
+        );
+        registry.register(
+            "fairway_operator_promql_last_success_timestamp_seconds",
+            "When a query was last answered",
+            queries.last_success.clone(),
+        );
+        queries
+    }
+
+    /// A query was answered so that it says whether the risk applies.
+    pub fn answered(&self, now: Timestamp) {
+        self.answered.inc();
+        self.evaluations.inc();
+        self.last_success.set(now.as_second());
+    }
+
+    /// A query was sent, and nothing is known about the risk.
+    pub fn failed(&self) {
+        self.failed.inc();
+        self.evaluations.inc();
+        self.failed_evaluations.inc();
+    }
+
+    /// A query was not sent at all.
+    pub fn refused(&self) {
+        self.refused.inc();
+    }
+
+    /// So many warnings came with an answer.
+    pub fn warned(&self, warnings: u64) {
+        self.warnings.inc_by(warnings);
+    }
+}
+
+/// What the stage that writes the status counts.
+#[derive(Clone)]
+pub struct Status {
+    written: Counter,
+    conflicted: Counter,
+    failed: Counter,
+}
+
+impl Status {
+    pub(super) fn register(registry: &mut Registry) -> Self {
+        let [written, conflicted, failed] = outcomes(
+            registry,
+            "fairway_operator_api_writes",
+            "Writes of the status of ClusterVersion, by what came of them",
+            ["written", "conflict", "failed"],
+        );
+        Self { written, conflicted, failed }
+    }
+
+    /// The API server took it.
+    pub fn written(&self) {
+        self.written.inc();
+    }
+
+    /// Somebody else wrote first; it is composed anew.
+    pub fn conflicted(&self) {
+        self.conflicted.inc();
+    }
+
+    /// The API server refused it, or was not there.
+    pub fn failed(&self) {
+        self.failed.inc();
+    }
+}
