@@ -75,10 +75,13 @@ impl<'de> Deserialize<'de> for WireGraph {
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<WireGraph, A::Error> {
                 let mut graph = WireGraph::default();
                 while let Some(key) = map.next_key::<String>()? {
-                    match key.as_str() {
+                    match key.to_ascii_lowercase().as_str() {
                         "nodes" => graph.nodes = or_empty(&mut map)?,
                         "edges" => graph.edges = or_empty(&mut map)?,
-                        "conditionalEdges" => graph.conditional_edges = or_empty(&mut map)?,
+                        // However often it occurs: no risk is lost to another.
+                        "conditionaledges" => {
+                            graph.conditional_edges.append(&mut or_empty(&mut map)?);
+                        }
                         // The version of the protocol, of which there is one.
                         "version" => drop(map.next_value::<IgnoredAny>()?),
                         _ => drop(graph.unknown.insert(key, map.next_value()?)),
@@ -108,13 +111,17 @@ struct WireNode {
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct WireGroup {
+    #[serde(alias = "Edges")]
     edges: Vec<WireEdge>,
+    #[serde(alias = "Risks")]
     risks: Vec<Risk>,
 }
 
 #[derive(Deserialize)]
 struct WireEdge {
+    #[serde(alias = "From")]
     from: String,
+    #[serde(alias = "To")]
     to: String,
 }
 

@@ -57,6 +57,17 @@ fn an_edge_in_several_places_has_all_its_risks() {
 }
 
 #[test]
+fn no_spelling_of_its_place_loses_a_risk() {
+    let text = br#"{"Nodes": [{"version": "1.0.0", "payload": "a"}, {"version": "1.0.1", "payload": "b"}], "EDGES": [[0, 1]],
+        "ConditionalEdges": [{"Edges": [{"From": "1.0.0", "To": "1.0.1"}], "Risks": [{"name": "One", "matchingRules": [{"type": "Always"}]}]}],
+        "conditionalEdges": [{"edges": [{"from": "1.0.0", "to": "1.0.1"}], "risks": [{"name": "Two", "matchingRules": [{"type": "Always"}]}]}],
+        "conditionalEdges": []}"#;
+    let (graph, problems) = read("graph", text).unwrap();
+    assert_eq!(problems, []);
+    insta::assert_snapshot!(edges(&graph), @"1.0.0 1.0.1 One,Two");
+}
+
+#[test]
 fn what_is_no_graph_is_refused_with_its_place() {
     let refused =
         ["", "[]", "{\"nodes\": [\n{}]}", "{\"nodes\": [], \"edges\": [[1]]}", "{\"nodes\": [] "]
