@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use fairway_api::reason::{Reason, retrieved_updates};
-use fairway_graph::wire;
+use fairway_graph::wire::{MAX_BYTES, WireError};
 use http::header::{ACCEPT, ETAG, IF_NONE_MATCH};
 use http::{HeaderValue, StatusCode};
 use reqwest::redirect::{Attempt, Policy};
@@ -11,7 +11,7 @@ use reqwest::{Certificate, Client, Proxy, Response};
 
 use super::question::Question;
 use super::route::{Route, RouteError};
-use super::text::{cause, place};
+use super::text::{cause, excerpt, place};
 
 /// How the update service knows operators.
 const USER_AGENT: &str = concat!("ClusterVersionOperator/", env!("CARGO_PKG_VERSION"));
@@ -64,7 +64,7 @@ pub(super) enum Failure {
     Status { service: String, status: StatusCode },
     #[error("the answer of {service} breaks off: {why}")]
     Body { service: String, why: String },
-    #[error("the answer of {service} has more than {} MiB", wire::MAX_BYTES >> 20)]
+    #[error("the answer of {service} has more than {} MiB", MAX_BYTES >> 20)]
     TooLarge { service: String },
     #[error("{why}")]
     Invalid { why: String },
@@ -78,6 +78,15 @@ impl Failure {
             Self::Status { .. } | Self::Body { .. } => retrieved_updates::RESPONSE_FAILED,
             Self::TooLarge { .. } | Self::Invalid { .. } => retrieved_updates::RESPONSE_INVALID,
         }
+    }
+
+    /// The answer is there, but not to be understood.
+    pub(super) fn unreadable(error: WireError) -> Self {
+        let why = match error {
+            WireError::Malformed { input, why } => format!("{input} is not an update graph: {why}"),
+            too_large @ WireError::TooLarge { .. } => too_large.to_string(),
+        };
+        Self::Invalid { why: excerpt(&why).into_owned() }
     }
 
     /// Whether the same question may be answered later.
@@ -162,7 +171,7 @@ async fn body(mut response: Response, service: String) -> Result<Vec<u8>, Failur
     loop {
         match response.chunk().await {
             Ok(None) => return Ok(bytes),
-            Ok(Some(chunk)) if bytes.len() + chunk.len() > wire::MAX_BYTES => {
+            Ok(Some(chunk)) if bytes.len() + chunk.len() > MAX_BYTES => {
                 return Err(Failure::TooLarge { service });
             }
             Ok(Some(chunk)) => bytes.extend_from_slice(&chunk),

@@ -165,7 +165,7 @@ async fn news(client: &Client, question: Question, known: Known) -> Result<News,
     match read.await {
         Ok(Ok(None)) => Ok(News::Unchanged),
         Ok(Ok(Some(answer))) => Ok(News::Answer { answer, tag }),
-        Ok(Err(error)) => Err(Failure::Invalid { why: text::cause(&error) }),
+        Ok(Err(error)) => Err(Failure::unreadable(error)),
         Err(error) => Err(Failure::Invalid { why: text::cause(&error) }),
     }
 }

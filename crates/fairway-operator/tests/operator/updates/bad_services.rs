@@ -6,7 +6,7 @@ use std::time::Duration;
 use axum::body::{Body, Bytes};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
-use fairway_operator::stage::updates::{Patience, Settings};
+use fairway_operator::stage::updates::{Patience, Settings, Updates};
 use futures::{StreamExt as _, stream};
 use serde_json::json;
 
@@ -26,7 +26,12 @@ async fn a_service_that_is_down_keeps_its_last_answer() {
     let good = stage.until_offered(&["5.1.1"]).await;
     let address = service.address();
     drop(service);
-    let updates = stage.until_failed("RemoteFailed").await;
+    let refused = |updates: &Updates| {
+        let message = updates.retrieved.message.as_deref();
+        message.is_some_and(|message| message.contains("refused"))
+    };
+    let updates = stage.until(refused).await;
+    assert_eq!(updates.retrieved.reason.as_deref(), Some("RemoteFailed"));
     assert_eq!(versions(&updates), ["5.1.1"]);
     assert_eq!(updates.graph_digest, good.graph_digest);
     insta::assert_snapshot!(message(&updates, address), @"Unable to retrieve available updates: http://SERVICE/graph cannot be reached: Connection refused (os error 111). The updates listed are those of …");
@@ -120,9 +125,9 @@ async fn what_is_no_graph_is_no_answer() {
         stage.until_offered(&["5.1.1"]).await;
     }
     insta::assert_snapshot!(told.join("\n"), @"
-    Unable to retrieve available updates: the answer of http://SERVICE/graph: expected value at line 1 column 1.
-    Unable to retrieve available updates: the answer of http://SERVICE/graph: invalid type: sequence, expected struct WireNode at line 1 column 11.
-    Unable to retrieve available updates: the answer of http://SERVICE/graph: invalid type: sequence, expected an update graph at line 1 column 0.
+    Unable to retrieve available updates: the answer of http://SERVICE/graph is not an update graph: expected value at line 1 column 1.
+    Unable to retrieve available updates: the answer of http://SERVICE/graph is not an update graph: invalid type: sequence, expected struct WireNode at line 1 column 11.
+    Unable to retrieve available updates: the answer of http://SERVICE/graph is not an update graph: invalid type: sequence, expected an update graph at line 1 column 0.
     Unable to retrieve available updates: http://SERVICE/graph answers with the HTTP status 404 Not Found.
     Unable to retrieve available updates: http://SERVICE/graph answers with the HTTP status 304 Not Modified.
     ");
