@@ -148,12 +148,9 @@ fn stand_in(risk: &Risk, defects: &[Defect]) -> Definition {
 
 /// Tells risks apart whose names cannot be used.
 fn fingerprint(risk: &Risk) -> String {
-    let mut hash = Sha256::new();
-    for text in [&risk.name, &risk.message, &risk.url] {
-        hash.update(text.len().to_be_bytes());
-        hash.update(text.as_bytes());
-    }
-    hex::encode(&hash.finalize()[..6])
+    let mut texts = Texts::default();
+    texts.add(&risk.name).add(&risk.message).add(&risk.url);
+    texts.digest(6)
 }
 
 /// All definitions of one name as the API has room for them: one entry. Where they do not agree
@@ -181,17 +178,27 @@ pub(crate) fn published(namesakes: &[&Definition]) -> ConditionalUpdateRisk {
 /// A fingerprint of what a risk says, as it is published. It tells whether a risk is still the
 /// one that somebody accepted.
 pub fn definition_hash(risk: &ConditionalUpdateRisk) -> String {
-    let mut hash = Sha256::new();
-    let mut add = |text: &str| {
-        hash.update(text.len().to_be_bytes());
-        hash.update(text.as_bytes());
-    };
-    add(&risk.name);
-    add(&risk.message);
-    add(&risk.url);
+    let mut texts = Texts::default();
+    texts.add(&risk.name).add(&risk.message).add(&risk.url);
     for rule in &risk.matching_rules {
-        add(rule.type_.as_str());
-        add(rule.promql.as_ref().map_or("", |promql| &promql.promql));
+        let query = rule.promql.as_ref().map_or("", |promql| &promql.promql);
+        texts.add(rule.type_.as_str()).add(query);
     }
-    hex::encode(&hash.finalize()[..16])
+    texts.digest(16)
+}
+
+/// Several texts, of which it matters where one ends.
+#[derive(Default)]
+struct Texts(Sha256);
+
+impl Texts {
+    fn add(&mut self, text: &str) -> &mut Self {
+        self.0.update((text.len() as u64).to_be_bytes());
+        self.0.update(text);
+        self
+    }
+
+    fn digest(self, bytes: usize) -> String {
+        hex::encode(&self.0.finalize()[..bytes])
+    }
 }

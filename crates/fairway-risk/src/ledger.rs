@@ -5,12 +5,12 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::sync::Arc;
 
 use fairway_api::cluster_version::{ConditionalUpdateRisk, Release};
 use fairway_api::reason::applies;
 use fairway_api::{ConditionStatus, Version, limits};
 
+use crate::book::Book;
 use crate::definition::{self, DOCS, Definition};
 use crate::fit::{Because, Withheld};
 use crate::risk::{Candidate, Claim, Concern, Risk, Source, Targets};
@@ -20,9 +20,6 @@ const MAX_CANDIDATES: usize = 2000;
 
 /// Risks of one edge that are looked at: some may be the same. More than the API has room for.
 const MAX_EDGE_RISKS: usize = 2 * limits::RISKS;
-
-/// Definitions of risks that edges bring. A status has room for 500 names.
-const MAX_EDGE_DEFINITIONS: usize = 4 * limits::CONDITIONAL_UPDATE_RISKS;
 
 /// Every risk, from every source, and the updates it may concern.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -48,8 +45,16 @@ pub(crate) struct Offer {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Entry {
     pub(crate) definition: Definition,
-    pub(crate) origins: BTreeSet<(Source, Targets)>,
-    on_an_edge: bool,
+    pub(crate) origins: Origins,
+}
+
+/// Who published a definition.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Origins {
+    /// In the cluster, and for which updates.
+    pub(crate) raised: BTreeSet<(Source, Targets)>,
+    /// Whether some edge of the update service has it.
+    pub(crate) on_an_edge: bool,
 }
 
 impl Ledger {
@@ -73,15 +78,12 @@ impl Ledger {
             }
         }
         for Concern { risk, source, targets } in concerns.into_iter().chain(unseen(&withheld)) {
-            book.raised(Definition::of(&risk), source, targets);
+            book.raised(&risk, source, targets);
         }
-        let (entries, places) = book.in_order();
+        let (entries, places) = book.close();
         for Offer { entries, .. } in &mut offers {
-            for entry in entries.iter_mut() {
-                *entry = places[*entry];
-            }
-            entries.sort_unstable();
-            entries.dedup();
+            let all: BTreeSet<usize> = entries.iter().map(|entry| places[*entry]).collect();
+            *entries = all.into_iter().collect();
         }
         Self { current: Version::parse(current).ok(), offers, entries, withheld }
     }
@@ -89,9 +91,9 @@ impl Ledger {
     /// The names in the ledger, and who published each.
     pub fn sources(&self) -> BTreeMap<&str, BTreeSet<&Source>> {
         let mut sources: BTreeMap<&str, BTreeSet<&Source>> = BTreeMap::new();
-        for Entry { definition, origins, on_an_edge } in &self.entries {
-            let graph = on_an_edge.then_some(&Source::Graph);
-            let all = origins.iter().map(|(source, _)| source).chain(graph);
+        for Entry { definition, origins } in &self.entries {
+            let graph = origins.on_an_edge.then_some(&Source::Graph);
+            let all = origins.raised.iter().map(|(source, _)| source).chain(graph);
             sources.entry(definition.name.as_str()).or_default().extend(all);
         }
         sources
@@ -103,7 +105,7 @@ impl Ledger {
         let on_edge = offer.map_or(&[][..], |offer| &offer.entries);
         let current = self.current.as_ref();
         let raised = self.entries.iter().enumerate().filter(|(_, entry)| {
-            entry.origins.iter().any(|(_, targets)| targets.contain(current, release))
+            entry.origins.raised.iter().any(|(_, targets)| targets.contain(current, release))
         });
         let all: BTreeSet<usize> =
             raised.map(|(place, _)| place).chain(on_edge.iter().copied()).collect();
@@ -169,61 +171,4 @@ fn in_order(mut candidates: Vec<Candidate>) -> Vec<Candidate> {
         }
     }
     merged
-}
-
-/// A ledger while risks are entered.
-#[derive(Default)]
-struct Book {
-    places: BTreeMap<Definition, usize>,
-    origins: Vec<(BTreeSet<(Source, Targets)>, bool)>,
-    /// Where risks are that many edges share. The candidates outlive this book, so that no
-    /// address is used twice.
-    shared: HashMap<*const Risk, usize>,
-}
-
-impl Book {
-    fn place(&mut self, definition: Definition) -> usize {
-        let place = *self.places.entry(definition).or_insert(self.origins.len());
-        if place == self.origins.len() {
-            self.origins.push((BTreeSet::new(), false));
-        }
-        place
-    }
-
-    /// Where the risks of an edge are; none where the book is full.
-    fn edge(&mut self, risks: &[Arc<Risk>]) -> Option<Vec<usize>> {
-        let new = risks.iter().filter(|risk| !self.shared.contains_key(&Arc::as_ptr(risk)));
-        if self.origins.len() + new.count() > MAX_EDGE_DEFINITIONS {
-            return None;
-        }
-        Some(risks.iter().map(|risk| self.on_an_edge(risk)).collect())
-    }
-
-    fn on_an_edge(&mut self, risk: &Arc<Risk>) -> usize {
-        let address = Arc::as_ptr(risk);
-        if let Some(place) = self.shared.get(&address) {
-            return *place;
-        }
-        let place = self.place(Definition::of(risk));
-        self.origins[place].1 = true;
-        self.shared.insert(address, place);
-        place
-    }
-
-    fn raised(&mut self, definition: Definition, source: Source, targets: Targets) {
-        let place = self.place(definition);
-        self.origins[place].0.insert((source, targets));
-    }
-
-    /// The entries in the order of their definitions, and where each one went.
-    fn in_order(mut self) -> (Vec<Entry>, Vec<usize>) {
-        let mut went = vec![0; self.origins.len()];
-        let mut entries = Vec::new();
-        for (definition, place) in self.places {
-            went[place] = entries.len();
-            let (origins, on_an_edge) = std::mem::take(&mut self.origins[place]);
-            entries.push(Entry { definition, origins, on_an_edge });
-        }
-        (entries, went)
-    }
 }

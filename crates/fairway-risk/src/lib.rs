@@ -18,6 +18,7 @@
 
 mod acceptance;
 mod answer;
+mod book;
 mod definition;
 mod evaluate;
 mod fit;

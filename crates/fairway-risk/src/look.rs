@@ -77,8 +77,8 @@ impl<'a> Look<'a> {
             if self.round.acceptance.was_for_another(name, hash) {
                 exposure.message.push_str(" What the risk says has changed since it was accepted.");
             }
-            let before = self.round.previous.conditional_update_risks.iter();
-            let before = before.clone().find(|before| before.name == *name);
+            let mut before = self.round.previous.conditional_update_risks.iter();
+            let before = before.find(|before| before.name == *name);
             risks.insert(*name, self.with_applies(risk.clone(), &exposure, before));
         }
         risks
@@ -139,12 +139,12 @@ impl<'a> Look<'a> {
 
     fn conditional_update(&self, verdict: &Verdict, namesakes: &[Namesakes]) -> ConditionalUpdate {
         let Verdict { release, exposures } = verdict;
-        let before = self.round.previous.conditional_updates.iter();
-        let before = before.clone().find(|before| before.release.image == release.image);
+        let mut before = self.round.previous.conditional_updates.iter();
+        let before = before.find(|before| before.release.image == release.image);
         let risks = exposures.iter().zip(namesakes).map(|(exposure, namesakes)| {
             let definitions: Vec<&Definition> = namesakes.iter().map(|(one, _)| *one).collect();
-            let before = before.iter().flat_map(|before| &before.risks);
-            let before = before.clone().find(|before| before.name == exposure.name);
+            let mut before = before.iter().flat_map(|before| &before.risks);
+            let before = before.find(|before| before.name == exposure.name);
             self.with_applies(published(&definitions), exposure, before)
         });
         let conditions = before.map_or(&[][..], |before| &before.conditions);

@@ -25,9 +25,7 @@ impl Finding {
         let reason = reason.as_ref().to_owned();
         Self { status, reason, message: message.into(), since: None, awaited: false }
     }
-}
 
-impl Finding {
     /// Takes over what a query said before, where it said something.
     pub(crate) fn continue_as(&mut self, before: Option<&Condition>) {
         let (holds, reason, value) = match before.map(|before| &before.status) {
@@ -137,8 +135,7 @@ pub(crate) fn wanted<'a>(
     definition: &'a Definition,
     queries: Queries,
 ) -> impl Iterator<Item = &'a str> {
-    let claimed = definition.claim.is_some();
-    let mut decided = claimed;
+    let mut decided = definition.claim.is_some();
     definition.rules.iter().filter_map(move |rule| {
         if decided {
             return None;

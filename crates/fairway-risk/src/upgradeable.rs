@@ -22,8 +22,8 @@ pub(crate) fn condition(
 ) -> Option<OperatorCondition> {
     let current = look.ledger.current.as_ref();
     let mut against: BTreeMap<&str, Against> = BTreeMap::new();
-    for Entry { definition, origins, .. } in &look.ledger.entries {
-        let origin = origins.iter().find(|(source, targets)| {
+    for Entry { definition, origins } in &look.ledger.entries {
+        let origin = origins.raised.iter().find(|(source, targets)| {
             source.is_about_later_versions() && targets.contain_next_minor(current)
         });
         let Some((source, _)) = origin else { continue };
