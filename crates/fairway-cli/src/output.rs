@@ -7,7 +7,7 @@ use std::path::Path;
 use anyhow::Context;
 use serde::Serialize;
 
-use crate::args::graph::ReportFormat;
+use crate::args::report::ReportFormat;
 use crate::errors::WithHint;
 
 /// Writes one document as JSON, readable by people too.

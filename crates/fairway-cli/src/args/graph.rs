@@ -7,6 +7,8 @@ use clap::{Subcommand, ValueEnum, ValueHint};
 use fairway_api::Version;
 use fairway_graph::lint::Rule;
 
+use super::report::ReportArgs;
+
 #[derive(clap::Args)]
 pub(crate) struct GraphArgs {
     #[command(subcommand)]
@@ -316,21 +318,4 @@ pub(crate) struct LatestArgs {
 
     #[command(flatten)]
     pub(crate) input: InputArgs,
-}
-
-#[derive(clap::Args)]
-pub(crate) struct ReportArgs {
-    /// How to print the answer
-    #[arg(long, short, value_name = "FORMAT", default_value = "text")]
-    pub(crate) output: ReportFormat,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-pub(crate) enum ReportFormat {
-    /// For people
-    Text,
-    /// One JSON document
-    Json,
-    /// The same as YAML
-    Yaml,
 }

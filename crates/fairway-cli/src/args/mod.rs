@@ -1,6 +1,7 @@
 //! What can be typed, and the help that teaches it.
 
 pub(crate) mod graph;
+pub(crate) mod report;
 pub(crate) mod update_service;
 
 use std::ffi::OsString;

@@ -9,7 +9,8 @@ use serde::Serialize;
 
 use super::input;
 use super::view::View;
-use crate::args::graph::{ChannelsArgs, ReportFormat};
+use crate::args::graph::ChannelsArgs;
+use crate::args::report::ReportFormat;
 use crate::exit::ExitStatus;
 use crate::output;
 use crate::printer::Printer;
