@@ -35,6 +35,18 @@ impl fmt::Display for CannotTell {
 
 impl std::error::Error for CannotTell {}
 
+/// Arguments that are right one by one and make no sense together.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct WrongUsage(pub(crate) String);
+
+impl fmt::Display for WrongUsage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for WrongUsage {}
+
 /// What to do about the error, if somebody on the way up knew.
 pub(crate) fn hint(error: &anyhow::Error) -> Option<&str> {
     let unanswered = || error.downcast_ref::<CannotTell>().map(|question| question.hint.as_str());
@@ -43,7 +55,11 @@ pub(crate) fn hint(error: &anyhow::Error) -> Option<&str> {
 
 /// How a command ends that has failed.
 pub(crate) fn status(error: &anyhow::Error) -> ExitStatus {
-    if error.is::<CannotTell>() { ExitStatus::CannotTell } else { ExitStatus::Error }
+    match error {
+        _ if error.is::<CannotTell>() => ExitStatus::CannotTell,
+        _ if error.is::<WrongUsage>() => ExitStatus::Usage,
+        _ => ExitStatus::Error,
+    }
 }
 
 /// The messages from the outermost error to its first cause. Some libraries print their source

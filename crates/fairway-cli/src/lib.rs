@@ -5,9 +5,12 @@
 //! [`exit`].
 
 mod args;
+mod clock;
+mod cluster;
 mod commands;
 mod errors;
 pub mod exit;
+mod foreign_text;
 mod output;
 mod printer;
 mod reference;

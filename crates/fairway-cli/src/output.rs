@@ -1,6 +1,6 @@
 //! Results as documents for programs, and files written for people.
 
-use std::fmt::Display;
+use std::fmt::{Display, Write as _};
 use std::io::Write;
 use std::path::Path;
 
@@ -9,11 +9,21 @@ use serde::Serialize;
 
 use crate::args::report::ReportFormat;
 use crate::errors::WithHint;
+use crate::foreign_text::steers;
 
-/// Writes one document as JSON, readable by people too.
+/// Writes one document as JSON, readable by people too. What would steer a terminal is written as
+/// an escape, which means the same to programs.
 pub(crate) fn json(mut out: impl Write, document: &impl Serialize) -> anyhow::Result<()> {
-    serde_json::to_writer_pretty(&mut out, document).map_err(std::io::Error::from)?;
-    writeln!(out)?;
+    let text = serde_json::to_string_pretty(document).map_err(std::io::Error::from)?;
+    let mut escaped = String::with_capacity(text.len());
+    for char in text.chars() {
+        if char != '\n' && steers(char) {
+            write!(escaped, "\\u{:04x}", u32::from(char))?;
+        } else {
+            escaped.push(char);
+        }
+    }
+    writeln!(out, "{escaped}")?;
     Ok(())
 }
 
@@ -62,4 +72,21 @@ pub(crate) fn file(path: &Path, content: impl AsRef<[u8]>) -> anyhow::Result<()>
         message: format!("cannot write {}", path.display()),
         hint: "name a directory that you may write to".to_owned(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_document_steers_the_terminal_and_none_loses_a_character() {
+        let hostile = "\u{1b}[2J \u{9b}2J \u{7f} \u{202e} \u{2028}\n\u{0}";
+        let (mut json, yaml) = (Vec::new(), yaml(&hostile).unwrap());
+        super::json(&mut json, &hostile).unwrap();
+        let json = String::from_utf8(json).unwrap();
+        assert!(!json.contains(|char| char != '\n' && steers(char)), "{json:?}");
+        assert!(!yaml.contains(|char: char| char != '\n' && char.is_control()), "{yaml:?}");
+        assert_eq!(serde_json::from_str::<String>(&json).unwrap(), hostile);
+        assert_eq!(serde_saphyr::from_str::<String>(&yaml).unwrap(), hostile);
+    }
 }

@@ -1,8 +1,11 @@
 //! What can be typed, and the help that teaches it.
 
+pub(crate) mod acceptance;
+pub(crate) mod cluster;
 pub(crate) mod graph;
 pub(crate) mod report;
 pub(crate) mod update_service;
+pub(crate) mod upgrade;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -15,6 +18,7 @@ use clap_complete::Shell;
 use crate::exit::ExitStatus;
 use graph::GraphArgs;
 use update_service::UpdateServiceArgs;
+use upgrade::UpgradeArgs;
 
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Green.on_default().bold())
@@ -105,6 +109,22 @@ Examples:
   fairway update-service --graph-data=. --releases=releases.json --address=[::]:8443 \\
     --tls-cert=tls.crt --tls-key=tls.key")]
     UpdateService(UpdateServiceArgs),
+
+    /// Show what this cluster may update to, and why not to other releases
+    ///
+    /// The text has the updates that are recommended for this cluster, and whatever stands in the
+    /// way of updates. `--include-not-recommended` adds the others, each with the risks that speak
+    /// against it; JSON and YAML always have both.
+    ///
+    /// The exit code is 4 when it is not known which updates there are: because nobody has asked
+    /// the update service yet, or it has not answered, or because this cluster has no
+    /// ClusterVersion.
+    #[command(after_help = "\
+Examples:
+  fairway upgrade
+  fairway upgrade --include-not-recommended
+  fairway upgrade -o json | jq -r '.recommended[].version'")]
+    Upgrade(UpgradeArgs),
 
     /// Print the CustomResourceDefinitions of the update API
     ///

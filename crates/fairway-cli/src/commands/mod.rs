@@ -8,6 +8,7 @@ mod reference;
 #[cfg(feature = "sandbox")]
 mod sandbox;
 mod update_service;
+mod upgrade;
 
 use crate::args::Command;
 use crate::exit::ExitStatus;
@@ -20,6 +21,7 @@ pub(crate) fn run(command: Command, printer: &Printer) -> anyhow::Result<ExitSta
         Command::Sandbox(args) => sandbox::run(&args, printer),
         Command::Graph(args) => graph::run(&args.command, printer),
         Command::UpdateService(args) => update_service::run(&args, printer),
+        Command::Upgrade(args) => upgrade::run(&args, printer),
         Command::Crds(args) => crds::run(args, printer),
         Command::Completion(args) => completion::run(&args, printer),
         Command::Man(args) => man::run(&args, printer),

@@ -1,0 +1,82 @@
+//! What can be typed after `fairway upgrade`.
+
+use clap::Subcommand;
+use fairway_risk::Range;
+
+use super::acceptance::{RiskChoice, UntilChoice, reason};
+use super::cluster::ClusterArgs;
+use super::report::ReportArgs;
+
+#[derive(clap::Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(crate) struct UpgradeArgs {
+    #[command(subcommand)]
+    pub(crate) command: Option<UpgradeCommand>,
+
+    /// List the updates that are not recommended for this cluster as well, with their risks
+    #[arg(long)]
+    pub(crate) include_not_recommended: bool,
+
+    #[command(flatten)]
+    pub(crate) output: ReportArgs,
+
+    #[command(flatten)]
+    pub(crate) cluster: ClusterArgs,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum UpgradeCommand {
+    /// Take risks of updates by name, or stop taking them
+    ///
+    /// Updates whose risks are all accepted become recommended. Accepting a risk starts no update
+    /// and withdraws none; but one that was asked for, and that waits because of the risk, goes on.
+    ///
+    /// Accepting a risk again replaces the terms on which it was accepted. `RISK-`, with a hyphen
+    /// at its end, is accepted no more.
+    #[command(after_help = "\
+Examples:
+  fairway upgrade accept SlowDisks --reason='replaced in March' --until=90d
+  fairway upgrade accept SlowDisks,NoisyLogs --for=5.2.x
+  fairway upgrade accept SlowDisks-
+  fairway upgrade accept --replace NoisyLogs
+  fairway upgrade accept --clear")]
+    Accept(AcceptArgs),
+}
+
+#[derive(clap::Args)]
+pub(crate) struct AcceptArgs {
+    /// The names of the risks, separated by commas or blanks; a hyphen at the end takes one back
+    #[arg(value_name = "RISK", value_delimiter = ',', required_unless_present = "clear")]
+    pub(crate) risks: Vec<RiskChoice>,
+
+    /// Why, for those who ask later
+    #[arg(long, value_name = "TEXT", value_parser = reason, conflicts_with = "clear")]
+    pub(crate) reason: Option<String>,
+
+    /// Until when: a day, a time, or how long from now, such as 2026-12-31 or 90d
+    #[arg(long, value_name = "TIME", conflicts_with = "clear")]
+    pub(crate) until: Option<UntilChoice>,
+
+    /// Only for updates to these versions, such as 5.2.1, 5.2.x or '>=5.2.0 <5.4.0'; may be given
+    /// several times
+    #[arg(long = "for", value_name = "VERSIONS", conflicts_with = "clear")]
+    pub(crate) versions: Vec<Range>,
+
+    /// Accept these risks and no others
+    #[arg(long, conflicts_with = "clear")]
+    pub(crate) replace: bool,
+
+    /// Accept no risks any more
+    #[arg(long, conflicts_with = "risks")]
+    pub(crate) clear: bool,
+
+    /// Say what would come of it, and change nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+
+    #[command(flatten)]
+    pub(crate) output: ReportArgs,
+
+    #[command(flatten)]
+    pub(crate) cluster: ClusterArgs,
+}

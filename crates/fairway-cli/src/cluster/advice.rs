@@ -1,0 +1,139 @@
+//! What to do when the cluster does not give the answer.
+
+use std::error::Error;
+use std::time::Duration;
+
+use fairway_api::CLUSTER_VERSION_NAME;
+use kube::core::Status;
+
+use crate::errors::{CannotTell, WithHint};
+use crate::foreign_text::OneLine;
+
+/// The resource as permissions name it.
+const RESOURCE: &str = "clusterversions.config.openshift.io";
+
+/// Why a request about ClusterVersion has no result.
+pub(super) enum Failure {
+    /// Nobody answered in that time.
+    TooSlow(Duration),
+    /// It could not be sent, was not understood, or the server said no.
+    Refused(kube::Error),
+}
+
+/// A request about ClusterVersion.
+pub(super) struct Request<'a> {
+    pub(super) verb: &'static str,
+    pub(super) address: &'a str,
+}
+
+/// No configuration names a cluster, or it cannot be used.
+pub(super) fn no_access(error: impl Error + Send + Sync + 'static) -> anyhow::Error {
+    anyhow::anyhow!("{}", root(&error)).context(WithHint {
+        message: "cannot tell how to reach a cluster".to_owned(),
+        hint: "name a kubeconfig with --kubeconfig or KUBECONFIG, and with --context a context \
+               that it has: `kubectl config get-contexts` lists them"
+            .to_owned(),
+    })
+}
+
+impl Request<'_> {
+    /// What went wrong, and what to do about it.
+    pub(super) fn advise(&self, failure: Failure) -> anyhow::Error {
+        match failure {
+            Failure::TooSlow(timeout) => self.unanswered(timeout),
+            Failure::Refused(kube::Error::Api(status)) => self.refused(&status),
+            Failure::Refused(kube::Error::Auth(error)) => {
+                caused(&error, "cannot get credentials for the cluster", "log in again")
+            }
+            Failure::Refused(error @ kube::Error::SerdeError(_)) => caused(
+                &error,
+                "the ClusterVersion of this cluster cannot be understood",
+                "look at it with `kubectl get clusterversion version -o yaml`",
+            ),
+            Failure::Refused(error) => caused(
+                &error,
+                &format!("cannot reach the API server at {}", self.address),
+                "check that it runs and that nothing stands in between; `kubectl cluster-info` \
+                 asks the same server",
+            ),
+        }
+    }
+
+    fn unanswered(&self, timeout: Duration) -> anyhow::Error {
+        let message = format!("{} did not answer within {timeout:?}", self.address);
+        let hint = "check that it can be reached from here; --request-timeout waits longer";
+        WithHint { message, hint: hint.to_owned() }.into()
+    }
+
+    fn refused(&self, status: &Status) -> anyhow::Error {
+        let verb = self.verb;
+        match status.code {
+            401 => said(
+                status,
+                &format!("the API server at {} does not know you", self.address),
+                "log in again: the credentials in the kubeconfig may have expired",
+            ),
+            403 => said(
+                status,
+                &format!("you may not {verb} {RESOURCE}"),
+                &format!(
+                    "`kubectl auth can-i {verb} {RESOURCE}` asks the same; an administrator can \
+                     give you a role that allows it"
+                ),
+            ),
+            404 if is_about_the_object(status) => CannotTell {
+                message: format!(
+                    "this cluster has no ClusterVersion named {CLUSTER_VERSION_NAME:?}"
+                ),
+                hint: "it is made when a platform is installed; does the context name the cluster \
+                       that you mean?"
+                    .to_owned(),
+            }
+            .into(),
+            404 => CannotTell {
+                message: "this cluster has no ClusterVersion: it does not know the update API"
+                    .to_owned(),
+                hint: "does the context name the cluster that you mean? If so, \
+                       `fairway crds | kubectl apply -f -` installs the API"
+                    .to_owned(),
+            }
+            .into(),
+            422 => said(
+                status,
+                "the API server refuses the change",
+                "correct what it names; `kubectl edit clusterversion version` shows all of it",
+            ),
+            code => said(
+                status,
+                &format!("the API server at {} answered with error {code}", self.address),
+                "try again; if it stays, look at the log of the API server",
+            ),
+        }
+    }
+}
+
+/// Whether the API is there, and only the object is not.
+fn is_about_the_object(status: &Status) -> bool {
+    status.details.as_ref().is_some_and(|details| details.name == CLUSTER_VERSION_NAME)
+}
+
+/// An error with what the server says about it.
+fn said(status: &Status, message: &str, hint: &str) -> anyhow::Error {
+    let (message, hint) = (message.to_owned(), hint.to_owned());
+    anyhow::anyhow!("{}", OneLine(&status.message)).context(WithHint { message, hint })
+}
+
+/// An error with its first cause; what lies between are layers of the client.
+fn caused(error: &(dyn Error + 'static), message: &str, hint: &str) -> anyhow::Error {
+    let (message, hint) = (message.to_owned(), hint.to_owned());
+    anyhow::anyhow!("{}", root(error)).context(WithHint { message, hint })
+}
+
+/// The first cause.
+fn root<'a>(error: &'a (dyn Error + 'static)) -> &'a (dyn Error + 'static) {
+    let mut root = error;
+    while let Some(source) = root.source() {
+        root = source;
+    }
+    root
+}

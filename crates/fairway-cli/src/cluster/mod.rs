@@ -1,0 +1,124 @@
+//! The cluster that a command is about: how it is reached, and what to do if it is not.
+
+mod advice;
+
+use std::time::Duration;
+
+use anyhow::Context;
+use fairway_api::{CLUSTER_VERSION_NAME, ClusterVersion};
+use k8s_openapi::api::authentication::v1::SelfSubjectReview;
+use kube::api::{Api, Patch, PatchParams, PostParams};
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::{Client, Config};
+use serde_json::Value;
+
+use crate::args::cluster::ClusterArgs;
+use advice::{Failure, Request, no_access};
+
+/// Whose changes these are, in the managed fields of objects.
+const FIELD_MANAGER: &str = "fairway";
+
+/// Runs the requests of a command to their end.
+pub(crate) fn block_on<T>(work: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    runtime.context("cannot start what sends requests")?.block_on(work)
+}
+
+/// A cluster that can be asked.
+pub(crate) struct Cluster {
+    client: Client,
+    address: String,
+    timeout: Duration,
+}
+
+/// Whether a change is to be made, or only tried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Earnest {
+    /// It is made.
+    Make,
+    /// The server says what would come of it.
+    Try,
+}
+
+/// How a change ended.
+pub(crate) enum Changed {
+    /// As asked; this is the result.
+    Done(Box<ClusterVersion>),
+    /// Somebody else was faster.
+    Conflict,
+}
+
+impl Cluster {
+    /// The cluster that the arguments and the environment name.
+    pub(crate) async fn connect(args: &ClusterArgs) -> anyhow::Result<Self> {
+        let mut config = config(args).await?;
+        config.connect_timeout = Some(args.request_timeout);
+        let address = config.cluster_url.to_string();
+        let client = Client::try_from(config).map_err(no_access)?;
+        Ok(Self { client, address, timeout: args.request_timeout })
+    }
+
+    /// The cluster's version, and what is asked for.
+    pub(crate) async fn cluster_version(&self) -> anyhow::Result<ClusterVersion> {
+        let api: Api<ClusterVersion> = Api::all(self.client.clone());
+        let answer = self.in_time(api.get(CLUSTER_VERSION_NAME)).await;
+        answer.map_err(|failure| self.advise("get", failure))
+    }
+
+    /// Changes ClusterVersion by a merge patch. With the resource version of what was read in it,
+    /// nothing is lost that came in between.
+    pub(crate) async fn patch_cluster_version(
+        &self,
+        patch: &Value,
+        earnest: Earnest,
+    ) -> anyhow::Result<Changed> {
+        let api: Api<ClusterVersion> = Api::all(self.client.clone());
+        let params = PatchParams {
+            dry_run: earnest == Earnest::Try,
+            field_manager: Some(FIELD_MANAGER.to_owned()),
+            ..PatchParams::default()
+        };
+        let patch = Patch::Merge(patch);
+        match self.in_time(api.patch(CLUSTER_VERSION_NAME, &params, &patch)).await {
+            Ok(done) => Ok(Changed::Done(Box::new(done))),
+            Err(Failure::Refused(kube::Error::Api(status))) if status.is_conflict() => {
+                Ok(Changed::Conflict)
+            }
+            Err(failure) => Err(self.advise("patch", failure)),
+        }
+    }
+
+    /// Who the server takes us for. Servers before 1.28 do not tell.
+    pub(crate) async fn user(&self) -> Option<String> {
+        let api: Api<SelfSubjectReview> = Api::all(self.client.clone());
+        let (params, question) = (PostParams::default(), SelfSubjectReview::default());
+        let answer = self.in_time(api.create(&params, &question)).await.ok()?;
+        answer.status?.user_info?.username
+    }
+
+    async fn in_time<T>(
+        &self,
+        request: impl Future<Output = kube::Result<T>>,
+    ) -> Result<T, Failure> {
+        let answer = tokio::time::timeout(self.timeout, request).await;
+        answer.map_err(|_| Failure::TooSlow(self.timeout))?.map_err(Failure::Refused)
+    }
+
+    fn advise(&self, verb: &'static str, failure: Failure) -> anyhow::Error {
+        Request { verb, address: &self.address }.advise(failure)
+    }
+}
+
+async fn config(args: &ClusterArgs) -> anyhow::Result<Config> {
+    let options = KubeConfigOptions { context: args.context.clone(), ..Default::default() };
+    match &args.kubeconfig {
+        Some(path) => {
+            let kubeconfig = Kubeconfig::read_from(path).map_err(no_access)?;
+            Config::from_custom_kubeconfig(kubeconfig, &options).await.map_err(no_access)
+        }
+        None if args.context.is_some() => {
+            Config::from_kubeconfig(&options).await.map_err(no_access)
+        }
+        None => Config::infer().await.map_err(no_access),
+    }
+}

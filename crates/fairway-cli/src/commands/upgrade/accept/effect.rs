@@ -1,0 +1,108 @@
+//! What an acceptance changes for the updates that are listed.
+
+use fairway_api::cluster_version::ConditionalUpdate;
+use fairway_api::reason::{recommended, release_accepted};
+use fairway_api::{ClusterVersion, ClusterVersionStatus, Conditions as _};
+use fairway_risk::Acceptance;
+use jiff::Timestamp;
+use serde::Serialize;
+
+use super::super::risks::{self, Exposure};
+
+/// What changes once the operator has looked again.
+#[derive(Debug, Default, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Effect {
+    /// The versions that become recommended.
+    pub(super) become_recommended: Vec<String>,
+    /// Those that do not, although a risk of theirs is accepted now.
+    pub(super) stay_not_recommended: Vec<Held>,
+    /// Those that were recommended because their risks were accepted.
+    pub(super) no_longer_recommended: Vec<Held>,
+    /// The update that was asked for, and waits until its risks are accepted.
+    pub(super) goes_on: Option<String>,
+}
+
+/// An update, and the risks that stand against it.
+#[derive(Debug, PartialEq, Serialize)]
+pub(super) struct Held {
+    pub(super) version: String,
+    pub(super) risks: Vec<String>,
+}
+
+impl Effect {
+    /// What the acceptance changes for updates that have one of the risks named in `changed`.
+    pub(super) fn of(
+        cluster_version: &ClusterVersion,
+        acceptance: &Acceptance,
+        changed: &[&str],
+        now: Timestamp,
+    ) -> Self {
+        let Some(status) = &cluster_version.status else { return Self::default() };
+        let mut effect = Self::default();
+        let concerned = status.conditional_updates.iter().filter(|update| {
+            let names = risks::names(update);
+            changed.iter().any(|name| names.contains(name))
+        });
+        for update in concerned {
+            let version = update.release.version.clone();
+            let risks = open_risks(status, update, acceptance, now);
+            match (update.conditions.is_true(recommended::TYPE), risks.is_empty()) {
+                (true, true) => {}
+                (false, true) => effect.become_recommended.push(version),
+                (false, false) => effect.stay_not_recommended.push(Held { version, risks }),
+                (true, false) => effect.no_longer_recommended.push(Held { version, risks }),
+            }
+        }
+        effect.sort();
+        effect.goes_on = waiting(cluster_version, status)
+            .filter(|update| changed.iter().any(|name| risks::names(update).contains(name)))
+            .filter(|update| open_risks(status, update, acceptance, now).is_empty())
+            .map(|update| update.release.version.clone());
+        effect
+    }
+
+    fn sort(&mut self) {
+        let Self { become_recommended, stay_not_recommended, no_longer_recommended, .. } = self;
+        become_recommended.sort_by_cached_key(|version| risks::latest_first(version));
+        for held in [stay_not_recommended, no_longer_recommended] {
+            held.sort_by_cached_key(|held| risks::latest_first(&held.version));
+        }
+    }
+}
+
+/// The risks of an update that apply or may apply, and are not accepted. That an update is not
+/// offered can be accepted, but makes it no more recommended.
+fn open_risks(
+    status: &ClusterVersionStatus,
+    update: &ConditionalUpdate,
+    acceptance: &Acceptance,
+    now: Timestamp,
+) -> Vec<String> {
+    let open = risks::names(update).into_iter().filter(|name| {
+        let exposure = risks::exposure(risks::applies(status, update, name));
+        let hash = risks::definition_hash(status, name);
+        let standing = acceptance.standing(name, &update.release.version, &hash, now);
+        let never_recommended = *name == recommended::NOT_OFFERED_BY_UPDATE_SERVICE.code;
+        exposure != Exposure::DoesNotApply && (never_recommended || !standing.is_accepted())
+    });
+    open.map(str::to_owned).collect()
+}
+
+/// The update that was asked for and is held back by its risks.
+fn waiting<'a>(
+    cluster_version: &ClusterVersion,
+    status: &'a ClusterVersionStatus,
+) -> Option<&'a ConditionalUpdate> {
+    let desired = cluster_version.spec.desired_update.as_ref().filter(|one| one.is_update())?;
+    let accepted = status.conditions.find(release_accepted::TYPE)?;
+    let unaccepted = release_accepted::UNACCEPTED_RISKS.code;
+    if accepted.reason.as_deref() != Some(unaccepted) {
+        return None;
+    }
+    status.conditional_updates.iter().find(|update| {
+        let image = desired.image().is_none_or(|image| image == update.release.image);
+        let version = desired.version().is_none_or(|version| version == update.release.version);
+        image && version
+    })
+}

@@ -1,0 +1,342 @@
+use clap::Parser;
+use fairway_api::ClusterVersion;
+use fairway_risk::ANNOTATION;
+use fairway_testkit::objects;
+use serde_json::{Value, json};
+
+use super::plan::Plan;
+use super::wish::Wish;
+use crate::args::upgrade::AcceptArgs;
+use crate::commands::upgrade::fixtures::{
+    accept, cluster_version, condition, hold, now, offer, recommended, risk,
+};
+
+#[derive(Parser)]
+struct Typed {
+    #[command(flatten)]
+    args: AcceptArgs,
+}
+
+fn wish(arguments: &[&str]) -> Wish {
+    let typed = Typed::try_parse_from([&["accept"], arguments].concat()).unwrap();
+    let mut wish = Wish::of(&typed.args, now()).unwrap();
+    wish.by(Some("alice".to_owned()));
+    wish
+}
+
+fn plan(object: &ClusterVersion, arguments: &[&str]) -> Plan {
+    Plan::of(object, &wish(arguments), now()).unwrap()
+}
+
+/// Two updates, with one risk that stands against both, one against one, and one against none.
+fn risky() -> ClusterVersion {
+    let mut object = cluster_version();
+    let (slow, noisy) = (risk("SlowDisks", "True"), risk("NoisyLogs", "Unknown"));
+    let harmless = risk("Harmless", "False");
+    let not = |reason| recommended("False", reason, "Not now.");
+    offer(&mut object, "5.2.1", &[slow.clone(), harmless], not("SlowDisks"));
+    offer(&mut object, "5.2.2", &[slow, noisy], not("MultipleReasons"));
+    object
+}
+
+/// What the annotation says after the patch.
+fn terms(plan: &Plan) -> Value {
+    let patch = plan.patch.as_ref().expect("a patch");
+    let text = patch["metadata"]["annotations"][ANNOTATION].as_str();
+    text.map_or(Value::Null, |text| serde_json::from_str(text).unwrap())
+}
+
+fn desired_update(plan: &Plan) -> &Value {
+    &plan.patch.as_ref().expect("a patch")["spec"]["desiredUpdate"]
+}
+
+#[test]
+fn names_go_into_the_spec_and_terms_beside_them() {
+    let arguments =
+        ["SlowDisks", "--reason=replaced soon", "--until=90d", "--for=5.2.1", "--for=>=5.2.3"];
+    let plan = plan(&risky(), &arguments);
+    assert_eq!(*desired_update(&plan), json!({"acceptRisks": [{"name": "SlowDisks"}]}));
+    assert_eq!(plan.patch.as_ref().unwrap()["metadata"]["resourceVersion"], "7");
+    let definition = fairway_risk::definition_hash(&risk("SlowDisks", "True"));
+    assert_eq!(
+        terms(&plan),
+        json!({"SlowDisks": {
+            "reason": "replaced soon",
+            "until": "2026-04-01T02:00:00Z",
+            "for": "5.2.1 || >=5.2.3",
+            "by": "alice",
+            "definition": definition,
+        }})
+    );
+    insta::assert_snapshot!(plan.outcome, @"
+    Accepted: SlowDisks, for 5.2.1 || >=5.2.3, until 2026-04-01T02:00:00Z, by alice: replaced soon
+
+    The operator will re-evaluate; then
+      5.2.1 becomes recommended
+      5.2.2 is still not recommended because of NoisyLogs, SlowDisks
+
+    Accepted risks are SlowDisks.
+    ");
+}
+
+#[test]
+fn what_comes_of_it_for_programs() {
+    let plan = plan(&risky(), &["SlowDisks", "SlowDisk", "NoisyLogs-", "--until=2026-12-31"]);
+    insta::assert_snapshot!(serde_json::to_string_pretty(&plan.outcome).unwrap(), @r#"
+    {
+      "dryRun": false,
+      "accepted": [
+        {
+          "name": "SlowDisk",
+          "until": "2026-12-31",
+          "by": "alice",
+          "again": false
+        },
+        {
+          "name": "SlowDisks",
+          "until": "2026-12-31",
+          "by": "alice",
+          "definition": "f48a961ef926dffc753348cc12c67fa9",
+          "again": false
+        }
+      ],
+      "removed": [],
+      "unchanged": [],
+      "acceptRisks": [
+        "SlowDisk",
+        "SlowDisks"
+      ],
+      "becomeRecommended": [
+        "5.2.1"
+      ],
+      "stayNotRecommended": [
+        {
+          "version": "5.2.2",
+          "risks": [
+            "NoisyLogs"
+          ]
+        }
+      ],
+      "noLongerRecommended": [],
+      "goesOn": null,
+      "warnings": [
+        "no listed update has a risk named SlowDisk; did you mean SlowDisks?",
+        "NoisyLogs was not accepted"
+      ]
+    }
+    "#);
+}
+
+#[test]
+fn all_risks_of_an_update_are_accepted() {
+    let plan = plan(&risky(), &["SlowDisks,NoisyLogs"]);
+    insta::assert_snapshot!(plan.outcome, @"
+    Accepted: NoisyLogs, by alice
+    Accepted: SlowDisks, by alice
+
+    The operator will re-evaluate; then
+      5.2.2 becomes recommended
+      5.2.1 becomes recommended
+
+    Accepted risks are NoisyLogs, SlowDisks.
+    ");
+}
+
+#[test]
+fn those_that_stay_keep_their_order_and_new_ones_follow_by_name() {
+    let mut object = risky();
+    accept(&mut object, &["Zeta", "Alpha", "Mid"], Some(r#"{"Mid":{"until":"2026-12-31"}}"#));
+    let plan = plan(&object, &["Omega", "Beta", "Mid-"]);
+    let names: Vec<&str> = plan.outcome.accept_risks.iter().map(String::as_str).collect();
+    assert_eq!(names, ["Zeta", "Alpha", "Beta", "Omega"]);
+    assert_eq!(plan.outcome.removed, ["Mid"]);
+    assert!(terms(&plan).get("Mid").is_none(), "terms go with their risk");
+}
+
+#[test]
+fn replacing_leaves_what_is_named() {
+    let mut object = risky();
+    accept(&mut object, &["Zeta", "SlowDisks"], Some("not even JSON"));
+    let plan = plan(&object, &["--replace", "SlowDisks", "Beta"]);
+    assert_eq!(plan.outcome.accept_risks, ["SlowDisks", "Beta"]);
+    assert_eq!(plan.outcome.removed, ["Zeta"]);
+}
+
+#[test]
+fn an_update_that_is_asked_for_stays_as_it_is() {
+    let mut object = risky();
+    let mut update = objects::update_to("5.2.1");
+    update.mode = Some("Preflight".into());
+    object.spec.desired_update = Some(update);
+    let plan = plan(&object, &["SlowDisks"]);
+    assert_eq!(*desired_update(&plan), json!({"acceptRisks": [{"name": "SlowDisks"}]}));
+    assert_eq!(plan.outcome.effect.goes_on, None);
+}
+
+#[test]
+fn the_last_risk_goes_with_what_holds_it() {
+    let mut object = risky();
+    accept(&mut object, &["SlowDisks"], Some("{}"));
+    for arguments in [&["SlowDisks-"][..], &["--clear"]] {
+        assert_eq!(*desired_update(&plan(&object, arguments)), Value::Null, "{arguments:?}");
+    }
+    let plan = plan(&object, &["--clear"]);
+    assert_eq!(plan.patch.as_ref().unwrap()["metadata"]["annotations"], json!({ANNOTATION: null}));
+    insta::assert_snapshot!(plan.outcome, @"
+    No longer accepted: SlowDisks
+
+    The operator will re-evaluate; then
+      5.2.2 is still not recommended because of NoisyLogs, SlowDisks
+      5.2.1 is still not recommended because of SlowDisks
+
+    No risks are accepted.
+    ");
+}
+
+#[test]
+fn an_empty_request_goes_and_one_for_a_release_stays() {
+    let mut object = risky();
+    accept(&mut object, &["SlowDisks"], None);
+    let update = object.spec.desired_update.as_mut().unwrap();
+    (update.version, update.image, update.force) =
+        (Some(String::new()), Some(String::new()), Some(false));
+    assert_eq!(*desired_update(&plan(&object, &["--clear"])), Value::Null);
+
+    object.spec.desired_update.as_mut().unwrap().version = Some("5.2.1".to_owned());
+    assert_eq!(*desired_update(&plan(&object, &["--clear"])), json!({"acceptRisks": null}));
+}
+
+#[test]
+fn what_is_there_already_is_not_written_again() {
+    let mut object = risky();
+    accept(&mut object, &["SlowDisks"], None);
+    let definition = fairway_risk::definition_hash(&risk("SlowDisks", "True"));
+    let annotation = json!({"SlowDisks": {"by": "bob", "definition": definition}}).to_string();
+    accept(&mut object, &["SlowDisks"], Some(&annotation));
+    let again = plan(&object, &["SlowDisks"]);
+    assert!(again.patch.is_none());
+    insta::assert_snapshot!(again.outcome, @"
+    Accepted already: SlowDisks
+    Nothing changes.
+    Accepted risks are SlowDisks.
+    ");
+
+    let until = plan(&object, &["SlowDisks", "--until=2026-12-31"]);
+    assert_eq!(until.patch.as_ref().unwrap().get("spec"), None, "only the terms change");
+    insta::assert_snapshot!(until.outcome, @"
+    Accepted on new terms: SlowDisks, until 2026-12-31, by alice
+
+    The operator will re-evaluate; then
+      5.2.1 becomes recommended
+      5.2.2 is still not recommended because of NoisyLogs
+
+    Accepted risks are SlowDisks.
+    ");
+    assert!(plan(&cluster_version(), &["--clear"]).patch.is_none());
+}
+
+#[test]
+fn an_update_that_waits_for_it_goes_on() {
+    let mut object = risky();
+    object.spec.desired_update = Some(objects::update_to("5.2.1"));
+    hold(&mut object, condition("ReleaseAccepted", false, "UnacceptedRisks", "SlowDisks"));
+    insta::assert_snapshot!(plan(&object, &["SlowDisks"]).outcome.effect, @"
+
+    The operator will re-evaluate; then
+      the update to 5.2.1, which waits for this, goes on
+      5.2.1 becomes recommended
+      5.2.2 is still not recommended because of NoisyLogs
+    ");
+    let elsewhere = plan(&object, &["SlowDisks", "--for=5.3.x"]);
+    assert_eq!(elsewhere.outcome.effect.goes_on, None);
+}
+
+#[test]
+fn a_risk_that_is_taken_back_takes_recommendations_with_it() {
+    let mut object = risky();
+    accept(&mut object, &["SlowDisks"], None);
+    let status = object.status.as_mut().unwrap();
+    status.conditional_updates[0].conditions =
+        vec![recommended("True", "AllExposedRisksAccepted", "")];
+    insta::assert_snapshot!(plan(&object, &["SlowDisks-"]).outcome.effect, @"
+
+    The operator will re-evaluate; then
+      5.2.2 is still not recommended because of NoisyLogs, SlowDisks
+      5.2.1 is no longer recommended because of SlowDisks
+    ");
+}
+
+#[test]
+fn an_update_that_is_not_offered_never_becomes_recommended() {
+    let mut object = cluster_version();
+    let risks = [risk("NotOfferedByUpdateService", "True")];
+    offer(&mut object, "5.3.0", &risks, recommended("False", "NotOfferedByUpdateService", ""));
+    let plan = plan(&object, &["NotOfferedByUpdateService"]);
+    assert_eq!(plan.outcome.effect.become_recommended, [""; 0]);
+}
+
+#[test]
+fn what_may_not_have_been_meant() {
+    let mut object = risky();
+    accept(&mut object, &["SlowDisks"], None);
+    let plan = plan(&object, &["SlowDisk", "Etcd", "SlowDiks-"]);
+    insta::assert_snapshot!(plan.outcome.warnings.join("\n"), @"
+    no listed update has a risk named Etcd
+    no listed update has a risk named SlowDisk; did you mean SlowDisks?
+    SlowDiks was not accepted; did you mean SlowDisks?
+    ");
+}
+
+#[test]
+fn what_is_refused() {
+    let refused = |object: &ClusterVersion, arguments: &[&str]| {
+        let error = Plan::of(object, &wish(arguments), now()).err().expect("a refusal");
+        crate::errors::chain(&error).join(": ")
+    };
+    let mut broken = risky();
+    accept(&mut broken, &["Zeta"], Some("{\"Zeta\": \u{1b}"));
+    insta::assert_snapshot!(refused(&broken, &["SlowDisks"]), @"the annotation fairway.dev/accepted-risks cannot be read: it says on which terms the other risks were accepted: expected value at line 1 column 10");
+    insta::assert_snapshot!(refused(&risky(), &["SlowDisks", "--until=2025-12-31"]), @"2025-12-31 has passed: the risks would not be accepted at all");
+
+    let many: Vec<String> = (0..1000).map(|number| format!("Risk{number}")).collect();
+    let many: Vec<&str> = many.iter().map(String::as_str).collect();
+    let mut full = risky();
+    accept(&mut full, &many, None);
+    assert!(Plan::of(&full, &wish(&["Risk7"]), now()).is_ok());
+    insta::assert_snapshot!(refused(&full, &["SlowDisks"]), @"1001 risks are too many: at most 1000 can be accepted");
+
+    let reason = format!("--reason={}", "x".repeat(1024));
+    let arguments: Vec<&str> = many.iter().copied().take(200).chain([reason.as_str()]).collect();
+    insta::assert_snapshot!(refused(&risky(), &arguments), @"the terms of all accepted risks have 212091 bytes, and at most 131072 are stored");
+}
+
+#[test]
+fn arguments_that_make_no_sense_together() {
+    let wrong = |arguments: &[&str]| {
+        let typed = Typed::try_parse_from([&["accept"], arguments].concat()).unwrap();
+        Wish::of(&typed.args, now()).unwrap_err().to_string()
+    };
+    let said = [
+        wrong(&["A", "B,A-"]),
+        wrong(&["--replace", "A", "B-"]),
+        wrong(&["A-", "--reason=because"]),
+        wrong(&["A", "--until=9000y"]),
+    ];
+    insta::assert_snapshot!(said.join("\n"), @"
+    A is to be accepted, and A- is not
+    with --replace, what is not named goes: a hyphen at the end has no meaning
+    --reason, --until and --for are about risks to accept, and none is named
+    --until: that is too far away
+    ");
+    for arguments in [
+        &[][..],
+        &["--clear", "A"],
+        &["--clear", "--replace"],
+        &["A,,B"],
+        &["-"],
+        &["A", "--for=latest"],
+        &["A", "--until=soon"],
+    ] {
+        assert!(Typed::try_parse_from([&["accept"], arguments].concat()).is_err(), "{arguments:?}");
+    }
+}

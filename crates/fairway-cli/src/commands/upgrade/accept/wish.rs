@@ -1,0 +1,96 @@
+//! What the administrator wants.
+
+use std::collections::BTreeSet;
+
+use fairway_risk::{Range, Terms};
+use jiff::Timestamp;
+
+use crate::args::upgrade::AcceptArgs;
+use crate::errors::WrongUsage;
+
+/// Which risks are to be accepted from now on, and on which terms.
+#[derive(Debug)]
+pub(super) struct Wish {
+    /// To be accepted on these terms, whether they are already or not.
+    pub(super) accept: BTreeSet<String>,
+    /// To be accepted no more.
+    pub(super) remove: BTreeSet<String>,
+    /// What becomes of all others.
+    pub(super) others: Others,
+    /// The terms; what a risk says is added for each.
+    pub(super) terms: Terms,
+}
+
+/// What becomes of risks that are accepted and not named.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Others {
+    /// They stay accepted.
+    Stay,
+    /// They go.
+    Go,
+}
+
+impl Wish {
+    /// What the arguments say.
+    pub(super) fn of(args: &AcceptArgs, now: Timestamp) -> Result<Self, WrongUsage> {
+        let named = |accept: bool| -> BTreeSet<String> {
+            let chosen = args.risks.iter().filter(|choice| choice.accept == accept);
+            chosen.map(|choice| choice.name.clone()).collect()
+        };
+        let (accept, remove) = (named(true), named(false));
+        if let Some(both) = accept.intersection(&remove).next() {
+            return Err(WrongUsage(format!("{both} is to be accepted, and {both}- is not")));
+        }
+        if args.replace && !remove.is_empty() {
+            return Err(WrongUsage(
+                "with --replace, what is not named goes: a hyphen at the end has no meaning"
+                    .to_owned(),
+            ));
+        }
+        let terms = terms(args, now)?;
+        if accept.is_empty() && terms != Terms::default() {
+            return Err(WrongUsage(
+                "--reason, --until and --for are about risks to accept, and none is named"
+                    .to_owned(),
+            ));
+        }
+        let others = if args.replace || args.clear { Others::Go } else { Others::Stay };
+        Ok(Self { accept, remove, others, terms })
+    }
+
+    /// Whether a risk that is accepted stays so.
+    pub(super) fn keeps(&self, name: &str) -> bool {
+        match self.others {
+            Others::Stay => !self.remove.contains(name),
+            Others::Go => self.accept.contains(name),
+        }
+    }
+
+    /// Whether a risk is to be accepted.
+    pub(super) fn accepts_something(&self) -> bool {
+        !self.accept.is_empty()
+    }
+
+    /// Notes who wishes it.
+    pub(super) fn by(&mut self, user: Option<String>) {
+        self.terms.by = user;
+    }
+}
+
+fn terms(args: &AcceptArgs, now: Timestamp) -> Result<Terms, WrongUsage> {
+    let until = args.until.as_ref().map(|until| until.from(now)).transpose();
+    let until = until.map_err(|why| WrongUsage(format!("--until: {why}")))?;
+    Ok(Terms {
+        reason: args.reason.clone(),
+        until,
+        versions: any_of(&args.versions)?,
+        ..Terms::default()
+    })
+}
+
+/// One range for several.
+fn any_of(ranges: &[Range]) -> Result<Option<Range>, WrongUsage> {
+    let texts: Vec<String> = ranges.iter().map(ToString::to_string).collect();
+    let joined = (!texts.is_empty()).then(|| texts.join(" || ").parse::<Range>());
+    joined.transpose().map_err(|error| WrongUsage(format!("--for: {error}")))
+}

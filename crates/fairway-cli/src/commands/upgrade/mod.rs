@@ -1,0 +1,21 @@
+//! `fairway upgrade`: what this cluster may update to, and which risks it takes.
+
+mod accept;
+#[cfg(test)]
+mod fixtures;
+mod report;
+mod risks;
+mod show;
+mod similar;
+mod terms;
+
+use crate::args::upgrade::{UpgradeArgs, UpgradeCommand};
+use crate::exit::ExitStatus;
+use crate::printer::Printer;
+
+pub(crate) fn run(args: &UpgradeArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
+    match &args.command {
+        None => show::run(args, printer),
+        Some(UpgradeCommand::Accept(args)) => accept::run(args, printer),
+    }
+}

@@ -1,0 +1,302 @@
+//! What there is to know before an update: the answer of `fairway upgrade`.
+
+mod text;
+
+use fairway_api::cluster_version::{ConditionalUpdate, Update, UpdateState};
+use fairway_api::reason::{recommended, retrieved_updates};
+use fairway_api::{ClusterVersion, ClusterVersionStatus, Conditions as _, OperatorCondition};
+use fairway_risk::{Acceptance, Standing};
+use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use serde::Serialize;
+
+use super::risks::{self, Exposure};
+use super::terms;
+
+/// What there is to know before an update.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Report {
+    /// The release that was last reached entirely.
+    current: Option<Release>,
+    /// The release that the operator works towards.
+    desired: Option<Release>,
+    /// What the administrator asks for.
+    requested: Option<Requested>,
+    /// Whether the operator has seen the latest change of what is asked for.
+    up_to_date: bool,
+    /// What holds for the cluster.
+    conditions: Vec<Condition>,
+    /// The update service to ask; none is the operator's own choice.
+    upstream: Option<String>,
+    /// The channel to ask it for.
+    channel: Option<String>,
+    /// The channels that the desired release is in.
+    channels: Vec<String>,
+    /// Whether it is known which updates there are, if only as of some time ago.
+    updates_known: bool,
+    /// The updates recommended for this cluster, the latest first.
+    recommended: Vec<Release>,
+    /// The others, the latest first.
+    not_recommended: Vec<NotRecommended>,
+    /// The risks that the administrator takes.
+    accepted_risks: Vec<AcceptedRisk>,
+    /// Whether the text has the updates that are not recommended.
+    #[serde(skip)]
+    in_full: bool,
+}
+
+/// A release.
+#[derive(Debug, Serialize)]
+pub(super) struct Release {
+    version: Option<String>,
+    image: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    url: Option<String>,
+}
+
+/// What the administrator asks for.
+#[derive(Debug, Serialize)]
+struct Requested {
+    version: Option<String>,
+    image: Option<String>,
+    mode: Option<String>,
+    force: bool,
+}
+
+/// Something that holds for the cluster or not.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Condition {
+    #[serde(rename = "type")]
+    type_: String,
+    status: String,
+    reason: Option<String>,
+    message: Option<String>,
+    since: Option<Timestamp>,
+    age_seconds: Option<i64>,
+}
+
+/// An update that is not recommended for this cluster.
+#[derive(Debug, Serialize)]
+struct NotRecommended {
+    #[serde(flatten)]
+    release: Release,
+    recommended: String,
+    reason: Option<String>,
+    message: Option<String>,
+    risks: Vec<Risk>,
+}
+
+/// A risk of an update.
+#[derive(Debug, Serialize)]
+struct Risk {
+    name: String,
+    url: Option<String>,
+    exposure: Exposure,
+    /// Whether the administrator takes it, in one word.
+    acceptance: &'static str,
+    #[serde(skip)]
+    standing: Standing,
+}
+
+/// A risk that the administrator takes.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct AcceptedRisk {
+    name: String,
+    #[serde(flatten)]
+    terms: fairway_risk::Terms,
+    /// Whether that counts at present.
+    counts: bool,
+    /// The listed updates that have it.
+    updates: Vec<String>,
+    #[serde(skip)]
+    standing: Standing,
+}
+
+impl Report {
+    /// What a ClusterVersion says.
+    pub(super) fn of(cluster_version: &ClusterVersion, now: Timestamp) -> Self {
+        let nothing = ClusterVersionStatus::default();
+        let status = cluster_version.status.as_ref().unwrap_or(&nothing);
+        let spec = &cluster_version.spec;
+        let acceptance = risks::acceptance(cluster_version);
+        let mut recommended: Vec<Release> =
+            status.available_updates.iter().flatten().map(Release::of).collect();
+        recommended.sort_by_cached_key(latest_first);
+        let retrieved = status.conditions.is_true(retrieved_updates::TYPE);
+        Self {
+            current: current(status),
+            desired: Some(Release::of(&status.desired)).filter(|release| !release.is_empty()),
+            requested: spec.desired_update.as_ref().and_then(Requested::of),
+            up_to_date: Some(status.observed_generation) >= cluster_version.metadata.generation,
+            conditions: status.conditions.iter().map(|one| Condition::of(one, now)).collect(),
+            upstream: spec.upstream.clone().filter(|upstream| !upstream.is_empty()),
+            channel: spec.channel.clone().filter(|channel| !channel.is_empty()),
+            channels: status.desired.channels.clone(),
+            updates_known: retrieved || !recommended.is_empty(),
+            recommended,
+            not_recommended: not_recommended(status, &acceptance, now),
+            accepted_risks: accepted_risks(cluster_version, status, &acceptance, now),
+            in_full: false,
+        }
+    }
+
+    /// The same, with a text that has the updates that are not recommended as well.
+    pub(super) fn in_full(self, in_full: bool) -> Self {
+        Self { in_full, ..self }
+    }
+
+    /// Whether it is known which updates there are.
+    pub(super) fn updates_known(&self) -> bool {
+        self.updates_known
+    }
+}
+
+impl Release {
+    fn of(release: &fairway_api::cluster_version::Release) -> Self {
+        Self {
+            version: Some(release.version.clone()).filter(|version| !version.is_empty()),
+            image: release.image.clone(),
+            url: release.url.clone(),
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.version.is_none() && self.image.is_empty()
+    }
+
+    /// The version, or the image where that has none.
+    fn name(&self) -> &str {
+        self.version.as_deref().unwrap_or(&self.image)
+    }
+}
+
+fn latest_first(release: &Release) -> impl Ord + use<> {
+    risks::latest_first(release.name())
+}
+
+/// The release that was last reached entirely.
+fn current(status: &ClusterVersionStatus) -> Option<Release> {
+    let completed = status.history.iter().find(|entry| entry.state == UpdateState::Completed)?;
+    Some(Release {
+        version: completed.version.clone(),
+        image: completed.image.clone(),
+        url: Some(&status.desired)
+            .filter(|desired| desired.image == completed.image)
+            .and_then(|desired| desired.url.clone()),
+    })
+}
+
+impl Requested {
+    fn of(update: &Update) -> Option<Self> {
+        (update.names_a_release() || update.mode.is_some()).then(|| Self {
+            version: update.version().map(str::to_owned),
+            image: update.image().map(str::to_owned),
+            mode: update.mode.as_ref().map(ToString::to_string),
+            force: update.forced(),
+        })
+    }
+}
+
+impl Condition {
+    fn of(condition: &OperatorCondition, now: Timestamp) -> Self {
+        let since = condition.last_transition_time.as_ref().map(|Time(since)| *since);
+        Self {
+            type_: condition.type_.clone(),
+            status: condition.status.to_string(),
+            reason: condition.reason.clone(),
+            message: condition.message.clone(),
+            since,
+            age_seconds: since.map(|since| now.duration_since(since).as_secs()),
+        }
+    }
+}
+
+fn not_recommended(
+    status: &ClusterVersionStatus,
+    acceptance: &Acceptance,
+    now: Timestamp,
+) -> Vec<NotRecommended> {
+    let others = status.conditional_updates.iter();
+    let others = others.filter(|update| !update.conditions.is_true(recommended::TYPE));
+    let mut others: Vec<_> =
+        others.map(|update| NotRecommended::of(status, update, acceptance, now)).collect();
+    others.sort_by_cached_key(|update| latest_first(&update.release));
+    others
+}
+
+impl NotRecommended {
+    fn of(
+        status: &ClusterVersionStatus,
+        update: &ConditionalUpdate,
+        acceptance: &Acceptance,
+        now: Timestamp,
+    ) -> Self {
+        let condition = update.conditions.find(recommended::TYPE);
+        let risk = |name: &str| {
+            let hash = risks::definition_hash(status, name);
+            let standing = acceptance.standing(name, &update.release.version, &hash, now);
+            Risk {
+                name: name.to_owned(),
+                url: risks::definition(status, name).map(|risk| risk.url.clone()),
+                exposure: risks::exposure(risks::applies(status, update, name)),
+                acceptance: word(&standing),
+                standing,
+            }
+        };
+        Self {
+            release: Release::of(&update.release),
+            recommended: condition
+                .map_or_else(|| "Unknown".to_owned(), |condition| condition.status.to_string()),
+            reason: condition.map(|condition| condition.reason.clone()),
+            message: condition.map(|condition| condition.message.clone()),
+            risks: risks::names(update).into_iter().map(risk).collect(),
+        }
+    }
+}
+
+fn word(standing: &Standing) -> &'static str {
+    match standing {
+        Standing::NotAccepted => "notAccepted",
+        Standing::Accepted { changed: false } => "accepted",
+        Standing::Accepted { changed: true } => "acceptedBeforeItChanged",
+        Standing::Expired(_) => "expired",
+        Standing::OutOfScope(_) => "otherVersions",
+        Standing::TermsUnreadable(_) => "unreadable",
+    }
+}
+
+fn accepted_risks(
+    cluster_version: &ClusterVersion,
+    status: &ClusterVersionStatus,
+    acceptance: &Acceptance,
+    now: Timestamp,
+) -> Vec<AcceptedRisk> {
+    let stored = terms::read(risks::annotation(cluster_version)).unwrap_or_default();
+    let having = |name: &str| {
+        let updates = status.conditional_updates.iter();
+        let mut versions: Vec<String> = updates
+            .filter(|update| risks::names(update).contains(name))
+            .map(|update| update.release.version.clone())
+            .collect();
+        versions.sort_by_cached_key(|version| risks::latest_first(version));
+        versions
+    };
+    let accepted = |name: &str| {
+        let hash = risks::definition_hash(status, name);
+        let standing = acceptance.standing(name, "", &hash, now);
+        AcceptedRisk {
+            name: name.to_owned(),
+            terms: stored.get(name).and_then(terms::understood).unwrap_or_default(),
+            counts: standing.is_accepted() || matches!(standing, Standing::OutOfScope(_)),
+            updates: having(name),
+            standing,
+        }
+    };
+    acceptance.names().map(accepted).collect()
+}
+
+#[cfg(test)]
+mod tests;

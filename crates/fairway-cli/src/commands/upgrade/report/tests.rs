@@ -1,0 +1,437 @@
+use fairway_api::ClusterVersion;
+use fairway_testkit::objects;
+
+use super::Report;
+use crate::commands::upgrade::fixtures::{
+    accept, cluster_version, condition, hold, now, offer, recommended, risk,
+};
+
+fn text(object: &ClusterVersion) -> String {
+    Report::of(object, now()).to_string()
+}
+
+fn in_full(object: &ClusterVersion) -> String {
+    Report::of(object, now()).in_full(true).to_string()
+}
+
+/// The part that begins with that line.
+fn from<'a>(text: &'a str, line: &str) -> &'a str {
+    text.find(line).map_or(text, |at| &text[at..])
+}
+
+#[test]
+fn a_cluster_without_worries() {
+    insta::assert_snapshot!(text(&cluster_version()), @"
+    Cluster version is 5.1.0
+
+    Upstream is unset, so the cluster will use an appropriate default.
+    Channel: stable-5.1 (available channels: candidate-5.1, stable-5.1)
+
+    Recommended updates:
+
+      VERSION     IMAGE
+      5.1.10      registry.example/release@sha256:bb6f0a129e8c24e28d5d0c7bae89e174ea0fef2b8068d7119653cabe4efa4680
+      5.1.9       registry.example/release@sha256:f73d25856ea13b7a2c6a955ef62007088ec360578dbe2141a5425ad9cf27d41b
+    ");
+    let report = Report::of(&cluster_version(), now());
+    insta::assert_snapshot!(serde_json::to_string_pretty(&report).unwrap(), @r#"
+    {
+      "current": {
+        "version": "5.1.0",
+        "image": "registry.example/release@sha256:5f89b70ade0bbb70014dddd1f20f605cc6b2a161bfa48b5407f4fba110d58e82"
+      },
+      "desired": {
+        "version": "5.1.0",
+        "image": "registry.example/release@sha256:5f89b70ade0bbb70014dddd1f20f605cc6b2a161bfa48b5407f4fba110d58e82"
+      },
+      "requested": null,
+      "upToDate": true,
+      "conditions": [
+        {
+          "type": "Available",
+          "status": "True",
+          "reason": null,
+          "message": "Done applying 5.1.0",
+          "since": "2026-01-01T00:00:00Z",
+          "ageSeconds": 7200
+        },
+        {
+          "type": "Failing",
+          "status": "False",
+          "reason": null,
+          "message": null,
+          "since": "2026-01-01T00:00:00Z",
+          "ageSeconds": 7200
+        },
+        {
+          "type": "Progressing",
+          "status": "False",
+          "reason": null,
+          "message": "Cluster version is 5.1.0",
+          "since": "2026-01-01T00:00:00Z",
+          "ageSeconds": 7200
+        },
+        {
+          "type": "RetrievedUpdates",
+          "status": "True",
+          "reason": null,
+          "message": null,
+          "since": "2026-01-01T00:00:00Z",
+          "ageSeconds": 7200
+        }
+      ],
+      "upstream": null,
+      "channel": "stable-5.1",
+      "channels": [
+        "candidate-5.1",
+        "stable-5.1"
+      ],
+      "updatesKnown": true,
+      "recommended": [
+        {
+          "version": "5.1.10",
+          "image": "registry.example/release@sha256:bb6f0a129e8c24e28d5d0c7bae89e174ea0fef2b8068d7119653cabe4efa4680"
+        },
+        {
+          "version": "5.1.9",
+          "image": "registry.example/release@sha256:f73d25856ea13b7a2c6a955ef62007088ec360578dbe2141a5425ad9cf27d41b"
+        }
+      ],
+      "notRecommended": [],
+      "acceptedRisks": []
+    }
+    "#);
+}
+
+#[test]
+fn the_story_of_the_proxy_on_vsphere() {
+    let mut object = cluster_version();
+    let risks = [
+        risk("AuthOAuthProxyLeakedConnections", "True"),
+        risk("VSphereHW14CrossNodeNetworkingError", "True"),
+        risk("VSphereNodeNameChanges", "False"),
+    ];
+    let message = "Clusters on vSphere may have trouble. https://example.com/1\n\nOn clusters with a Proxy, connections leak. https://example.com/2";
+    offer(&mut object, "5.2.4", &risks, recommended("False", "MultipleReasons", message));
+    let unknown = risk("ExampleReason", "Unknown");
+    let message = "Unable to evaluate PromQL. https://example.com/ExampleReason";
+    offer(&mut object, "5.1.99", &[unknown], recommended("Unknown", "EvaluationFailed", message));
+    let fine = risk("NotHere", "False");
+    offer(&mut object, "5.1.10", &[fine], recommended("True", "NotExposedToRisks", "Fine."));
+    insta::assert_snapshot!(from(&text(&object), "Additional"), @r#"Additional updates which are not recommended, or where the recommended status is "Unknown", for your cluster configuration are available, to view those re-run the command with --include-not-recommended."#);
+    insta::assert_snapshot!(from(&in_full(&object), "Supported"), @"
+    Supported but not recommended updates:
+
+      Version: 5.2.4
+      Image: registry.example/release@sha256:b5a11667241b9a7e2db785efbe64abb7c68db8a7b31d3846a29e10028bba5b6f
+      Recommended: False
+      Reason: MultipleReasons
+      Message:
+        Clusters on vSphere may have trouble. https://example.com/1
+
+        On clusters with a Proxy, connections leak. https://example.com/2
+      Risks:
+        AuthOAuthProxyLeakedConnections: applies
+        VSphereHW14CrossNodeNetworkingError: applies
+        VSphereNodeNameChanges: does not apply
+
+      Version: 5.1.99
+      Image: registry.example/release@sha256:e8e629dba29167b1fb0342d7f69bfcf34c7afeeb8351dd7e87911a202e553efd
+      Recommended: Unknown
+      Reason: EvaluationFailed
+      Message: Unable to evaluate PromQL. https://example.com/ExampleReason
+      Risks:
+        ExampleReason: may apply
+    ");
+
+    object.status.as_mut().unwrap().conditional_updates.remove(1);
+    insta::assert_snapshot!(from(&text(&object), "Additional"), @"Additional updates which are not recommended based on your cluster configuration are available, to view those re-run the command with --include-not-recommended.");
+}
+
+#[test]
+fn nobody_has_written_a_status_yet() {
+    let mut object = objects::cluster_version();
+    insta::assert_snapshot!(text(&object), @"
+    The version of this cluster is not known: no operator has written its status yet.
+
+    Upstream is unset, so the cluster will use an appropriate default.
+    Channel: stable-5.1
+
+    It is not known which updates there are.
+    ");
+    assert!(!Report::of(&object, now()).updates_known());
+    object.spec.channel = None;
+    insta::assert_snapshot!(text(&object), @r#"
+    The version of this cluster is not known: no operator has written its status yet.
+
+    No channel is set, so nobody is asked for updates. Set one with
+      kubectl patch clusterversion version --type=merge -p '{"spec":{"channel":"CHANNEL"}}'
+
+    It is not known which updates there are.
+    "#);
+}
+
+#[test]
+fn no_channel_is_set() {
+    let mut object = cluster_version();
+    object.spec.channel = Some(String::new());
+    object.status.as_mut().unwrap().available_updates = None;
+    let message = "The update channel has not been configured.";
+    hold(&mut object, condition("RetrievedUpdates", false, "NoChannel", message));
+    insta::assert_snapshot!(text(&object), @r#"
+    Cluster version is 5.1.0
+
+    No channel is set, so nobody is asked for updates. Set one with
+      kubectl patch clusterversion version --type=merge -p '{"spec":{"channel":"CHANNEL"}}'
+
+    RetrievedUpdates=False:
+
+      Reason: NoChannel
+      Message: The update channel has not been configured.
+      Since: 2h0m ago
+
+    It is not known which updates there are.
+    "#);
+    assert!(!Report::of(&object, now()).updates_known());
+}
+
+#[test]
+fn the_update_service_is_out_of_reach() {
+    let mut object = cluster_version();
+    object.spec.upstream = Some("https://updates.example.com/graph".to_owned());
+    let message = "Unable to retrieve available updates: connection refused";
+    hold(&mut object, condition("RetrievedUpdates", false, "RemoteFailed", message));
+    insta::assert_snapshot!(text(&object), @"
+    Cluster version is 5.1.0
+
+    Upstream: https://updates.example.com/graph
+    Channel: stable-5.1 (available channels: candidate-5.1, stable-5.1)
+
+    RetrievedUpdates=False:
+
+      Reason: RemoteFailed
+      Message: Unable to retrieve available updates: connection refused
+      Since: 2h0m ago; what is listed is from before
+
+    Recommended updates:
+
+      VERSION     IMAGE
+      5.1.10      registry.example/release@sha256:bb6f0a129e8c24e28d5d0c7bae89e174ea0fef2b8068d7119653cabe4efa4680
+      5.1.9       registry.example/release@sha256:f73d25856ea13b7a2c6a955ef62007088ec360578dbe2141a5425ad9cf27d41b
+    ");
+    assert!(Report::of(&object, now()).updates_known(), "what was known stays known");
+}
+
+#[test]
+fn there_is_nothing_to_update_to() {
+    let mut object = cluster_version();
+    for none in [None, Some(Vec::new())] {
+        object.status.as_mut().unwrap().available_updates = none;
+        assert!(Report::of(&object, now()).updates_known());
+        insta::allow_duplicates! {
+            insta::assert_snapshot!(from(&in_full(&object), "No updates"), @"
+            No updates are recommended for this cluster.
+
+            No updates which are not recommended based on your cluster configuration are available.
+            ");
+        }
+    }
+}
+
+#[test]
+fn everything_that_stands_in_the_way() {
+    let mut object = cluster_version();
+    object.metadata.generation = Some(2);
+    object.spec.desired_update = Some(objects::update_to("5.2.0"));
+    for it in [
+        condition("Invalid", true, "InvalidClusterVersion", "spec.upstream is not a URL"),
+        condition("Failing", true, "MultipleErrors", "Two errors:\n* one\n* two"),
+        condition("ReleaseAccepted", false, "UnacceptedRisks", "5.2.0 has risks: SlowDisks"),
+        condition("Upgradeable", false, "AdminAckRequired", "Confirm that APIs go away."),
+    ] {
+        hold(&mut object, it);
+    }
+    insta::assert_snapshot!(text(&object), @"
+    Cluster version is 5.1.0
+
+    Requested: update to 5.2.0, which has not begun
+
+    The operator has not seen the latest change of ClusterVersion yet; what it says here is from before.
+
+    Invalid=True:
+
+      Reason: InvalidClusterVersion
+      Message: spec.upstream is not a URL
+
+    Failing=True:
+
+      Reason: MultipleErrors
+      Message:
+        Two errors:
+        * one
+        * two
+
+    ReleaseAccepted=False:
+
+      Reason: UnacceptedRisks
+      Message: 5.2.0 has risks: SlowDisks
+
+    Upgradeable=False:
+
+      Reason: AdminAckRequired
+      Message: Confirm that APIs go away.
+
+    Upstream is unset, so the cluster will use an appropriate default.
+    Channel: stable-5.1 (available channels: candidate-5.1, stable-5.1)
+
+    Recommended updates:
+
+      VERSION     IMAGE
+      5.1.10      registry.example/release@sha256:bb6f0a129e8c24e28d5d0c7bae89e174ea0fef2b8068d7119653cabe4efa4680
+      5.1.9       registry.example/release@sha256:f73d25856ea13b7a2c6a955ef62007088ec360578dbe2141a5425ad9cf27d41b
+    ");
+}
+
+#[test]
+fn an_update_is_under_way() {
+    let mut object = cluster_version();
+    object.spec.desired_update = Some(objects::update_to("5.1.9"));
+    object.status.as_mut().unwrap().desired = objects::release("5.1.9");
+    let message = "Working towards 5.1.9: 12 of 90 done (13% complete)";
+    hold(&mut object, condition("Progressing", true, "", message));
+    insta::assert_snapshot!(text(&object).lines().take(5).collect::<Vec<_>>().join("\n"), @"
+    Cluster version is 5.1.0
+
+    info: An upgrade is in progress. Working towards 5.1.9: 12 of 90 done (13% complete)
+
+    Upstream is unset, so the cluster will use an appropriate default.
+    ");
+}
+
+#[test]
+fn the_first_release_is_on_its_way() {
+    let mut object = cluster_version();
+    object.status.as_mut().unwrap().history.clear();
+    assert!(
+        text(&object)
+            .starts_with("No release has been reached yet; the operator works towards 5.1.0.")
+    );
+}
+
+#[test]
+fn a_preflight_is_asked_for() {
+    let mut object = cluster_version();
+    let mut update = objects::update_to("5.1.0");
+    update.mode = Some("Preflight".into());
+    object.spec.desired_update = Some(update);
+    insta::assert_snapshot!(text(&object).lines().nth(2).unwrap(), @"Requested: Preflight of 5.1.0");
+}
+
+#[test]
+fn accepted_risks_and_the_terms_of_their_acceptance() {
+    let mut object = cluster_version();
+    let risks = ["Changed", "Elsewhere", "Expired", "Here", "Unreadable", "Unnamed"];
+    let risks = risks.map(|name| risk(name, "True"));
+    offer(&mut object, "5.2.4", &risks, recommended("False", "MultipleReasons", "Several."));
+    let annotation = r#"{
+        "Changed": {"definition": "another"},
+        "Elsewhere": {"for": "5.3.x"},
+        "Expired": {"until": "2025-12-31"},
+        "Here": {"reason": "The disks\u001b[2J are new.", "until": "2026-12-31", "by": "alice"},
+        "Unreadable": {"until": "soon"}
+    }"#;
+    let names = ["Changed", "Elsewhere", "Expired", "Gone", "Here", "Unreadable"];
+    accept(&mut object, &names, Some(annotation));
+    insta::assert_snapshot!(from(&in_full(&object), "Supported"), @r"
+    Supported but not recommended updates:
+
+      Version: 5.2.4
+      Image: registry.example/release@sha256:b5a11667241b9a7e2db785efbe64abb7c68db8a7b31d3846a29e10028bba5b6f
+      Recommended: False
+      Reason: MultipleReasons
+      Message: Several.
+      Risks:
+        Changed: applies, accepted when it said something else
+        Elsewhere: applies, accepted only for 5.3.x
+        Expired: applies, accepted only until 2025-12-31
+        Here: applies, accepted
+        Unnamed: applies
+        Unreadable: applies, accepted on terms that cannot be read
+
+    Accepted risks:
+
+      Changed (what it says has changed since)
+      Elsewhere, for 5.3.x
+      Expired, until 2025-12-31 (that time has passed)
+      Gone (no listed update has it)
+      Here, until 2026-12-31, by alice: The disks\u{1b}[2J are new.
+      Unreadable (does not count: its terms cannot be read)
+    ");
+
+    accept(&mut object, &names, Some("[]"));
+    insta::assert_snapshot!(from(&text(&object), "Accepted risks"), @"
+    Accepted risks:
+
+      Changed (does not count: its terms cannot be read)
+      Elsewhere (does not count: its terms cannot be read)
+      Expired (does not count: its terms cannot be read)
+      Gone (does not count: its terms cannot be read) (no listed update has it)
+      Here (does not count: its terms cannot be read)
+      Unreadable (does not count: its terms cannot be read)
+    ");
+}
+
+#[test]
+fn an_operator_that_does_not_publish_exposures() {
+    let mut object = cluster_version();
+    let mut old = risk("SlowDisks", "True");
+    old.conditions.clear();
+    offer(&mut object, "5.2.4", &[old], recommended("False", "SlowDisks", "Disks are slow."));
+    object.status.as_mut().unwrap().conditional_updates[0].conditions.clear();
+    insta::assert_snapshot!(from(&in_full(&object), "Supported"), @"
+    Supported but not recommended updates:
+
+      Version: 5.2.4
+      Image: registry.example/release@sha256:b5a11667241b9a7e2db785efbe64abb7c68db8a7b31d3846a29e10028bba5b6f
+      Recommended: Unknown
+      Risks:
+        SlowDisks: the operator does not say whether it applies
+    ");
+}
+
+#[test]
+fn nothing_in_a_status_steers_the_terminal() {
+    const HOSTILE: &str = "\u{1b}]0;owned\u{7}\u{9b}2J\rfake\u{202e}\u{2028}";
+    let mut object = cluster_version();
+    object.spec.channel = Some(HOSTILE.to_owned());
+    object.spec.upstream = Some(HOSTILE.to_owned());
+    object.spec.desired_update = Some(objects::update_to(HOSTILE));
+    accept(&mut object, &[HOSTILE], None);
+    offer(&mut object, HOSTILE, &[risk(HOSTILE, HOSTILE)], recommended(HOSTILE, HOSTILE, HOSTILE));
+    for type_ in ["Invalid", "Failing", "ReleaseAccepted", "Upgradeable", "RetrievedUpdates"] {
+        hold(&mut object, condition(type_, HOSTILE, HOSTILE, HOSTILE));
+    }
+    hold(&mut object, condition("Progressing", true, HOSTILE, HOSTILE));
+    let status = object.status.as_mut().unwrap();
+    status.desired.channels = vec![HOSTILE.to_owned()];
+    status.available_updates = Some(vec![objects::release(HOSTILE)]);
+    status.history[0].version = Some(HOSTILE.to_owned());
+    let said = in_full(&object);
+    let steering = |char: char| char != '\n' && crate::foreign_text::steers(char);
+    assert!(!said.contains(steering), "{said:?}");
+    assert_eq!(said.lines().filter(|line| line.starts_with("fake")).count(), 0);
+}
+
+#[test]
+fn versions_that_are_none_come_last() {
+    let mut object = cluster_version();
+    let versions = ["latest", "5.1.9", "5.1.10-rc.1", "nightly", "5.1.10"];
+    object.status.as_mut().unwrap().available_updates = Some(versions.map(objects::release).into());
+    let said = text(&object);
+    let order: Vec<&str> = from(&said, "  VERSION")
+        .lines()
+        .skip(1)
+        .filter_map(|line| line.split_whitespace().next())
+        .collect();
+    assert_eq!(order, ["5.1.10", "5.1.10-rc.1", "5.1.9", "nightly", "latest"]);
+}

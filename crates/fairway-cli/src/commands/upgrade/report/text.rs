@@ -1,0 +1,287 @@
+//! The report as administrators know it.
+
+use std::fmt;
+
+use fairway_api::reason::{
+    failing, invalid, progressing, release_accepted, retrieved_updates, upgradeable,
+};
+use fairway_risk::Standing;
+
+use super::super::risks::Exposure;
+use super::super::terms::AfterName;
+use super::{AcceptedRisk, Condition, NotRecommended, Report, Requested, Risk};
+use crate::foreign_text::{OneLine, lines};
+
+/// As wide as the column of versions has always been; longer versions make it wider.
+const VERSION_WIDTH: usize = 12;
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.write_version(f)?;
+        self.write_conditions(f)?;
+        self.write_source(f)?;
+        self.write_recommended(f)?;
+        self.write_not_recommended(f)?;
+        self.write_accepted(f)
+    }
+}
+
+impl Report {
+    fn write_version(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (&self.current, &self.desired) {
+            (Some(current), _) => write!(f, "Cluster version is {}", OneLine(current.name()))?,
+            (None, Some(desired)) => write!(
+                f,
+                "No release has been reached yet; the operator works towards {}.",
+                OneLine(desired.name())
+            )?,
+            (None, None) => {
+                return f.write_str(
+                    "The version of this cluster is not known: no operator has written its status yet.",
+                );
+            }
+        }
+        if let Some(message) = self.progress() {
+            write!(f, "\n\ninfo: An upgrade is in progress. {}", OneLine(message))?;
+        }
+        if let Some(requested) = self.requested.as_ref().filter(|request| !self.has_begun(request))
+        {
+            write!(f, "\n\n{requested}")?;
+        }
+        if !self.up_to_date {
+            f.write_str("\n\nThe operator has not seen the latest change of ClusterVersion yet; what it says here is from before.")?;
+        }
+        Ok(())
+    }
+
+    /// What the operator says about the update that is under way.
+    fn progress(&self) -> Option<&str> {
+        let condition = self.condition(progressing::TYPE)?;
+        (condition.status == "True").then(|| condition.message.as_deref().unwrap_or_default())
+    }
+
+    fn has_begun(&self, requested: &Requested) -> bool {
+        let Some(desired) = &self.desired else { return false };
+        let same_image = requested.image.as_ref().is_none_or(|image| *image == desired.image);
+        let same_version = requested.version.is_none() || requested.version == desired.version;
+        requested.mode.is_none() && same_image && same_version
+    }
+
+    fn condition(&self, type_: &str) -> Option<&Condition> {
+        self.conditions.iter().find(|condition| condition.type_ == type_)
+    }
+
+    /// What stands in the way of updates, where something does.
+    fn write_conditions(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (type_, expected) in [
+            (invalid::TYPE, "False"),
+            (failing::TYPE, "False"),
+            (release_accepted::TYPE, "True"),
+            (upgradeable::TYPE, "True"),
+        ] {
+            if let Some(condition) = self.condition(type_).filter(|one| one.status != expected) {
+                write!(f, "\n\n{condition}")?;
+            }
+        }
+        Ok(())
+    }
+
+    fn write_source(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (&self.channel, &self.upstream) {
+            (None, _) => f.write_str(
+                "\n\nNo channel is set, so nobody is asked for updates. Set one with\n  \
+                 kubectl patch clusterversion version --type=merge -p '{\"spec\":{\"channel\":\"CHANNEL\"}}'",
+            )?,
+            (Some(_), Some(upstream)) => write!(f, "\n\nUpstream: {}", OneLine(upstream))?,
+            (Some(_), None) => f.write_str(
+                "\n\nUpstream is unset, so the cluster will use an appropriate default.",
+            )?,
+        }
+        if let Some(channel) = &self.channel {
+            write!(f, "\nChannel: {}", OneLine(channel))?;
+            if !self.channels.is_empty() {
+                let channels = self.channels.join(", ");
+                write!(f, " (available channels: {})", OneLine(&channels))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn write_recommended(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let retrieved = self.condition(retrieved_updates::TYPE);
+        if let Some(condition) = retrieved.filter(|one| one.status != "True") {
+            write!(f, "\n\n{condition}")?;
+            if let Some(age) = condition.age_seconds {
+                let listed =
+                    if self.updates_known { "; what is listed is from before" } else { "" };
+                write!(f, "\n  Since: {} ago{listed}", Age(age))?;
+            }
+        }
+        if !self.updates_known {
+            return f.write_str("\n\nIt is not known which updates there are.");
+        }
+        if self.recommended.is_empty() {
+            return f.write_str("\n\nNo updates are recommended for this cluster.");
+        }
+        let longest = self.recommended.iter().map(|release| release.name().len()).max();
+        let width = longest.unwrap_or_default().max(VERSION_WIDTH - 1) + 1;
+        write!(f, "\n\nRecommended updates:\n\n  {:width$}IMAGE", "VERSION")?;
+        for release in &self.recommended {
+            let version = OneLine(release.name()).to_string();
+            write!(f, "\n  {version:width$}{}", OneLine(&release.image))?;
+        }
+        Ok(())
+    }
+
+    fn write_not_recommended(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.in_full {
+            return self.write_each_not_recommended(f);
+        }
+        if self.not_recommended.is_empty() {
+            return Ok(());
+        }
+        let which = if self.not_recommended.iter().any(|update| update.recommended == "Unknown") {
+            "not recommended, or where the recommended status is \"Unknown\", for your cluster configuration"
+        } else {
+            "not recommended based on your cluster configuration"
+        };
+        write!(
+            f,
+            "\n\nAdditional updates which are {which} are available, to view those re-run the command with --include-not-recommended."
+        )
+    }
+
+    fn write_each_not_recommended(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.not_recommended.is_empty() {
+            return f.write_str(
+                "\n\nNo updates which are not recommended based on your cluster configuration are available.",
+            );
+        }
+        f.write_str("\n\nSupported but not recommended updates:")?;
+        self.not_recommended.iter().try_for_each(|update| write!(f, "\n\n{update}"))
+    }
+
+    fn write_accepted(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.accepted_risks.is_empty() {
+            return Ok(());
+        }
+        f.write_str("\n\nAccepted risks:\n")?;
+        self.accepted_risks.iter().try_for_each(|risk| write!(f, "\n  {risk}"))
+    }
+}
+
+impl fmt::Display for Requested {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let target = self.version.as_deref().or(self.image.as_deref()).unwrap_or("no release");
+        match &self.mode {
+            Some(mode) => write!(f, "Requested: {} of {}", OneLine(mode), OneLine(target)),
+            None => write!(f, "Requested: update to {}, which has not begun", OneLine(target)),
+        }
+    }
+}
+
+impl fmt::Display for Condition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}={}:", OneLine(&self.type_), OneLine(&self.status))?;
+        write_reason(f, self.reason.as_deref(), self.message.as_deref())
+    }
+}
+
+impl fmt::Display for NotRecommended {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "  Version: {}", OneLine(self.release.name()))?;
+        write!(f, "\n  Image: {}", OneLine(&self.release.image))?;
+        write!(f, "\n  Recommended: {}", OneLine(&self.recommended))?;
+        write_reason(f, self.reason.as_deref(), self.message.as_deref())?;
+        if !self.risks.is_empty() {
+            f.write_str("\n  Risks:")?;
+        }
+        self.risks.iter().try_for_each(|risk| write!(f, "\n    {risk}"))
+    }
+}
+
+/// Reason and message; a message of several lines stands on lines of its own.
+fn write_reason(
+    f: &mut fmt::Formatter<'_>,
+    reason: Option<&str>,
+    message: Option<&str>,
+) -> fmt::Result {
+    if let Some(reason) = reason.filter(|reason| !reason.is_empty()) {
+        write!(f, "\n  Reason: {}", OneLine(reason))?;
+    }
+    let Some(message) = message.map(str::trim).filter(|message| !message.is_empty()) else {
+        return Ok(());
+    };
+    if !message.contains('\n') {
+        return write!(f, "\n  Message: {}", OneLine(message));
+    }
+    f.write_str("\n  Message:")?;
+    for line in lines(message) {
+        let line = line.to_string();
+        if line.is_empty() { writeln!(f)? } else { write!(f, "\n    {line}")? }
+    }
+    Ok(())
+}
+
+impl fmt::Display for Risk {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let exposure = match self.exposure {
+            Exposure::Applies => "applies",
+            Exposure::DoesNotApply => "does not apply",
+            Exposure::Unknown => "may apply",
+            Exposure::NotPublished => "the operator does not say whether it applies",
+        };
+        write!(f, "{}: {exposure}{}", OneLine(&self.name), Afterwards(&self.standing))
+    }
+}
+
+impl fmt::Display for AcceptedRisk {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}", OneLine(&self.name), AfterName(&self.terms))?;
+        f.write_str(match &self.standing {
+            Standing::Expired(_) => " (that time has passed)",
+            Standing::TermsUnreadable(_) => " (does not count: its terms cannot be read)",
+            Standing::Accepted { changed: true } => " (what it says has changed since)",
+            _ => "",
+        })?;
+        f.write_str(if self.updates.is_empty() { " (no listed update has it)" } else { "" })
+    }
+}
+
+/// Whether the administrator takes the risk, after what it is.
+struct Afterwards<'a>(&'a Standing);
+
+impl fmt::Display for Afterwards<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Standing::NotAccepted => Ok(()),
+            Standing::Accepted { changed: false } => f.write_str(", accepted"),
+            Standing::Accepted { changed: true } => {
+                f.write_str(", accepted when it said something else")
+            }
+            Standing::Expired(until) => {
+                write!(f, ", accepted only until {}", OneLine(&until.to_string()))
+            }
+            Standing::OutOfScope(versions) => {
+                write!(f, ", accepted only for {}", OneLine(&versions.to_string()))
+            }
+            Standing::TermsUnreadable(_) => f.write_str(", accepted on terms that cannot be read"),
+        }
+    }
+}
+
+/// A number of seconds as people say it, in the two largest units.
+struct Age(i64);
+
+impl fmt::Display for Age {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let seconds = self.0.max(0);
+        let (minutes, hours, days) = (seconds / 60, seconds / 3600, seconds / 86_400);
+        match (days, hours, minutes) {
+            (0, 0, 0) => write!(f, "{seconds}s"),
+            (0, 0, _) => write!(f, "{minutes}m"),
+            (0, _, _) => write!(f, "{hours}h{}m", minutes % 60),
+            _ => write!(f, "{days}d{}h", hours % 24),
+        }
+    }
+}

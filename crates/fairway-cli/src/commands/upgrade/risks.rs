@@ -1,0 +1,88 @@
+//! What a ClusterVersion says about the risks of updates.
+
+use std::collections::BTreeSet;
+
+use fairway_api::cluster_version::{ConditionalUpdate, ConditionalUpdateRisk};
+use fairway_api::reason::applies;
+use fairway_api::{
+    ClusterVersion, ClusterVersionStatus, Condition, ConditionStatus, Conditions as _, Version,
+};
+use fairway_risk::{ANNOTATION, Acceptance};
+use serde::Serialize;
+
+/// Whether a risk concerns this cluster.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) enum Exposure {
+    /// It does.
+    Applies,
+    /// It does not.
+    DoesNotApply,
+    /// The operator could not find out.
+    Unknown,
+    /// The operator does not publish it: older ones say it only for the update as a whole.
+    NotPublished,
+}
+
+/// The condition that says whether a risk concerns this cluster: the ledger's, else that of the
+/// update.
+pub(super) fn applies<'a>(
+    status: &'a ClusterVersionStatus,
+    update: &'a ConditionalUpdate,
+    name: &str,
+) -> Option<&'a Condition> {
+    let ledger = status.conditional_update_risks.iter().find(|risk| risk.name == name);
+    let own = update.risks.iter().find(|risk| risk.name == name);
+    [ledger, own].into_iter().flatten().find_map(|risk| risk.conditions.find(applies::TYPE))
+}
+
+/// Whether a risk of an update concerns this cluster.
+pub(super) fn exposure(applies: Option<&Condition>) -> Exposure {
+    match applies.map(|condition| &condition.status) {
+        None => Exposure::NotPublished,
+        Some(ConditionStatus::True) => Exposure::Applies,
+        Some(ConditionStatus::False) => Exposure::DoesNotApply,
+        Some(_) => Exposure::Unknown,
+    }
+}
+
+/// What the risk of that name says.
+pub(super) fn definition<'a>(
+    status: &'a ClusterVersionStatus,
+    name: &str,
+) -> Option<&'a ConditionalUpdateRisk> {
+    let of_updates = status.conditional_updates.iter().flat_map(|update| &update.risks);
+    status.conditional_update_risks.iter().chain(of_updates).find(|risk| risk.name == name)
+}
+
+/// A fingerprint of what the risk of that name says; empty where it is not known.
+pub(super) fn definition_hash(status: &ClusterVersionStatus, name: &str) -> String {
+    definition(status, name).map(fairway_risk::definition_hash).unwrap_or_default()
+}
+
+/// The names of an update's risks.
+pub(super) fn names(update: &ConditionalUpdate) -> BTreeSet<&str> {
+    let spelled_out = update.risks.iter().map(|risk| &risk.name);
+    spelled_out.chain(&update.risk_names).map(String::as_str).collect()
+}
+
+/// The names of all risks.
+pub(super) fn all_names(status: &ClusterVersionStatus) -> BTreeSet<&str> {
+    let ledger = status.conditional_update_risks.iter().map(|risk| risk.name.as_str());
+    ledger.chain(status.conditional_updates.iter().flat_map(names)).collect()
+}
+
+/// What the administrator accepts.
+pub(super) fn acceptance(cluster_version: &ClusterVersion) -> Acceptance {
+    Acceptance::read(cluster_version.spec.desired_update.as_ref(), annotation(cluster_version))
+}
+
+/// The terms of acceptance, as they are stored.
+pub(super) fn annotation(cluster_version: &ClusterVersion) -> Option<&str> {
+    cluster_version.metadata.annotations.as_ref()?.get(ANNOTATION).map(String::as_str)
+}
+
+/// A key to sort by: the latest version first, and what is no version after all others.
+pub(super) fn latest_first(version: &str) -> impl Ord + use<> {
+    std::cmp::Reverse((Version::parse(version).ok(), version.to_owned()))
+}
