@@ -14,6 +14,7 @@ use crate::expr::{
     Aggregate, Aggregation, Arithmetic, At, Binary, Call, Comparison, Expr, Grouping, Labels,
     Matcher, Matching, Operator, Relation, Selector, SetOperator, Subquery, Type, When,
 };
+use crate::pattern;
 
 /// What a parsed expression says, unless a cluster's Prometheus would refuse it.
 pub(crate) fn expr(parsed: &parser::Expr) -> Result<Expr, Problem> {
@@ -56,21 +57,29 @@ fn selector(parsed: &VectorSelector, range: Option<Duration>) -> Result<Selector
             (MatchOp::Equal, None) if parsed.name == "__name__" => {
                 metric = Some(parsed.value.clone());
             }
-            _ => matchers.push(matcher(parsed)),
+            _ => matchers.push(matcher(parsed)?),
         }
     }
     let when = when(parsed.at.as_ref(), parsed.offset.as_ref());
     Ok(Selector { metric, matchers, range, when })
 }
 
-fn matcher(parsed: &ParsedMatcher) -> Matcher {
-    let (comparison, regex) = match &parsed.op {
-        MatchOp::Equal => (Comparison::Equal, None),
-        MatchOp::NotEqual => (Comparison::NotEqual, None),
-        MatchOp::Re(regex) => (Comparison::Matches, Some(regex.clone())),
-        MatchOp::NotRe(regex) => (Comparison::DoesNotMatch, Some(regex.clone())),
+fn matcher(parsed: &ParsedMatcher) -> Result<Matcher, Problem> {
+    let comparison = match &parsed.op {
+        MatchOp::Equal => Comparison::Equal,
+        MatchOp::NotEqual => Comparison::NotEqual,
+        MatchOp::Re(_) => Comparison::Matches,
+        MatchOp::NotRe(_) => Comparison::DoesNotMatch,
     };
-    Matcher { label: parsed.name.clone(), comparison, value: parsed.value.clone(), regex }
+    let value = parsed.value.clone();
+    let regex = match comparison {
+        Comparison::Equal | Comparison::NotEqual => None,
+        Comparison::Matches | Comparison::DoesNotMatch => {
+            let refused = |reason| Problem::Regex { pattern: value.clone(), reason };
+            Some(pattern::compile(&value).map_err(refused)?)
+        }
+    };
+    Ok(Matcher { label: parsed.name.clone(), comparison, value, regex })
 }
 
 fn when(at: Option<&AtModifier>, offset: Option<&Offset>) -> When {

@@ -8,6 +8,7 @@
 
 pub mod analysis;
 mod convert;
+mod dialect;
 mod error;
 pub mod expr;
 mod limits;
