@@ -133,7 +133,22 @@ pub enum Problem {
     /// It is in other query languages that are like PromQL.
     #[error("`or` between labels is not in PromQL; use =~ with alternatives")]
     OrBetweenLabels,
-    /// A number cannot be read, or is too large to be a time.
+    /// A name stands in quotes.
+    #[error("a name in quotes is refused by older Prometheus; write it without quotes")]
+    QuotedName,
+    /// A number has to stand where a duration does.
+    #[error("{duration:?} is a duration, and older Prometheus wants a number here, such as 300")]
+    NumberExpected {
+        /// The duration.
+        duration: String,
+    },
+    /// The number after `@` is no time.
+    #[error("{number:?} is no time in seconds since 1970")]
+    Point {
+        /// The number.
+        number: String,
+    },
+    /// A number has no unit, or is too large to be a time.
     #[error("{number:?} is no duration such as 5m or 1h30m")]
     Duration {
         /// The number.

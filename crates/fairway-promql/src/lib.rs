@@ -15,6 +15,7 @@ mod limits;
 mod locate;
 mod pattern;
 mod query;
+mod time;
 mod token;
 
 pub use error::{ParseError, Position, Problem};

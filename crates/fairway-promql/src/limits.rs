@@ -19,6 +19,8 @@ pub(crate) const MAX_MATCHERS: usize = 256;
 /// A compiled regular expression, in bytes. Lists of a hundred names stay below it.
 pub(crate) const MAX_REGEX: usize = 128 << 10;
 
-/// Digits of one number in a duration: more than thirty years of seconds, and far from where
-/// durations overflow.
-pub(crate) const MAX_DURATION_DIGITS: usize = 9;
+/// What Prometheus can count in nanoseconds, in milliseconds: 292 years.
+pub(crate) const MAX_DURATION: u64 = 9_223_372_036_854;
+
+/// What Prometheus can count in milliseconds, in seconds.
+pub(crate) const MAX_POINT: f64 = 9.22e15;

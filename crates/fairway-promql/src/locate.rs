@@ -146,7 +146,7 @@ fn words(message: &str) -> Problem {
 }
 
 /// What the parser says, in part, and what we say.
-const PLAIN_WORDS: [(&str, &str); 12] = [
+const PLAIN_WORDS: [(&str, &str); 14] = [
     ("label matching", "a label is compared with a quoted text: name=\"value\""),
     ("label matcher", "a label is compared with a quoted text: name=\"value\""),
     ("second colon", "a range has one colon, between how long it is and how far samples are apart"),
@@ -156,6 +156,8 @@ const PLAIN_WORDS: [(&str, &str); 12] = [
     ("missing unit", "a range says how long it is, such as [5m]"),
     ("set operator", "`and`, `or` and `unless` stand between vectors, not numbers"),
     ("no grouping allowed", "`and`, `or` and `unless` take no group_left and no group_right"),
+    ("unary expression", "a sign stands before numbers and vectors only"),
+    ("binary expression must", "an operator stands between numbers and vectors only"),
     ("bool modifier", "`bool` can follow comparisons only"),
     ("set multiple times", "`offset` and `@` may be given once"),
     ("in ON and GROUP", "a label in `on` is copied anyway, and may not be in `group_left` too"),

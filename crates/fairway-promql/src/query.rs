@@ -8,7 +8,7 @@ use crate::expr::{Expr, Selector};
 use crate::limits;
 use crate::locate;
 use crate::pattern;
-use crate::token;
+use crate::token::{self, Token};
 
 /// A query: its text and what it says.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,6 +32,7 @@ impl Query {
         pattern::check(text, &tokens)?;
         let parsed =
             parser::parse(text).map_err(|message| locate::error(text, &tokens, &message))?;
+        check_signs(text, &tokens)?;
         let expr =
             convert::expr(&parsed).map_err(|problem| locate::problem(text, &tokens, problem))?;
         let query = Self { text: text.to_owned(), expr };
@@ -63,4 +64,18 @@ impl Query {
         }
         selectors
     }
+}
+
+/// The parser forgets a plus before an operand, and does not look at what that is. A minus may
+/// stand before the same, and the parser does look there.
+fn check_signs(text: &str, tokens: &[Token]) -> Result<(), ParseError> {
+    let mut with_minus = text.to_owned();
+    for plus in tokens.iter().filter(|token| token.text(text) == "+") {
+        with_minus.replace_range(plus.span.clone(), "-");
+    }
+    if with_minus == text {
+        return Ok(());
+    }
+    let refused = |message: String| locate::error(&with_minus, tokens, &message);
+    parser::parse(&with_minus).map(drop).map_err(refused)
 }

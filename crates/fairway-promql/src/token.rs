@@ -7,6 +7,7 @@ use std::ops::Range;
 
 use crate::error::{ParseError, Problem};
 use crate::limits;
+use crate::time;
 
 /// A word or symbol.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -141,15 +142,15 @@ pub(crate) fn check(query: &str, tokens: &[Token]) -> Result<(), ParseError> {
                 matchers += usize::from(token.kind == Kind::Sign && token.text(query) != ",");
                 (matchers > limits::MAX_MATCHERS).then_some(Problem::TooManyMatchers)
             }
-            Kind::Word if is_endless_offset(query, &tokens[..index], token) => {
+            Kind::Word if time::is_endless(query, &tokens[..index], token) => {
                 Some(Problem::Duration { number: token.text(query).to_owned() })
             }
             Kind::Sign | Kind::Word => {
                 operators += usize::from(is_operator(token.text(query)));
                 (operators > limits::MAX_OPERATORS).then_some(Problem::TooManyOperators)
             }
-            Kind::Number => duration_problem(query, tokens, index, is_in(&open, '[')),
-            Kind::Text => None,
+            Kind::Number => time::problem(query, tokens, index, is_in(&open, '[')),
+            Kind::Text => is_name(query, &tokens[..index], &open).then_some(Problem::QuotedName),
         };
         if let Some(problem) = problem {
             return Err(ParseError::new(query, token.span.clone(), problem));
@@ -160,6 +161,20 @@ pub(crate) fn check(query: &str, tokens: &[Token]) -> Result<(), ParseError> {
 
 fn is_in(open: &[&Token], bracket: char) -> bool {
     open.last().is_some_and(|opened| opened.kind == Kind::Open(bracket))
+}
+
+/// Whether a text stands where a name does: in braces before a comparison, or among the
+/// labels of a group.
+fn is_name(query: &str, before: &[Token], open: &[&Token]) -> bool {
+    const GROUPS: [&str; 6] = ["by", "without", "on", "ignoring", "group_left", "group_right"];
+    let Some(opened) = open.last() else { return false };
+    let last = before.last().map_or("", |token| token.text(query));
+    let head = before.iter().rev().find(|token| token.span.end <= opened.span.start);
+    let head = head.filter(|head| head.kind == Kind::Word).map_or("", |head| head.text(query));
+    match opened.kind {
+        Kind::Open('{') => matches!(last, "{" | ","),
+        _ => GROUPS.iter().any(|group| head.eq_ignore_ascii_case(group)),
+    }
 }
 
 fn closes(opened: Kind, bracket: char) -> bool {
@@ -179,37 +194,4 @@ fn is_operator(text: &str) -> bool {
     const SIGNS: &str = "== != <= >= + - * / % ^ < >";
     WORDS.iter().any(|word| text.eq_ignore_ascii_case(word))
         || SIGNS.split(' ').any(|sign| text == sign)
-}
-
-/// The parser panics where a plain number of seconds is no time, and overlooks the part of a
-/// duration that is too large.
-fn duration_problem(
-    query: &str,
-    tokens: &[Token],
-    index: usize,
-    in_range: bool,
-) -> Option<Problem> {
-    let number = tokens[index].text(query);
-    let digits = number.split(|c: char| !c.is_ascii_digit()).map(str::len).max()?;
-    let has_unit = number.contains(|c: char| "smhdwy".contains(c)) && !number.starts_with("0x");
-    let is_time = in_range || follows_offset(query, &tokens[..index]) || has_unit;
-    let plain = number.parse::<f64>().is_ok() && !number.contains(['e', 'E']);
-    (is_time && (digits > limits::MAX_DURATION_DIGITS || !(plain || has_unit)))
-        .then(|| Problem::Duration { number: number.to_owned() })
-}
-
-/// Numbers like any other, except where a time is wanted.
-fn is_endless_offset(query: &str, before: &[Token], word: &Token) -> bool {
-    let word = word.text(query);
-    let endless = ["inf", "nan"].iter().any(|endless| word.eq_ignore_ascii_case(endless));
-    endless && follows_offset(query, before)
-}
-
-fn follows_offset(query: &str, before: &[Token]) -> bool {
-    let mut back = before
-        .iter()
-        .rev()
-        .map(|token| token.text(query))
-        .filter(|text| !matches!(*text, "+" | "-"));
-    back.next().is_some_and(|text| text.eq_ignore_ascii_case("offset"))
 }

@@ -169,6 +169,73 @@ fn what_other_systems_add_to_the_language_is_refused() {
 }
 
 #[test]
+fn what_only_the_newest_prometheus_reads_is_refused() {
+    insta::assert_snapshot!(all_refused(&[
+        "a[300]",
+        "a offset 60",
+        "a > 5m",
+        "vector(1h30m)",
+        "{\"a.b\"}",
+        "a{\"b\"=\"1\"}",
+        "sum by (\"b\") (a)",
+        "a * on (\"b\") a",
+    ]), @r#"
+    a[300]
+      ^^^ 1:3: "300" is no duration such as 5m or 1h30m
+    a offset 60
+             ^^ 1:10: "60" is no duration such as 5m or 1h30m
+    a > 5m
+        ^^ 1:5: "5m" is a duration, and older Prometheus wants a number here, such as 300
+    vector(1h30m)
+           ^^^^^ 1:8: "1h30m" is a duration, and older Prometheus wants a number here, such as 300
+    {"a.b"}
+     ^^^^^ 1:2: a name in quotes is refused by older Prometheus; write it without quotes
+    a{"b"="1"}
+      ^^^ 1:3: a name in quotes is refused by older Prometheus; write it without quotes
+    sum by ("b") (a)
+            ^^^ 1:9: a name in quotes is refused by older Prometheus; write it without quotes
+    a * on ("b") a
+            ^^^ 1:9: a name in quotes is refused by older Prometheus; write it without quotes
+    "#);
+}
+
+#[test]
+fn what_another_dialect_of_expressions_reads_otherwise_is_refused() {
+    insta::assert_snapshot!(all_refused(&[
+        r#"a{b=~"\\pL"}"#,
+        r#"a{b=~"x**"}"#,
+        r#"a{b=~"(?x)y"}"#,
+        r#"a{b=~"x{2000}"}"#,
+    ]), @r#"
+    a{b=~"\\pL"}
+         ^^^^^^ 1:6: "\\pL" is no regular expression that can be used: \p is not covered
+    a{b=~"x**"}
+         ^^^^^ 1:6: "x**" is no regular expression that can be used: a repetition is repeated without brackets
+    a{b=~"(?x)y"}
+         ^^^^^^^ 1:6: "(?x)y" is no regular expression that can be used: (?x is not covered
+    a{b=~"x{2000}"}
+         ^^^^^^^^^ 1:6: "x{2000}" is no regular expression that can be used: it repeats a part more than 1000 times
+    "#);
+}
+
+#[test]
+fn a_sign_stands_before_numbers_and_vectors_only() {
+    insta::assert_snapshot!(all_refused(&["+\"x\"", "-\"x\"", "abs(+a[5m])", "1 + +(\"x\")"]), @r#"
+    +"x"
+    ^^^^ 1:1: a sign stands before numbers and vectors only
+    -"x"
+    ^^^^ 1:1: a sign stands before numbers and vectors only
+    abs(+a[5m])
+    ^^^^^^^^^^^ 1:1: abs takes a vector, and this is a range such as x[5m]
+    1 + +("x")
+    ^^^^^^^^^^ 1:1: an operator stands between numbers and vectors only
+    "#);
+    for query in ["+1", "+a", "1 + +a", "a offset +5m", "a @ +5", "+Inf"] {
+        assert!(Query::parse(query).is_ok(), "{query}");
+    }
+}
+
+#[test]
 fn times_beyond_measure_are_refused() {
     insta::assert_snapshot!(all_refused(&[
         "a[1e300]",
@@ -179,6 +246,8 @@ fn times_beyond_measure_are_refused() {
         "a offset NaN",
         "a[5m:1e99]",
         "a[0x10]",
+        "a[293y]",
+        "a @ 1e300",
     ]), @r#"
     a[1e300]
       ^^^^^ 1:3: "1e300" is no duration such as 5m or 1h30m
@@ -196,6 +265,10 @@ fn times_beyond_measure_are_refused() {
          ^^^^ 1:6: "1e99" is no duration such as 5m or 1h30m
     a[0x10]
       ^^^^ 1:3: "0x10" is no duration such as 5m or 1h30m
+    a[293y]
+      ^^^^ 1:3: "293y" is no duration such as 5m or 1h30m
+    a @ 1e300
+        ^^^^^ 1:5: "1e300" is no time in seconds since 1970
     "#);
 }
 
