@@ -1,0 +1,111 @@
+//! Functions that change labels.
+
+use regex::Captures;
+
+use crate::expr::Expr;
+use crate::labels::is_label_name;
+use crate::pattern;
+
+use super::super::value::Element;
+use super::super::{Evaluation, EvaluationError};
+use super::unsupported;
+
+impl Evaluation<'_> {
+    pub(super) fn label_replace(
+        &mut self,
+        of: &Expr,
+        texts: &[Expr],
+    ) -> Result<Vec<Element>, EvaluationError> {
+        let [Expr::Text(label), Expr::Text(template), Expr::Text(source), Expr::Text(pattern)] =
+            texts
+        else {
+            return Err(unsupported("label_replace"));
+        };
+        let regex = pattern::compile(pattern)
+            .map_err(|reason| EvaluationError::Regex { pattern: pattern.clone(), reason })?;
+        check_name("label_replace", label)?;
+        let mut vector = self.vector(of)?;
+        for element in &mut vector {
+            let value = element.labels.get(source);
+            self.budget.text(value.len())?;
+            let Some(captures) = regex.captures(value) else { continue };
+            let value = expand(template, &captures);
+            self.budget.text(value.len())?;
+            element.labels = element.labels.with(label, &value);
+        }
+        Ok(vector)
+    }
+
+    pub(super) fn label_join(
+        &mut self,
+        of: &Expr,
+        texts: &[Expr],
+    ) -> Result<Vec<Element>, EvaluationError> {
+        let [Expr::Text(label), Expr::Text(separator), sources @ ..] = texts else {
+            return Err(unsupported("label_join"));
+        };
+        let mut names = Vec::with_capacity(sources.len());
+        for source in sources {
+            let Expr::Text(name) = source else { return Err(unsupported("label_join")) };
+            check_name("label_join", name)?;
+            names.push(name.as_str());
+        }
+        check_name("label_join", label)?;
+        let mut vector = self.vector(of)?;
+        for element in &mut vector {
+            let values: Vec<&str> = names.iter().map(|name| element.labels.get(name)).collect();
+            let bytes: usize = values.iter().map(|value| value.len() + separator.len()).sum();
+            self.budget.text(bytes)?;
+            element.labels = element.labels.with(label, &values.join(separator));
+        }
+        Ok(vector)
+    }
+}
+
+fn check_name(function: &'static str, name: &str) -> Result<(), EvaluationError> {
+    if is_label_name(name) {
+        return Ok(());
+    }
+    Err(EvaluationError::LabelName { function, name: name.to_owned() })
+}
+
+/// Puts groups into a template: `$1`, `${1}`, `$name`, `${name}`; `$$` is a dollar sign. A `$`
+/// that means none of these stays, and a group that does not exist is empty.
+fn expand(template: &str, captures: &Captures<'_>) -> String {
+    let mut result = String::new();
+    let mut rest = template;
+    while let Some((before, after)) = rest.split_once('$') {
+        result.push_str(before);
+        if let Some(after) = after.strip_prefix('$') {
+            result.push('$');
+            rest = after;
+        } else if let Some((name, after)) = group(after) {
+            result.push_str(captured(captures, name));
+            rest = after;
+        } else {
+            result.push('$');
+            rest = after;
+        }
+    }
+    result + rest
+}
+
+/// The name of a group, and what follows it.
+fn group(text: &str) -> Option<(&str, &str)> {
+    let (text, is_braced) = text.strip_prefix('{').map_or((text, false), |text| (text, true));
+    let is_name = |character: char| character.is_alphanumeric() || character == '_';
+    let end = text.find(|character| !is_name(character)).unwrap_or(text.len());
+    let (name, after) = text.split_at(end);
+    let after = if is_braced { after.strip_prefix('}')? } else { after };
+    (!name.is_empty()).then_some((name, after))
+}
+
+fn captured<'a>(captures: &Captures<'a>, name: &str) -> &'a str {
+    let has_leading_zero = name.len() > 1 && name.starts_with('0');
+    let number = name.parse().ok().filter(|_| !has_leading_zero);
+    let found = match number {
+        Some(number) => captures.get(number),
+        None => captures.name(name),
+    };
+    found.map_or("", |found| found.as_str())
+}

@@ -1,0 +1,105 @@
+//! Numbers as Prometheus writes, compares and adds them.
+
+use std::cmp::Ordering;
+use std::fmt;
+
+/// A number in a message: as short as it can be.
+pub(super) struct Number(pub(super) f64);
+
+impl fmt::Display for Number {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let size = self.0.abs();
+        let is_handy = size == 0.0 || (1e-5..1e16).contains(&size) || !size.is_finite();
+        if is_handy { f.write_str(&as_label(self.0)) } else { write!(f, "{:e}", self.0) }
+    }
+}
+
+/// A number as Prometheus makes a label of it: without an exponent, however long it gets.
+pub(super) fn as_label(number: f64) -> String {
+    match number {
+        f64::INFINITY => "+Inf".to_owned(),
+        f64::NEG_INFINITY => "-Inf".to_owned(),
+        number => number.to_string(),
+    }
+}
+
+/// The larger one: infinity is larger than NaN, and that than any other.
+pub(super) fn larger(left: f64, right: f64) -> f64 {
+    if left == f64::INFINITY || right == f64::INFINITY {
+        f64::INFINITY
+    } else if left.is_nan() || right.is_nan() {
+        f64::NAN
+    } else {
+        left.max(right)
+    }
+}
+
+/// The smaller one: negative infinity is smaller than NaN, and that than any other.
+pub(super) fn smaller(left: f64, right: f64) -> f64 {
+    -larger(-left, -right)
+}
+
+/// The order in which quantiles are counted: NaN comes first.
+pub(super) fn nan_first(left: f64, right: f64) -> Ordering {
+    left.partial_cmp(&right).unwrap_or_else(|| right.is_nan().cmp(&left.is_nan()))
+}
+
+/// A sum that keeps what is lost in each addition (Kahan, with Neumaier's improvement).
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Sum {
+    sum: f64,
+    lost: f64,
+}
+
+impl Sum {
+    pub(super) fn add(&mut self, value: f64) {
+        let sum = self.sum + value;
+        let (large, small) =
+            if self.sum.abs() >= value.abs() { (self.sum, value) } else { (value, self.sum) };
+        self.lost += (large - sum) + small;
+        self.sum = sum;
+    }
+
+    /// The sum with what was lost, whatever it is.
+    pub(super) fn exact(self) -> f64 {
+        self.sum + self.lost
+    }
+
+    /// The sum without what was lost.
+    pub(super) fn rough(self) -> f64 {
+        self.sum
+    }
+
+    /// Nothing is lost from infinity.
+    pub(super) fn total(self) -> f64 {
+        if self.sum.is_infinite() { self.sum } else { self.exact() }
+    }
+}
+
+/// Whether a mean stays what it is: an infinite one does, unless the opposite infinity or NaN comes.
+#[allow(clippy::float_cmp, reason = "both are infinite")]
+pub(super) fn ignores(mean: f64, value: f64) -> bool {
+    mean.is_infinite() && !value.is_nan() && (value.is_finite() || value == mean)
+}
+
+/// The value below which this share of all values is.
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "the rank is between nought and a number of values"
+)]
+pub(super) fn quantile(share: f64, mut values: Vec<f64>) -> f64 {
+    if values.is_empty() || share.is_nan() {
+        return f64::NAN;
+    }
+    if !(0.0..=1.0).contains(&share) {
+        return share.signum() * f64::INFINITY;
+    }
+    values.sort_by(|left, right| nan_first(*left, *right));
+    let rank = share * (values.len() - 1) as f64;
+    let lower = rank.floor() as usize;
+    let upper = (lower + 1).min(values.len() - 1);
+    let weight = rank - rank.floor();
+    values[lower] * (1.0 - weight) + values[upper] * weight
+}

@@ -1,0 +1,119 @@
+//! What is wrong with samples that were read.
+
+use std::fmt;
+
+use crate::labels::LabelSet;
+
+/// Why samples could not be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub struct SnapshotError {
+    /// The line, counted from one, where one is to blame.
+    pub line: Option<usize>,
+    /// What is wrong.
+    pub problem: SnapshotProblem,
+}
+
+impl fmt::Display for SnapshotError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.line {
+            Some(line) => write!(f, "line {line}: {}", self.problem),
+            None => self.problem.fmt(f),
+        }
+    }
+}
+
+impl SnapshotError {
+    pub(super) fn at(line: usize, problem: SnapshotProblem) -> Self {
+        Self { line: Some(line), problem }
+    }
+}
+
+impl From<SnapshotProblem> for SnapshotError {
+    fn from(problem: SnapshotProblem) -> Self {
+        Self { line: None, problem }
+    }
+}
+
+/// What can be wrong with samples.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SnapshotProblem {
+    /// There is more than anybody would evaluate queries over.
+    #[error("the samples take {length} bytes, and at most {most} are read")]
+    TooLong {
+        /// How much there is.
+        length: usize,
+        /// How much is read.
+        most: usize,
+    },
+    /// There are too many series.
+    #[error("there are more than {most} series; keep only what the queries read")]
+    TooManySeries {
+        /// How many are read.
+        most: usize,
+    },
+    /// There are too many samples.
+    #[error("there are more than {most} samples; keep only the last hour")]
+    TooManySamples {
+        /// How many are read.
+        most: usize,
+    },
+    /// A series has too many labels.
+    #[error("a series has at most {most} labels, and this one has {count}")]
+    TooManyLabels {
+        /// How many it has.
+        count: usize,
+        /// How many are read.
+        most: usize,
+    },
+    /// A label or its value is too long.
+    #[error("the label {label:?} and its value have at most {most} bytes each")]
+    LongLabel {
+        /// The beginning of the label.
+        label: String,
+        /// How many are read.
+        most: usize,
+    },
+    /// Something is not what has to stand there.
+    #[error("{expected} is expected where {found:?} stands")]
+    Expected {
+        /// What has to stand there.
+        expected: &'static str,
+        /// The beginning of what stands there.
+        found: String,
+    },
+    /// A label is given twice.
+    #[error("the label {label:?} is given twice")]
+    LabelTwice {
+        /// The label.
+        label: String,
+    },
+    /// A series has two values at one time.
+    #[error("{series} has two values at {at} ms")]
+    TwoValues {
+        /// The series.
+        series: LabelSet,
+        /// The time.
+        at: i64,
+    },
+    /// There is something after the end.
+    #[error("nothing may follow # EOF")]
+    AfterEnd,
+    /// It is no JSON, or not the JSON of Prometheus.
+    #[error("this is no answer of Prometheus: {reason}")]
+    Json {
+        /// What the reader says.
+        reason: String,
+    },
+    /// An answer that says what went wrong.
+    #[error("this answer of Prometheus is the error {error:?}")]
+    Failed {
+        /// The error.
+        error: String,
+    },
+    /// Native histograms are no numbers.
+    #[error("{series} has native histograms, which are not read")]
+    Histogram {
+        /// The series.
+        series: LabelSet,
+    },
+}

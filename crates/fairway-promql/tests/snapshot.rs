@@ -1,0 +1,221 @@
+//! Reading samples: what is understood, and what is refused, and where.
+
+use fairway_promql::snapshot::{Builder, Limits, Sample};
+use fairway_promql::{LabelSet, Snapshot};
+use jiff::Timestamp;
+use proptest::prelude::*;
+
+const NOW: i64 = 1_700_000_000;
+
+fn parse(text: &str) -> Result<Snapshot, String> {
+    parse_within(text, &Limits::default())
+}
+
+fn parse_within(text: &str, limits: &Limits) -> Result<Snapshot, String> {
+    let now = Timestamp::from_second(NOW).unwrap();
+    Snapshot::parse(text, now, limits).map_err(|error| error.to_string())
+}
+
+/// A line for each sample.
+fn listed(text: &str) -> String {
+    let snapshot = parse(text).unwrap_or_else(|error| panic!("{error}"));
+    let lines = snapshot.series().iter().flat_map(|series| {
+        series
+            .samples
+            .iter()
+            .map(|sample| format!("{} {} {}", series.labels, sample.value, sample.at))
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn what_programs_expose_is_read() {
+    insta::assert_snapshot!(listed(r#"
+# HELP b_total Some counter.
+# TYPE b_total counter
+b_total{code="200",} 1027 1699999999000
+b_total { code = "400" , method = "post" }   3
+a 1.5e3
+
+a{path="C:\\DIR\n\"x\" \d",empty="",brace="}{"} +Inf
+c NaN -1000
+"#), @r#"
+    a 1500 1700000000000
+    a{brace="}{",path="C:\\DIR\n\"x\" \\d"} inf 1700000000000
+    b_total{code="200"} 1027 1699999999000
+    b_total{code="400",method="post"} 3 1700000000000
+    c NaN -1000
+    "#);
+}
+
+#[test]
+fn open_metrics_has_seconds_and_examples() {
+    insta::assert_snapshot!(listed(r#"# TYPE a counter
+# UNIT a_seconds seconds
+a_total 17.0 1699999999.5 # {trace_id="x # y"} 0.67
+a_bucket{le="0.1"} 8 # {} 0.054 1699999998
+a_created 1
+b 1 -1.5
+# EOF
+"#), @r#"
+    a_bucket{le="0.1"} 8 1700000000000
+    a_created 1 1700000000000
+    a_total 17 1699999999500
+    b 1 -1500
+    "#);
+}
+
+#[test]
+fn answers_of_prometheus_are_read() {
+    insta::assert_snapshot!(listed(r#"{"status":"success","data":{"resultType":"matrix","result":[
+        {"metric":{"__name__":"b","x":"1"},"values":[[1699999940,"2"],[1699999999.123,"NaN"]]},
+        {"metric":{"x":"2"},"values":[[1699999999.123,"-Inf"]]}
+    ]},"warnings":["some"]}"#), @r#"
+    b{x="1"} 2 1699999940000
+    b{x="1"} NaN 1699999999123
+    {x="2"} -inf 1699999999123
+    "#);
+    insta::assert_snapshot!(listed(r#"
+        {"data": {"result": [{"metric": {"__name__": "a"}, "value": [1700000000, "1"]}]}}"#), @"a 1 1700000000000");
+    assert!(parse(r#"{"status":"success","data":{"resultType":"vector","result":[]}}"#).is_ok());
+}
+
+#[test]
+fn what_cannot_be_read_is_named_with_its_line() {
+    let refused = [
+        "a 1\nb",
+        "a one",
+        "a 1 2 3",
+        "a 1 1.5",
+        "a 1 x\n# EOF",
+        "a{b=\"1\" c=\"2\"} 1",
+        "a{b=1} 1",
+        "a{b=\"1} 1",
+        "a{b} 1",
+        "a{b=\"1\",b=\"2\"} 1",
+        "a{b-c=\"1\"} 1",
+        "a.b 1",
+        "ä 1",
+        "{\"a.b\"} 1",
+        "a 1 5\n\na 2 5",
+        "# EOF\na 1\n# EOF",
+        "{",
+        "{\"data\": {\"result\":\n[{\"metric\": {}, \"value\": [1, 1]}]}}",
+        "{\"data\": {\"result\": [{\"metric\": {}, \"value\": [1, \"x\"]}]}}",
+        "{\"data\": {\"result\": [{\"metric\": {}, \"value\": [1e99, \"1\"]}]}}",
+        "{\"data\": {\"result\": [{\"metric\": {\"a b\": \"1\"}, \"value\": [1, \"1\"]}]}}",
+        "{\"data\": {\"result\": [{\"metric\": {\"a\": \"1\"}, \"histogram\": [1, {}]}]}}",
+        "{\"data\": {\"resultType\": \"scalar\", \"result\": [1, \"1\"]}}",
+        "{\"status\": \"error\", \"errorType\": \"bad_data\", \"error\": \"no such thing\"}",
+    ];
+    let errors = refused.map(|text| match parse(text) {
+        Ok(_) => format!("{text:?} is read"),
+        Err(error) => format!("{text:?}\n  {error}"),
+    });
+    insta::assert_snapshot!(errors.join("\n"), @r##"
+    "a 1\nb"
+      line 2: a number is expected where "" stands
+    "a one"
+      line 1: a number is expected where "one" stands
+    "a 1 2 3"
+      line 1: the end of the line is expected where "3" stands
+    "a 1 1.5"
+      line 1: a time in whole milliseconds is expected where "1.5" stands
+    "a 1 x\n# EOF"
+      line 1: a time in seconds is expected where "x" stands
+    "a{b=\"1\" c=\"2\"} 1"
+      line 1: a comma or } is expected where "c=\"2\"} 1" stands
+    "a{b=1} 1"
+      line 1: a quoted text is expected where "1} 1" stands
+    "a{b=\"1} 1"
+      line 1: a text that ends with " is expected where "1} 1" stands
+    "a{b} 1"
+      line 1: a label is expected where "b} 1" stands
+    "a{b=\"1\",b=\"2\"} 1"
+      line 1: the label "b" is given twice
+    "a{b-c=\"1\"} 1"
+      line 1: the name of a label is expected where "b-c" stands
+    "a.b 1"
+      line 1: the name of a metric is expected where "a.b" stands
+    "ä 1"
+      line 1: the name of a metric is expected where "ä" stands
+    "{\"a.b\"} 1"
+      line 1: this is no answer of Prometheus: expected `:`
+    "a 1 5\n\na 2 5"
+      line 3: a has two values at 5 ms
+    "# EOF\na 1\n# EOF"
+      line 2: nothing may follow # EOF
+    "{"
+      line 1: this is no answer of Prometheus: EOF while parsing an object
+    "{\"data\": {\"result\":\n[{\"metric\": {}, \"value\": [1, 1]}]}}"
+      line 2: this is no answer of Prometheus: invalid type: integer `1`, expected a string
+    "{\"data\": {\"result\": [{\"metric\": {}, \"value\": [1, \"x\"]}]}}"
+      line 1: this is no answer of Prometheus: "x" is no number
+    "{\"data\": {\"result\": [{\"metric\": {}, \"value\": [1e99, \"1\"]}]}}"
+      line 1: this is no answer of Prometheus: 1e99 is no time
+    "{\"data\": {\"result\": [{\"metric\": {\"a b\": \"1\"}, \"value\": [1, \"1\"]}]}}"
+      line 1: the name of a label is expected where "a b" stands
+    "{\"data\": {\"result\": [{\"metric\": {\"a\": \"1\"}, \"histogram\": [1, {}]}]}}"
+      line 1: {a="1"} has native histograms, which are not read
+    "{\"data\": {\"resultType\": \"scalar\", \"result\": [1, \"1\"]}}"
+      line 1: this is no answer of Prometheus: invalid type: integer `1`, expected a series
+    "{\"status\": \"error\", \"errorType\": \"bad_data\", \"error\": \"no such thing\"}"
+      line 1: this answer of Prometheus is the error "no such thing"
+    "##);
+}
+
+#[test]
+fn limits_are_named() {
+    let limits = Limits { bytes: 40, series: 2, samples: 3, labels: 3, label_bytes: 8 };
+    let refused = [
+        &"a 1\n".repeat(20),
+        "a 1\nb 1\nc 1",
+        "a 1 1\na 1 2\na 1 3\na 1 4",
+        "a{b=\"1\",c=\"2\",d=\"3\"} 1",
+        "a{b=\"123456789\"} 1",
+        "abcdefghi 1",
+    ];
+    let errors = refused.map(|text| parse_within(text, &limits).unwrap_err());
+    insta::assert_snapshot!(errors.join("\n"), @r#"
+    the samples take 80 bytes, and at most 40 are read
+    line 3: there are more than 2 series; keep only what the queries read
+    line 4: there are more than 3 samples; keep only the last hour
+    line 1: a series has at most 3 labels, and this one has 4
+    line 1: the label "b" and its value have at most 8 bytes each
+    line 1: the label "__name__" and its value have at most 8 bytes each
+    "#);
+    parse_within("a{b=\"1\",c=\"2\"} 1 1\nb 2\nb 3 3", &limits).unwrap();
+}
+
+#[test]
+fn samples_are_put_in_order() {
+    let mut builder = Builder::new(Limits::default());
+    for at in [3, 1, 2] {
+        let labels = LabelSet::from([("x", "1"), ("__name__", "a"), ("empty", "")]);
+        builder.add(labels, Sample { at: at * 1000, value: 0.5 }).unwrap();
+    }
+    let snapshot = builder.build().unwrap();
+    assert_eq!(snapshot.latest(), Timestamp::from_second(3).ok());
+    let [series] = snapshot.series() else { panic!("{snapshot:?}") };
+    assert_eq!(series.labels.to_string(), "a{x=\"1\"}");
+    assert!(series.samples.is_sorted_by_key(|sample| sample.at));
+}
+
+/// Separated by blanks.
+const WORDS: &str = r#"
+    a {a="b"} {a="b",} { } = , " \ \n \" 1 1.5 NaN -1 # EOF {"data":{"result":[ ]}} [1,"1"] "metric"
+    {"metric":{},"value":[1,"1"]} :
+"#;
+
+proptest! {
+    #[test]
+    fn no_words_make_it_panic(words in prop::collection::vec(
+        prop::sample::select(WORDS.split_whitespace().collect::<Vec<_>>()), 0..24), glue in "[ \n]?") {
+        let _ = parse(&words.join(&glue));
+    }
+
+    #[test]
+    fn no_text_makes_it_panic(text in "\\PC{0,60}") {
+        let _ = parse(&text);
+    }
+}
