@@ -1,0 +1,33 @@
+//! Clusters made by hand: their samples, with times relative to when they are asked.
+
+use fairway_promql::snapshot::{Limits, Snapshot};
+use jiff::Timestamp;
+
+macro_rules! clusters {
+    ($($name:literal),*) => {
+        [$(($name, include_str!(concat!("clusters/", $name, ".prom")))),*]
+    };
+}
+
+/// Between them, real queries match, do not match, and fail.
+pub(crate) fn all() -> Vec<Snapshot> {
+    let taken = Timestamp::from_second(-30).unwrap();
+    let texts = clusters![
+        "metal",
+        "aws",
+        "aro",
+        "azure",
+        "hosted",
+        "gcp",
+        "vsphere",
+        "openstack",
+        "odd",
+        "federated",
+        "silent"
+    ];
+    let read = |(name, text)| {
+        let samples = Snapshot::parse(text, taken, &Limits::default());
+        samples.unwrap_or_else(|error| panic!("{name}: {error}"))
+    };
+    texts.into_iter().map(read).collect()
+}
