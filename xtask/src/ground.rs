@@ -28,6 +28,8 @@ const NEED_A_NODE: [&str; 6] =
     ["in_a_pod", "jobs::", "logs::", "pods::", "surroundings::", "workloads::"];
 /// Tests that start a control plane have this in their name.
 const NEED_THEIR_OWN: &str = "of_its_own";
+/// Tests that compare with Debian's Prometheus have this in their name.
+const NEED_PROMETHEUS: &str = "prometheus";
 /// The crate whose tests try the Debian cluster itself.
 const TESTBED: &str = "fairway-testbed";
 
@@ -57,11 +59,11 @@ impl Ground {
     pub(crate) fn left_out(self) -> Option<&'static str> {
         match self {
             Self::Debian => None,
-            Self::Assets => {
-                Some("tests of pods and of the testbed: KUBEBUILDER_ASSETS has no node")
-            }
+            Self::Assets => Some(
+                "tests of pods, of Prometheus and of the testbed: KUBEBUILDER_ASSETS has no node",
+            ),
             Self::Foreign => Some(
-                "tests of pods, of own control planes and of the testbed: KUBECONFIG names somebody's cluster",
+                "tests of pods, of own control planes, of Prometheus and of the testbed: KUBECONFIG names somebody's cluster",
             ),
         }
     }
@@ -69,8 +71,11 @@ impl Ground {
     fn selection(self, filter: Option<&str>, soak: bool) -> Selection<'_> {
         let (skip, exclude) = match self {
             Self::Debian => (vec![], None),
-            Self::Assets => (NEED_A_NODE.to_vec(), Some(TESTBED)),
-            Self::Foreign => ([&NEED_A_NODE[..], &[NEED_THEIR_OWN]].concat(), Some(TESTBED)),
+            Self::Assets => ([&NEED_A_NODE[..], &[NEED_PROMETHEUS]].concat(), Some(TESTBED)),
+            Self::Foreign => {
+                let skip = [&NEED_A_NODE[..], &[NEED_THEIR_OWN, NEED_PROMETHEUS]].concat();
+                (skip, Some(TESTBED))
+            }
         };
         Selection { filter, skip, exclude, soak }
     }
