@@ -24,8 +24,8 @@ impl Default for Limits {
         Self {
             series: 4_000_000,
             samples: 2_000_000,
-            steps: 2_000_000,
-            text: 4 << 20,
+            steps: 1_000_000,
+            text: 16 << 20,
             output: 10_000,
         }
     }

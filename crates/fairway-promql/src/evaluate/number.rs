@@ -76,7 +76,7 @@ impl Sum {
     }
 }
 
-/// Whether a mean stays what it is: an infinite one does, unless the opposite infinity or NaN comes.
+/// Whether a mean stays what it is: an infinite one does, until the opposite infinity or NaN comes.
 #[allow(clippy::float_cmp, reason = "both are infinite")]
 pub(super) fn ignores(mean: f64, value: f64) -> bool {
     mean.is_infinite() && !value.is_nan() && (value.is_finite() || value == mean)

@@ -11,22 +11,18 @@ use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
 
 /// Values with which something special happens are as frequent as others.
-const VALUES: [&str; 12] =
-    ["0", "1", "1", "2", "3", "-1", "0.5", "-2.25", "1000000", "NaN", "+Inf", "-Inf"];
+const VALUES: &str = "0 1 1 2 3 -1 0.5 -2.25 1000000 NaN +Inf -Inf";
 
-/// What a series may be, in any number of states.
+/// The samples of some states, with times relative to when they are asked.
 pub(crate) fn states(count: usize) -> impl Strategy<Value = Vec<Snapshot>> {
     prop::collection::vec(state(), count)
 }
 
 fn state() -> impl Strategy<Value = Snapshot> {
     let series = subsequence(all_series(), 4..24);
-    series.prop_flat_map(|series| {
-        let samples: Vec<_> = series.into_iter().map(samples).collect();
-        samples.prop_map(|lines| {
-            let text = lines.concat();
-            Snapshot::parse(&text, Timestamp::UNIX_EPOCH, &Limits::default()).unwrap()
-        })
+    let lines = series.prop_flat_map(|series| series.into_iter().map(samples).collect::<Vec<_>>());
+    lines.prop_map(|lines| {
+        Snapshot::parse(&lines.concat(), Timestamp::UNIX_EPOCH, &Limits::default()).unwrap()
     })
 }
 
@@ -44,7 +40,7 @@ fn all_series() -> Vec<String> {
 
 /// Samples about a minute apart, and never where a window begins or ends.
 fn samples(series: String) -> impl Strategy<Value = String> {
-    let sample = (select(&VALUES[..]), 17_000..37_000i64, prop::bool::weighted(0.8));
+    let sample = (words(VALUES), 17_000..37_000i64, prop::bool::weighted(0.8));
     prop::collection::vec(sample, 1..16).prop_map(move |samples| {
         (0..).zip(samples).fold(String::new(), |mut lines, (minute, (value, second, exists))| {
             if exists {
@@ -55,225 +51,192 @@ fn samples(series: String) -> impl Strategy<Value = String> {
     })
 }
 
-/// Any query of the language that is covered.
-pub(crate) fn query() -> impl Strategy<Value = String> {
-    prop_oneof![9 => vector(), 1 => scalar(vector()).boxed(), 1 => range()]
-}
-
 type Text = BoxedStrategy<String>;
 
-fn one_of(words: &'static [&'static str]) -> Text {
-    select(words).prop_map(str::to_owned).boxed()
+/// One of some words.
+fn words(words: &'static str) -> Text {
+    one_of(words.split(' '))
+}
+
+fn one_of(texts: impl IntoIterator<Item = &'static str>) -> Text {
+    select(texts.into_iter().map(str::to_owned).collect::<Vec<_>>()).boxed()
+}
+
+/// A template in which each `#` is filled in.
+fn fill<const N: usize>(template: &'static str, parts: [Text; N]) -> Text {
+    let filled = move |parts: Vec<String>| {
+        parts.iter().fold(template.to_owned(), |text, part| text.replacen('#', part, 1))
+    };
+    parts.to_vec().prop_map(filled).boxed()
+}
+
+/// Any query of the language that is covered.
+pub(crate) fn query() -> impl Strategy<Value = String> {
+    prop_oneof![9 => vector(), 1 => scalar(vector()), 1 => range()]
 }
 
 fn vector() -> Text {
-    selector()
-        .prop_recursive(4, 24, 3, |inner| {
-            prop_oneof![
-                3 => aggregate(inner.clone()),
-                3 => binary(inner.clone()),
-                2 => set(inner.clone()),
-                2 => with_number(inner.clone()),
-                3 => function(inner.clone()),
-                2 => over_time(),
-                1 => relabelled(inner.clone()),
-                1 => inner.clone().prop_map(|inner| format!("-({inner})")),
-                1 => inner.prop_map(|inner| format!("({inner})")),
-            ]
-            .boxed()
-        })
-        .boxed()
+    let nested = |inner: Text| {
+        prop_oneof![
+            3 => aggregate(inner.clone()),
+            3 => between_vectors(inner.clone()),
+            2 => between_sets(inner.clone()),
+            2 => with_number(inner.clone()),
+            3 => function(inner.clone()),
+            2 => over_time(),
+            1 => relabelled(inner.clone()),
+            1 => fill("-(#)", [inner.clone()]),
+            1 => fill("(#)", [inner]),
+        ]
+    };
+    selector().prop_recursive(4, 24, 3, move |inner| nested(inner).boxed()).boxed()
 }
 
 fn selector() -> Text {
-    (selected(), when()).prop_map(|(selected, when)| selected + &when).boxed()
+    fill("##", [selected(), when()])
 }
 
 fn range() -> Text {
-    let range = one_of(&["[1m]", "[2m]", "[5m]", "[10m]", "[1h]"]);
-    (selected(), range, when())
-        .prop_map(|(selected, range, when)| selected + &range + &when)
-        .boxed()
+    fill("###", [selected(), words("[1m] [2m] [5m] [10m] [1h]"), when()])
 }
 
 fn selected() -> Text {
-    let metric = one_of(&["a", "b", "counter_total", "missing"]);
-    let matchers = subsequence(MATCHERS, 0..3);
+    const MATCHERS: [&str; 9] = [
+        r#"x="1""#,
+        r#"x!="1""#,
+        r#"x="""#,
+        r#"y=~"p|q""#,
+        r#"y!~"p.*""#,
+        r#"x=~".+""#,
+        r#"x=~"[12]?""#,
+        r#"only="a""#,
+        r#"z="none""#,
+    ];
+    let metric = words("a b counter_total missing");
+    let matchers = subsequence(&MATCHERS[..], 0..3).prop_map(|matchers| matchers.join(","));
     prop_oneof![
         6 => metric.clone(),
-        3 => (metric, matchers).prop_map(|(metric, matchers)| format!("{metric}{{{}}}", matchers.join(","))),
-        1 => Just("{only=\"a\"}".to_owned()),
-        1 => Just("{__name__=~\"a|b\",x!=\"1\"}".to_owned()),
+        3 => fill("#{#}", [metric, matchers.boxed()]),
+        2 => one_of([r#"{only="a"}"#, r#"{__name__=~"a|b",x!="1"}"#]),
     ]
     .boxed()
 }
-
-const MATCHERS: &[&str] = &[
-    "x=\"1\"",
-    "x!=\"1\"",
-    "x=\"\"",
-    "y=~\"p|q\"",
-    "y!~\"p.*\"",
-    "x=~\".+\"",
-    "x=~\"[12]?\"",
-    "only=\"a\"",
-    "z=\"none\"",
-];
 
 fn when() -> Text {
     prop_oneof![
         8 => Just(String::new()),
-        1 => one_of(&[" offset 2m", " offset -1m", " offset 12m"]),
-        1 => one_of(&[" @ end()", " @ start() offset 1m"]),
+        1 => one_of([" offset 2m", " offset -1m", " offset 12m"]),
+        1 => one_of([" @ end()", " @ start() offset 1m"]),
     ]
     .boxed()
 }
 
-/// Labels in brackets, for what groups or matches by them.
+/// Labels, for what groups or matches by them.
 fn labels() -> Text {
-    subsequence(&["x", "y", "only", "__name__"], 0..3)
-        .prop_map(|labels| format!("({})", labels.join(",")))
-        .boxed()
+    let labels = subsequence(&["x", "y", "only", "__name__"][..], 0..3);
+    labels.prop_map(|labels| labels.join(",")).boxed()
 }
 
 fn aggregate(inner: Text) -> Text {
-    let plain = one_of(&["sum", "min", "max", "avg", "count", "group", "stddev", "stdvar"]);
-    let with_number = one_of(&["topk", "bottomk"]);
-    let group = prop_oneof![
-        Just(String::new()),
-        (one_of(&[" by ", " without "]), labels()).prop_map(|(by, labels)| by + &labels + " "),
-    ];
-    let call = prop_oneof![
-        6 => (plain, Just(String::new())),
-        2 => (with_number, one_of(&["1, ", "2, ", "3, ", "0, ", "-1, ", "1.7, ", "Inf, ", "NaN, "])),
-        1 => (one_of(&["quantile"]), one_of(&["0.5, ", "0.9, ", "2, ", "-1, ", "NaN, "])),
-        1 => (one_of(&["count_values"]), one_of(&["\"v\", ", "\"x\", ", "\"a-b\", "])),
-    ];
-    (call, group, inner)
-        .prop_map(|((operation, parameter), group, inner)| {
-            format!("{operation}{group}({parameter}{inner})")
-        })
-        .boxed()
-}
-
-const ARITHMETIC: &[&str] = &["+", "-", "*", "/", "%", "^"];
-const COMPARISONS: &[&str] = &["==", "!=", "<", "<=", ">", ">="];
-const BOOL_COMPARISONS: &[&str] = &["== bool", "!= bool", "< bool", ">= bool"];
-
-fn operator() -> Text {
-    prop_oneof![one_of(ARITHMETIC), one_of(COMPARISONS), one_of(BOOL_COMPARISONS)].boxed()
-}
-
-fn matching() -> Text {
+    let group =
+        prop_oneof![Just(String::new()), fill(" # (#) ", [words("by without"), labels()])].boxed();
+    let plain = words("sum min max avg count group stddev stdvar");
+    let count = words("0 1 2 3 -1 1.7 Inf NaN");
+    let share = words("0.5 0.9 2 -1 NaN");
+    let label = one_of(["v", "x", "a-b"]);
     prop_oneof![
-        Just(String::new()),
-        (one_of(&[" on ", " ignoring "]), labels()).prop_map(|(word, labels)| word + &labels),
+        6 => fill("##(#)", [plain, group.clone(), inner.clone()]),
+        2 => fill("##(#, #)", [words("topk bottomk"), group.clone(), count, inner.clone()]),
+        1 => fill("quantile#(#, #)", [group.clone(), share, inner.clone()]),
+        1 => fill("count_values#(\"#\", #)", [group, label, inner]),
     ]
     .boxed()
 }
 
-fn binary(inner: Text) -> Text {
-    let grouping = prop_oneof![
-        3 => Just(String::new()),
-        1 => (one_of(&[" on (x) ", " on () ", " ignoring (y, only) "]), one_of(&["group_left", "group_right"]), one_of(&["()", "(y)", "(only)", "(y, only)", "(z)"]))
-            .prop_map(|(on, word, labels)| on + &word + &labels),
-    ];
-    let matching = prop_oneof![matching(), grouping];
-    (inner.clone(), operator(), matching, inner)
-        .prop_map(|(left, operator, matching, right)| {
-            format!("({left}) {operator}{matching} ({right})")
-        })
-        .boxed()
+fn arithmetic() -> Text {
+    words("+ - * / % ^")
 }
 
-fn set(inner: Text) -> Text {
-    (inner.clone(), one_of(&["and", "or", "unless"]), matching(), inner)
-        .prop_map(|(left, operator, matching, right)| {
-            format!("({left}) {operator}{matching} ({right})")
-        })
-        .boxed()
+fn comparison() -> Text {
+    words("== != < <= > >=")
+}
+
+fn operator() -> Text {
+    prop_oneof![arithmetic(), comparison(), fill("# bool", [comparison()])].boxed()
+}
+
+fn matching() -> Text {
+    prop_oneof![Just(String::new()), fill("# (#)", [words("on ignoring"), labels()])].boxed()
+}
+
+fn grouping() -> Text {
+    let on = one_of(["on (x)", "on ()", "ignoring (y, only)"]);
+    fill(
+        "# # (#)",
+        [on, words("group_left group_right"), one_of(["", "y", "only", "y, only", "z"])],
+    )
+}
+
+fn between_vectors(inner: Text) -> Text {
+    let matching = prop_oneof![3 => matching(), 1 => grouping()].boxed();
+    fill("(#) # # (#)", [inner.clone(), operator(), matching, inner])
+}
+
+fn between_sets(inner: Text) -> Text {
+    fill("(#) # # (#)", [inner.clone(), words("and or unless"), matching(), inner])
 }
 
 fn with_number(inner: Text) -> Text {
-    (inner.clone(), operator(), scalar(inner), any::<bool>())
-        .prop_map(|(vector, operator, scalar, swapped)| {
-            if swapped {
-                format!("({scalar}) {operator} ({vector})")
-            } else {
-                format!("({vector}) {operator} ({scalar})")
-            }
-        })
-        .boxed()
+    prop_oneof![
+        fill("(#) # (#)", [inner.clone(), operator(), scalar(inner.clone())]),
+        fill("(#) # (#)", [scalar(inner.clone()), operator(), inner]),
+    ]
+    .boxed()
 }
 
 fn scalar(vector: Text) -> Text {
-    let leaf = prop_oneof![
-        one_of(&["0", "1", "2.5", "-3", "Inf", "NaN", "1e6", "0x10"]),
-        one_of(&["time()", "pi()"]),
-        vector.prop_map(|vector| format!("scalar({vector})")),
+    let simple = prop_oneof![
+        words("0 1 2.5 -3 Inf NaN 1e6 0x10"),
+        words("time() pi()"),
+        fill("scalar(#)", [vector]),
     ];
-    let operator = prop_oneof![one_of(ARITHMETIC), one_of(BOOL_COMPARISONS)];
+    let operator = prop_oneof![arithmetic(), fill("# bool", [comparison()])];
+    let simple = simple.boxed();
     prop_oneof![
-        3 => leaf.clone(),
-        1 => (leaf.clone(), operator, leaf).prop_map(|(left, operator, right)| format!("{left} {operator} {right}")),
+        3 => simple.clone(),
+        1 => fill("# # #", [simple.clone(), operator.boxed(), simple]),
     ]
     .boxed()
 }
 
 fn function(inner: Text) -> Text {
-    let name = one_of(&[
-        "abs",
-        "ceil",
-        "floor",
-        "round",
-        "sgn",
-        "sqrt",
-        "sort",
-        "sort_desc",
-        "timestamp",
-        "absent",
-    ]);
+    let name = words("abs ceil floor round sgn sqrt sort sort_desc timestamp absent");
+    let bounds = one_of(["1, 2", "2, 1", "NaN, 1", "-Inf, 0"]);
+    let (clamp, bound) = (words("clamp_min clamp_max"), words("0 NaN Inf 1.5"));
     prop_oneof![
-        6 => (name, inner.clone()).prop_map(|(name, inner)| format!("{name}({inner})")),
-        1 => inner.clone().prop_map(|inner| format!("round({inner}, 0.5)")),
-        1 => (inner.clone(), one_of(&["1, 2", "2, 1", "NaN, 1", "-Inf, 0"])).prop_map(|(inner, bounds)| format!("clamp({inner}, {bounds})")),
-        1 => (inner.clone(), one_of(&["clamp_min", "clamp_max"]), one_of(&["0", "NaN", "Inf", "1.5"]))
-            .prop_map(|(inner, name, bound)| format!("{name}({inner}, {bound})")),
-        1 => scalar(inner).prop_map(|scalar| format!("vector({scalar})")),
+        6 => fill("#(#)", [name, inner.clone()]),
+        1 => fill("round(#, 0.5)", [inner.clone()]),
+        1 => fill("clamp(#, #)", [inner.clone(), bounds]),
+        1 => fill("#(#, #)", [clamp, inner.clone(), bound]),
+        1 => fill("vector(#)", [scalar(inner)]),
     ]
     .boxed()
 }
 
 fn over_time() -> Text {
-    const NAMES: &[&str] = &[
-        "avg_over_time",
-        "sum_over_time",
-        "min_over_time",
-        "max_over_time",
-        "count_over_time",
-        "last_over_time",
-        "present_over_time",
-        "stddev_over_time",
-        "stdvar_over_time",
-        "absent_over_time",
-        "rate",
-        "increase",
-        "delta",
-        "irate",
-        "idelta",
-        "changes",
-        "resets",
-    ];
+    let of_what = words("avg sum min max count last present stddev stdvar absent");
+    let change = words("rate increase delta irate idelta changes resets");
+    let share = words("0 0.3 0.5 1 -1 NaN");
     prop_oneof![
-        9 => (one_of(NAMES), range()).prop_map(|(name, range)| format!("{name}({range})")),
-        1 => (one_of(&["0.5", "0", "1", "0.3", "-1", "NaN"]), range())
-            .prop_map(|(share, range)| format!("quantile_over_time({share}, {range})")),
+        5 => fill("#_over_time(#)", [of_what, range()]),
+        4 => fill("#(#)", [change, range()]),
+        1 => fill("quantile_over_time(#, #)", [share, range()]),
     ]
     .boxed()
 }
 
 fn relabelled(inner: Text) -> Text {
-    let replacement = one_of(&[
+    let replaced = one_of([
         r#""x", "$1-new", "y", "(.*)""#,
         r#""w", "${1}$$$2x", "only", "(.)(.*)""#,
         r#""y", "", "x", ".*""#,
@@ -283,12 +246,10 @@ fn relabelled(inner: Text) -> Text {
         r#""a-b", "x", "x", ".*""#,
         r#""x", "y", "x", "(""#,
     ]);
-    let joined =
-        one_of(&[r#""x", "-", "x", "y""#, r#""w", ",", "missing", "only""#, r#""y", "/""#]);
+    let joined = one_of([r#""x", "-", "x", "y""#, r#""w", ",", "missing", "only""#, r#""y", "/""#]);
     prop_oneof![
-        (inner.clone(), replacement)
-            .prop_map(|(inner, texts)| format!("label_replace({inner}, {texts})")),
-        (inner, joined).prop_map(|(inner, texts)| format!("label_join({inner}, {texts})")),
+        fill("label_replace(#, #)", [inner.clone(), replaced]),
+        fill("label_join(#, #)", [inner, joined]),
     ]
     .boxed()
 }
