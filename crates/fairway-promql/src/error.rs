@@ -91,6 +91,11 @@ pub enum Problem {
         /// What follows the backslash.
         character: char,
     },
+    /// An escape means a part of a character.
+    #[error(
+        "this escape is a part of a character; write the character itself, or \\u and its number"
+    )]
+    ByteEscape,
     /// A character that means nothing in PromQL.
     #[error("{character:?} cannot stand here")]
     UnexpectedCharacter {

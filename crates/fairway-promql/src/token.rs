@@ -98,6 +98,10 @@ fn text_length(query: &str, begin: usize, quote: char) -> Result<usize, ParseErr
             continue;
         }
         match characters.next() {
+            Some((_, escaped)) if is_byte(escaped, characters.clone().next()) => {
+                let span = begin + index..begin + index + 2;
+                return Err(ParseError::new(query, span, Problem::ByteEscape));
+            }
             Some((_, escaped)) if escaped == quote || ESCAPED.contains(escaped) => {}
             Some((_, character)) => {
                 let at = begin + index;
@@ -108,6 +112,15 @@ fn text_length(query: &str, begin: usize, quote: char) -> Result<usize, ParseErr
         }
     }
     Err(ParseError::new(query, begin..query.len(), Problem::UnclosedText { quote }))
+}
+
+/// Whether an escape means a byte beyond ASCII: for the parser it is a character, for Prometheus a
+/// part of one.
+fn is_byte(escaped: char, next: Option<(usize, char)>) -> bool {
+    match escaped {
+        'x' => next.is_some_and(|(_, digit)| digit.to_digit(16).is_some_and(|digit| digit >= 8)),
+        _ => ('2'..='7').contains(&escaped),
+    }
 }
 
 fn sign_length(query: &str, position: usize, character: char) -> Result<usize, ParseError> {

@@ -106,6 +106,8 @@ fn what_does_not_fit_together_is_underlined() {
         "a{b=~\"(\"}",
         "a{b=\"\\d\"}",
         "a{b=~\"\\\\w{5000}\"}",
+        "a{b=\"x\\xe9\"}",
+        "a{b=\"\\351\"}",
         "ä",
         "",
         "# only a comment",
@@ -140,6 +142,10 @@ fn what_does_not_fit_together_is_underlined() {
          ^^ 1:6: \d is no escape sequence; write \\ for a backslash
     a{b=~"\\w{5000}"}
          ^^^^^^^^^^^ 1:6: "\\w{5000}" is no regular expression that can be used: it is too large once it is compiled
+    a{b="x\xe9"}
+          ^^ 1:7: this escape is a part of a character; write the character itself, or \u and its number
+    a{b="\351"}
+         ^^ 1:6: this escape is a part of a character; write the character itself, or \u and its number
     ä
     ^ 1:1: 'ä' cannot stand here
 

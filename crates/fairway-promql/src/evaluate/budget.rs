@@ -3,8 +3,8 @@
 use super::error::EvaluationError;
 use super::value::Value;
 
-/// How much an evaluation may read, do and answer. With the defaults the worst query takes less
-/// than a second; real ones take a thousandth of that.
+/// How much an evaluation may read, do and answer. With the defaults the worst query takes about a
+/// second.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Series that selectors look at, once for each label that they compare.

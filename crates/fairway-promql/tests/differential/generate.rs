@@ -67,7 +67,7 @@ fn fill<const N: usize>(template: &'static str, parts: [Text; N]) -> Text {
     let filled = move |parts: Vec<String>| {
         parts.iter().fold(template.to_owned(), |text, part| text.replacen('#', part, 1))
     };
-    parts.to_vec().prop_map(filled).boxed()
+    Vec::from(parts).prop_map(filled).boxed()
 }
 
 /// Any query of the language that is covered.

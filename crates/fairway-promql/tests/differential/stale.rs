@@ -71,7 +71,7 @@ fn a_series_that_ended_ends_as_in_prometheus() {
         let now = Timestamp::from_second(seconds).unwrap();
         std::fs::write(&file, rule_test(now)).unwrap();
         let output = Command::new("promtool").args(["test", "rules"]).arg(&file).output().unwrap();
-        let said = String::from_utf8_lossy(&output.stdout);
+        let said = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{said}");
     }
 }
