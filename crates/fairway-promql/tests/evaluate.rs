@@ -161,7 +161,7 @@ fn labels_cannot_grow_without_end() {
     let nested = Query::parse(&nested).unwrap();
     let snapshot = Snapshot::parse(SAMPLES, now(), &snapshot::Limits::default()).unwrap();
     let error = evaluate(&nested, &snapshot, now(), &Limits::default()).unwrap_err();
-    insta::assert_snapshot!(error, @"the query handles more than 4194304 bytes of labels, and is not evaluated any further");
+    insta::assert_snapshot!(error, @"the query handles more than 16777216 bytes of labels, and is not evaluated any further");
 }
 
 /// The largest trees that are accepted, on half the stack that threads have.
@@ -189,7 +189,27 @@ fn windows_include_both_ends() {
     assert_eq!(value.to_string(), "1 series: {} 2");
 }
 
+/// Separated by blanks.
+const WORDS: &str = r#"
+    a b a[5m] b[1h] {x="1"} sum( topk( topk(1, quantile(NaN, count_values("v", by(x) without(y) on(x)
+    on() ignoring(y) group_left(y) group_right bool or and unless offset @ start() ( ) , == > + - *
+    / % ^ 1 NaN Inf -1 1e300 5m "x" rate( delta( vector( scalar( absent( sort( timestamp( round(
+    clamp( max_over_time( quantile_over_time(0.5, label_replace(a,"x","$1","y","(.*)") label_join(
+"#;
+
 proptest! {
+    #[test]
+    fn no_words_make_it_panic(words in prop::collection::vec(
+        prop::sample::select(WORDS.split_whitespace().collect::<Vec<_>>()), 1..8)) {
+        let open = words.iter().map(|word| word.matches('(').count()).sum::<usize>();
+        let closed = words.iter().map(|word| word.matches(')').count()).sum::<usize>();
+        let text = words.join(" ") + &")".repeat(open.saturating_sub(closed));
+        if let Ok(query) = Query::parse(&text) {
+            let snapshot = Snapshot::parse(SAMPLES, now(), &snapshot::Limits::default()).unwrap();
+            let _ = evaluate(&query, &snapshot, now(), &Limits::default());
+        }
+    }
+
     #[test]
     fn no_time_makes_it_panic(now in -9_000_000_000_000_000i64..9_000_000_000_000_000, at in any::<i32>(), years in 1u16..292) {
         let Ok(now) = Timestamp::from_millisecond(now / 1000) else { return Ok(()) };
