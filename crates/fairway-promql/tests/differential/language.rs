@@ -8,6 +8,7 @@ use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, TestRunner};
 
+use crate::answer::Answer;
 use crate::generate;
 use crate::oracle::Oracle;
 
@@ -95,21 +96,21 @@ fn what_is_answered_prometheus_answers_the_same() {
 
 #[test]
 #[ignore = "needs root and Debian: cargo xtask test"]
-fn what_is_read_prometheus_reads_too() {
-    let oracle = Oracle::start(&[]);
+fn words_in_any_order_are_answered_as_prometheus_answers_them() {
+    let states = generate::states(1).new_tree(&mut TestRunner::default()).unwrap().current();
+    let oracle = Oracle::start(&states);
     let config = Config::default();
     let cases = config.cases * WORDS_PER_CASE;
     let mut runner = TestRunner::new(Config { cases, failure_persistence: None, ..config });
     let read = Cell::new(0);
     let outcome = runner.run(&words(), |query| {
-        if oracle.refusal(&query).is_some() {
+        // Prometheus stumbles over a text in brackets, which decides nothing anyway.
+        if oracle.refusal(&query).is_some() || matches!(oracle.ours(0, &query), Ok(Answer::Text(_)))
+        {
             return Ok(());
         }
         read.set(read.get() + 1);
-        match oracle.theirs(0, &query) {
-            Err(error) if error.contains("parse error") => Err(TestCaseError::fail(error)),
-            _ => Ok(()),
-        }
+        oracle.compare(0, &query).map(drop).map_err(TestCaseError::fail)
     });
     println!("of {cases} texts {} are queries", read.get());
     outcome.unwrap();

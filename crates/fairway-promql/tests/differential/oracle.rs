@@ -89,7 +89,7 @@ impl Oracle {
         let (ours, theirs) = (self.ours(state, query), self.theirs(state, query));
         let agree = match (&ours, &theirs) {
             (Ok(ours), Ok(theirs)) => ours.is_like(theirs),
-            (Err(EvaluationError::Unsupported { .. }), _) => false,
+            (Err(EvaluationError::Unsupported { .. } | EvaluationError::Budget { .. }), _) => false,
             (Err(_), Err(_)) => true,
             _ => false,
         };
