@@ -44,6 +44,11 @@ impl LabelSet {
         }
     }
 
+    /// As in a query, as far as it fits into a message.
+    pub(crate) fn brief(&self) -> String {
+        shortened(&self.to_string())
+    }
+
     /// What a calculation leaves: its result is not the metric any more.
     pub(crate) fn without_metric(&self) -> Self {
         if self.metric().is_empty() { self.clone() } else { self.filter(|label| label != METRIC) }
@@ -79,6 +84,15 @@ impl fmt::Display for LabelSet {
             return Ok(());
         }
         write!(f, "{{{}}}", labels.join(","))
+    }
+}
+
+/// Labels may be as long as their authors liked; a message should not.
+pub(crate) fn shortened(text: &str) -> String {
+    const MOST: usize = 200;
+    match text.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
     }
 }
 

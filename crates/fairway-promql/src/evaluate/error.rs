@@ -20,8 +20,9 @@ pub enum EvaluationError {
     },
     /// Several series of the side that has one for each belong together.
     #[error(
-        "{first} and {second} are both {group} on the {side} side, where each may be once; \
-         match on more labels, or aggregate that side"
+        "{} and {} are both {} on the {side} side, where each may be once; \
+         match on more labels, or aggregate that side",
+        .first.brief(), .second.brief(), .group.brief()
     )]
     ManyToMany {
         /// The side.
@@ -35,8 +36,9 @@ pub enum EvaluationError {
     },
     /// Several series of the left side belong to one of the right, without `group_left`.
     #[error(
-        "several series on the left side, among them {series}, match one on the right side; \
-         say group_left or group_right, or match on more labels"
+        "several series on the left side, among them {}, match one on the right side; \
+         say group_left or group_right, or match on more labels",
+        .series.brief()
     )]
     ManyToOne {
         /// The one that was one too many.
@@ -44,14 +46,15 @@ pub enum EvaluationError {
     },
     /// Two series of the side with many become the same.
     #[error(
-        "{series} comes out twice; the labels of group_left or group_right make series the same"
+        "{} comes out twice; the labels of group_left or group_right make series the same",
+        .series.brief()
     )]
     Grouping {
         /// The result.
         series: LabelSet,
     },
     /// A function or operator made two series the same.
-    #[error("two series become {labels}; an operation took away what told them apart")]
+    #[error("two series become {}; an operation took away what told them apart", .labels.brief())]
     SameLabels {
         /// What both are.
         labels: LabelSet,

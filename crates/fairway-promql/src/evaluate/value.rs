@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::expr::Type;
-use crate::labels::LabelSet;
+use crate::labels::{LabelSet, shortened};
 use crate::snapshot::Series;
 
 use super::error::EvaluationError;
@@ -102,15 +102,6 @@ impl fmt::Display for Elements<'_> {
 
 impl fmt::Display for Element {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}", shortened(&self.labels.to_string()), Number(self.value))
-    }
-}
-
-/// Labels may be as long as their authors liked; a message should not.
-fn shortened(text: &str) -> String {
-    const MOST: usize = 200;
-    match text.char_indices().nth(MOST) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
+        write!(f, "{} {}", self.labels.brief(), Number(self.value))
     }
 }

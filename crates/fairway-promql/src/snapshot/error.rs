@@ -88,7 +88,7 @@ pub enum SnapshotProblem {
         label: String,
     },
     /// A series has two values at one time.
-    #[error("{series} has two values at {at} ms")]
+    #[error("{} has two values at {at} ms", .series.brief())]
     TwoValues {
         /// The series.
         series: LabelSet,
@@ -111,7 +111,7 @@ pub enum SnapshotProblem {
         error: String,
     },
     /// Native histograms are no numbers.
-    #[error("{series} has native histograms, which are not read")]
+    #[error("{} has native histograms, which are not read", .series.brief())]
     Histogram {
         /// The series.
         series: LabelSet,

@@ -1,7 +1,7 @@
 //! Samples at hand, by series: what a query is evaluated over instead of a running Prometheus.
 //!
-//! [`Snapshot::parse`] reads what programs expose ([`text`]) and what Prometheus answers
-//! ([`json`]), so that a saved state can be asked again.
+//! [`Snapshot::parse`] reads what programs expose and what Prometheus answers, so that a saved state
+//! can be asked again.
 
 mod builder;
 mod error;

@@ -29,9 +29,9 @@ impl Evaluation<'_> {
             let value = element.labels.get(source);
             self.budget.text(value.len())?;
             let Some(captures) = regex.captures(value) else { continue };
-            let value = expand(template, &captures);
-            self.budget.text(value.len())?;
-            element.labels = element.labels.with(label, &value);
+            let pieces = expand(template, &captures);
+            self.budget.text(pieces.iter().map(|piece| piece.len()).sum())?;
+            element.labels = element.labels.with(label, &pieces.concat());
         }
         Ok(vector)
     }
@@ -69,25 +69,21 @@ fn check_name(function: &'static str, name: &str) -> Result<(), EvaluationError>
     Err(EvaluationError::LabelName { function, name: name.to_owned() })
 }
 
-/// Puts groups into a template: `$1`, `${1}`, `$name`, `${name}`; `$$` is a dollar sign. A `$`
-/// that means none of these stays, and a group that does not exist is empty.
-fn expand(template: &str, captures: &Captures<'_>) -> String {
-    let mut result = String::new();
+/// A template with groups put in, in pieces: `$1`, `${1}`, `$name`, `${name}`; `$$` is a dollar
+/// sign. A `$` that means none of these stays, and a group that does not exist is empty.
+fn expand<'a>(template: &'a str, captures: &Captures<'a>) -> Vec<&'a str> {
+    let mut pieces = Vec::new();
     let mut rest = template;
     while let Some((before, after)) = rest.split_once('$') {
-        result.push_str(before);
-        if let Some(after) = after.strip_prefix('$') {
-            result.push('$');
-            rest = after;
-        } else if let Some((name, after)) = group(after) {
-            result.push_str(captured(captures, name));
-            rest = after;
-        } else {
-            result.push('$');
-            rest = after;
-        }
+        let (piece, after) = match group(after) {
+            Some((name, after)) => (captured(captures, name), after),
+            None => ("$", after.strip_prefix('$').unwrap_or(after)),
+        };
+        pieces.extend([before, piece]);
+        rest = after;
     }
-    result + rest
+    pieces.push(rest);
+    pieces
 }
 
 /// The name of a group, and what follows it.
