@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use jiff::Timestamp;
+
 use crate::policy::Refused;
 use crate::text;
 
@@ -62,9 +64,9 @@ pub type Outcomes = BTreeMap<String, Outcome>;
 /// Why a query does not tell whether the cluster matches.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Failure {
-    /// It was not answered yet.
-    #[error("the query has not been answered yet")]
-    Pending,
+    /// It was not answered yet; it has to wait until then, where that is long.
+    #[error("the query has not been answered yet{}", turn(*.0))]
+    Pending(Option<Timestamp>),
     /// No series: the metric may be missing.
     #[error("the query yields no series")]
     NoSeries,
@@ -83,6 +85,10 @@ pub enum Failure {
     /// It is not sent to the cluster's metrics.
     #[error("the query is not sent to the cluster's metrics: {0}")]
     Refused(#[from] Refused),
+}
+
+fn turn(at: Option<Timestamp>) -> String {
+    at.map(|at| format!("; its turn comes at {at}")).unwrap_or_default()
 }
 
 /// Bytes of what went wrong while asking: texts of servers are repeated in conditions.

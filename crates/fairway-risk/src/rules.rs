@@ -55,7 +55,7 @@ impl Queries<'_> {
             return outcome.clone();
         }
         self.policy.check(query)?;
-        Err(Failure::Pending)
+        Err(Failure::Pending(None))
     }
 }
 
@@ -78,7 +78,7 @@ fn apply(rule: &Rule, queries: Queries) -> Ruling {
     match queries.outcome(query) {
         Ok(true) => Ruling::Matches("The query yields 1: this cluster is exposed."),
         Ok(false) => Ruling::DoesNotMatch("The query yields 0: this cluster is not exposed."),
-        Err(failure @ Failure::Pending) => Ruling::Awaited(failure.to_string()),
+        Err(failure @ Failure::Pending(_)) => Ruling::Awaited(failure.to_string()),
         Err(failure) => Ruling::Skipped(failure.to_string()),
     }
 }

@@ -7,13 +7,18 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::answer::{Outcome, Outcomes};
+use jiff::Timestamp;
+
+use crate::answer::{Failure, Outcome, Outcomes};
 
 /// Distinct queries that are kept in mind. The real data of a whole platform has 64.
 const MAX_QUERIES: usize = 500;
 
 /// Whatever the settings say, the same query is not asked more often than that.
 const SHORTEST_PAUSE: Duration = Duration::from_secs(1);
+
+/// Who waits for less is not told: it would be over before anybody has read of it.
+const LONG_WAIT: Duration = Duration::from_mins(2);
 
 /// How fast to ask.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -139,26 +144,28 @@ impl Scheduler {
     /// What to do now. A query that is returned counts as asked.
     pub fn next_due(&mut self, now: Moment) -> Due {
         let free = self.free();
-        let waiting = self.queries.iter_mut().filter(|(_, state)| state.is_waiting());
-        let mut soonest = None;
-        let mut first: Option<(&String, &mut State)> = None;
-        for (query, state) in waiting {
-            soonest = Some(soonest.map_or(state.due, |soonest: Moment| soonest.min(state.due)));
-            if state.due <= now
-                && first.as_ref().is_none_or(|(_, first)| state.urgency() < first.urgency())
-            {
-                first = Some((query, state));
-            }
-        }
+        let due = self.waiting().filter(|(_, state)| state.due <= now);
+        let first = due.min_by_key(|(_, state)| state.urgency()).map(|(query, _)| query.clone());
+        let soonest = self.waiting().map(|(_, state)| state.due).min();
         match (first, soonest) {
-            (Some((query, state)), _) if free <= now => {
-                state.in_flight = true;
-                state.asked = Some(now);
-                self.paced = self.paced.max(now).after(self.settings.min_interval);
-                Due::Query(query.clone())
+            (Some(query), _) if free <= now => {
+                self.ask(&query, now);
+                Due::Query(query)
             }
             (_, Some(soonest)) => Due::SleepUntil(soonest.max(free)),
             (_, None) => Due::Idle,
+        }
+    }
+
+    fn waiting(&self) -> impl Iterator<Item = (&String, &State)> {
+        self.queries.iter().filter(|(_, state)| state.is_waiting())
+    }
+
+    fn ask(&mut self, query: &str, now: Moment) {
+        if let Some(state) = self.queries.get_mut(query) {
+            state.in_flight = true;
+            state.asked = Some(now);
+            self.paced = self.paced.max(now).after(self.settings.min_interval);
         }
     }
 
@@ -178,11 +185,39 @@ impl Scheduler {
         &self.outcomes
     }
 
+    /// The same, and until when queries without an answer have to wait, where that is long. `time`
+    /// is what other clocks say now.
+    pub fn outcomes_at(&self, now: Moment, time: Timestamp) -> Outcomes {
+        let mut outcomes = self.outcomes.clone();
+        for query in self.queries.keys().filter(|query| !self.outcomes.contains_key(*query)) {
+            let wait = self.turn(query).map(|turn| turn.0.saturating_sub(now.0));
+            if let Some(wait) = wait.filter(|wait| *wait >= LONG_WAIT) {
+                let turn = time.saturating_add(wait).ok().map(whole_minute);
+                outcomes.insert(query.clone(), Err(Failure::Pending(turn)));
+            }
+        }
+        outcomes
+    }
+
+    /// When a query is asked if those before it in line are; none where it is not in line.
+    fn turn(&self, query: &str) -> Option<Moment> {
+        let state = self.queries.get(query).filter(|state| state.is_waiting())?;
+        let ahead = self.waiting().filter(|(_, other)| other.urgency() < state.urgency()).count();
+        let line = self.settings.min_interval.saturating_mul(u32::try_from(ahead).ok()?);
+        Some(self.free().after(line).max(state.due))
+    }
+
     /// When the pace allows the next query.
     fn free(&self) -> Moment {
         let ahead = self.settings.burst.saturating_sub(1);
         self.paced.before(self.settings.min_interval.saturating_mul(ahead))
     }
+}
+
+/// The minute in which the time is over. What people read should not change every second.
+fn whole_minute(time: Timestamp) -> Timestamp {
+    let minute = time.as_second().saturating_add(59).div_euclid(60).saturating_mul(60);
+    Timestamp::from_second(minute).unwrap_or(time)
 }
 
 impl Settings {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use fairway_risk::schedule::{Due, Moment, Scheduler, Settings};
 use proptest::prelude::*;
 
-use crate::support::failed;
+use crate::support::{at, failed};
 
 fn second(seconds: u64) -> Moment {
     Moment(Duration::from_secs(seconds))
@@ -48,6 +48,32 @@ fn the_pace_of_ten_minutes() {
         let due = if number < 2 { 600 * (number + 1) } else { 3600 };
         assert_eq!(scheduler.next_due(now), Due::SleepUntil(second(due)));
     }
+}
+
+#[test]
+fn who_waits_long_is_told_until_when() {
+    let settings =
+        Settings { min_interval: Duration::from_mins(10), burst: 1, ..Settings::default() };
+    let mut scheduler = Scheduler::new(settings);
+    scheduler.want(&names(3), second(0));
+    let query = ask(&mut scheduler, second(0));
+    scheduler.answered(&query, Ok(true), second(30));
+    let outcomes = scheduler.outcomes_at(second(30), at(30));
+    let told = |query: &str| match &outcomes[query] {
+        Ok(outcome) => outcome.to_string(),
+        Err(failure) => failure.to_string(),
+    };
+    let told = names(3).iter().map(|query| told(query)).collect::<Vec<_>>().join("\n");
+    insta::assert_snapshot!(told, @"
+    true
+    the query has not been answered yet; its turn comes at 2021-08-28T01:10:00Z
+    the query has not been answered yet; its turn comes at 2021-08-28T01:20:00Z
+    ");
+    assert_eq!(scheduler.outcomes_at(second(550), at(550)).len(), 2, "one is about to be asked");
+
+    scheduler = Scheduler::new(Settings::default());
+    scheduler.want(&names(64), second(0));
+    assert!(scheduler.outcomes_at(second(0), at(0)).is_empty());
 }
 
 #[test]
