@@ -89,8 +89,9 @@ impl Room {
     fn take(&mut self, told: &Told, risk_size: impl Fn(&str) -> usize) -> Result<(), Because> {
         let new: Vec<&str> = told.risk_names().filter(|name| !self.names.contains(*name)).collect();
         let count = told.conditional.as_ref().map_or(0, |update| update.risks.len());
-        let bytes = size(&told.conditional)
-            + if told.recommended { size(&told.release) } else { 0 }
+        // Recommended or not, it takes the same room: what is shown does not depend on that.
+        let bytes = size(&told.release)
+            + size(&told.conditional)
             + new.iter().map(|name| risk_size(name)).sum::<usize>();
         if count > limits::RISKS {
             return Err(Because::TooManyRisks(count));

@@ -84,15 +84,11 @@ impl Exposure {
             text::join(&texts, separator, MAX_TEXT)
         };
         let rules = namesakes.iter().map(|(definition, _)| Rules::of(definition)).max();
+        let name = namesakes.first().map_or("", |(definition, _)| &definition.name);
+        let reason = saying_so.first().map_or("", |(_, finding)| &finding.reason);
         Self {
-            name: namesakes
-                .first()
-                .map(|(definition, _)| definition.name.clone())
-                .unwrap_or_default(),
-            reason: saying_so
-                .first()
-                .map(|(_, finding)| finding.reason.clone())
-                .unwrap_or_default(),
+            name: name.to_owned(),
+            reason: reason.to_owned(),
             message: of_all(&|_, finding| finding.message.clone(), "\n"),
             description: of_all(&describe, "\n\n"),
             since: saying_so.iter().filter_map(|(_, finding)| finding.since).min(),
@@ -179,7 +175,7 @@ impl Verdict {
                 "The update is recommended, because none of its risks applies to this cluster.";
             (recommended::NOT_EXPOSED_TO_RISKS, why.to_owned())
         } else {
-            let why = "The update is recommended, because every risk that applies to this cluster was accepted: ";
+            let why = "The update is recommended, because every risk that applies, or may apply, to this cluster was accepted: ";
             let names = text::join(&accepted, ", ", limits::MESSAGE - why.len() - ".".len());
             (recommended::ALL_EXPOSED_RISKS_ACCEPTED, format!("{why}{names}."))
         };

@@ -103,12 +103,12 @@ fn a_risk_that_changed_since_it_was_accepted_is_shown_as_such() {
     let annotation = format!(r#"{{"A": {{"definition": "{hash}"}}}}"#);
     world.acceptance = Acceptance::read(Some(&update_accepting(&["A"])), Some(&annotation));
     let same = world.look(vec![queried("A")]);
-    insta::assert_snapshot!(line(recommended(&same)), @"Recommended=True AllExposedRisksAccepted: The update is recommended, because every risk that applies to this cluster was accepted: A.");
+    insta::assert_snapshot!(line(recommended(&same)), @"Recommended=True AllExposedRisksAccepted: The update is recommended, because every risk that applies, or may apply, to this cluster was accepted: A.");
 
     let mut changed = queried("A");
     changed.message.push_str(" And badly.");
     let changed = world.look(vec![changed]);
-    insta::assert_snapshot!(line(recommended(&changed)), @"Recommended=True AllExposedRisksAccepted: The update is recommended, because every risk that applies to this cluster was accepted: A (what it says has changed since).");
+    insta::assert_snapshot!(line(recommended(&changed)), @"Recommended=True AllExposedRisksAccepted: The update is recommended, because every risk that applies, or may apply, to this cluster was accepted: A (what it says has changed since).");
     insta::assert_snapshot!(line(&changed.conditional_update_risks[0].conditions[0]), @"Applies=True Match: The query yields 1: this cluster is exposed. What the risk says has changed since it was accepted.");
 }
 

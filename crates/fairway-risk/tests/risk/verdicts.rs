@@ -51,7 +51,7 @@ fn what_is_said_about_one_risk() {
     insta::assert_snapshot!(one(Ok(false)), @"Recommended=True NotExposedToRisks: The update is recommended, because none of its risks applies to this cluster.");
     insta::assert_snapshot!(one(failed()), @"Recommended=Unknown EvaluationFailed: Unable to evaluate PromQL to determine if the cluster is impacted by A. The query yields no series. A goes wrong. https://example.com/A");
     let accepted = World::knowing([("A", Ok(true))]).accepting(&["A"]).look(vec![queried("A")]);
-    insta::assert_snapshot!(line(recommended(&accepted)), @"Recommended=True AllExposedRisksAccepted: The update is recommended, because every risk that applies to this cluster was accepted: A.");
+    insta::assert_snapshot!(line(recommended(&accepted)), @"Recommended=True AllExposedRisksAccepted: The update is recommended, because every risk that applies, or may apply, to this cluster was accepted: A.");
 }
 
 #[test]
