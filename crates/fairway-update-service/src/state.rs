@@ -9,6 +9,7 @@ use http::HeaderValue;
 
 use crate::assemble::Assembly;
 use crate::document::Document;
+use crate::http::WrittenReport;
 use crate::metrics::Metrics;
 use crate::status::Status;
 
@@ -17,6 +18,8 @@ pub(crate) struct State {
     pub(crate) settings: Settings,
     pub(crate) metrics: Metrics,
     pub(crate) openapi: Document,
+    /// The status as it was last written for somebody.
+    pub(crate) written: ArcSwapOption<WrittenReport>,
     assembly: ArcSwapOption<Assembly>,
     status: ArcSwap<Status>,
     leaving: AtomicBool,
@@ -36,6 +39,7 @@ impl State {
             settings,
             metrics: Metrics::new(),
             openapi,
+            written: ArcSwapOption::empty(),
             assembly: ArcSwapOption::empty(),
             status: ArcSwap::default(),
             leaving: AtomicBool::new(false),

@@ -178,8 +178,7 @@ fn a_directory_has_files_and_nothing_else_that_could_be_one() {
 #[test]
 fn lists_that_no_channel_has_are_refused() {
     let list = |entries: String| format!("name: long\nversions:\n{entries}");
-    let many: String = (0..5_001).map(|patch| format!("- 4.7.{patch}\n")).collect();
-    let (many, noise) = (list(many), list("- x\n".repeat(20_000)));
+    let (many, noise) = (list("- 4.7.1\n".repeat(5_001)), list("- x\n".repeat(20_000)));
     let data = data([("channels/many.yaml", many.as_str()), ("channels/noise.yaml", &noise)]);
     insta::assert_snapshot!(lines(&data.findings), @"
     channels/many.yaml: unreadable, skipped: it lists more than 5000 versions

@@ -12,6 +12,7 @@ mod route;
 mod signatures;
 
 pub(crate) use openapi::document as openapi;
+pub(crate) use operations::WrittenReport;
 
 use std::convert::Infallible;
 use std::sync::Arc;

@@ -1,5 +1,8 @@
 //! What operators ask: is it alive, is it ready, how is it.
 
+use std::sync::Arc;
+
+use bytes::Bytes;
 use http::StatusCode;
 use serde::Serialize;
 
@@ -11,14 +14,28 @@ use crate::status::Status;
 const TEXT: &str = "text/plain; charset=utf-8";
 const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
+/// What is quarantined and shown. Real graph-data has none; who has more needs no complete list.
+const MAX_SHOWN: usize = 1_000;
+
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Report<'a> {
+struct Report {
     ready: bool,
     /// How old what is served may be.
     age_seconds: Option<i64>,
     #[serde(flatten)]
-    status: &'a Status,
+    status: Status,
+    /// What is quarantined and not shown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    more_quarantined: Option<usize>,
+}
+
+/// A report, for all who ask in the same second: they may be many, and it may be long.
+pub(crate) struct WrittenReport {
+    of: Arc<Status>,
+    ready: bool,
+    age_seconds: Option<i64>,
+    text: Bytes,
 }
 
 /// Whoever can answer is alive.
@@ -44,13 +61,57 @@ fn unready(why: String) -> Answer {
 
 pub(super) fn status(state: &State) -> Answer {
     let status = state.status();
-    let age = status.graph.as_ref().map(|graph| now().as_second() - graph.confirmed.as_second());
+    let age_seconds =
+        status.graph.as_ref().map(|graph| now().as_second() - graph.confirmed.as_second());
     let ready = status.graph.is_some() && !state.is_leaving();
-    let report = Report { ready, age_seconds: age, status: &status };
-    let text = serde_json::to_string_pretty(&report).expect("texts and numbers can be written");
-    reply::momentary(StatusCode::OK, reply::JSON, text + "\n")
+    let is_this = |written: &&Arc<WrittenReport>| {
+        Arc::ptr_eq(&written.of, &status)
+            && (written.ready, written.age_seconds) == (ready, age_seconds)
+    };
+    if let Some(written) = state.written.load().as_ref().filter(is_this) {
+        return reply::momentary(StatusCode::OK, reply::JSON, written.text.clone());
+    }
+    let text = Bytes::from(write(&status, ready, age_seconds));
+    let written = WrittenReport { of: status, ready, age_seconds, text: text.clone() };
+    state.written.store(Some(Arc::new(written)));
+    reply::momentary(StatusCode::OK, reply::JSON, text)
+}
+
+fn write(status: &Status, ready: bool, age_seconds: Option<i64>) -> String {
+    let more = status.quarantined.len().saturating_sub(MAX_SHOWN);
+    let mut status = status.clone();
+    status.quarantined.truncate(MAX_SHOWN);
+    let more_quarantined = (more > 0).then_some(more);
+    let report = Report { ready, age_seconds, status, more_quarantined };
+    serde_json::to_string_pretty(&report).expect("texts and numbers can be written") + "\n"
 }
 
 pub(super) fn metrics(state: &State) -> Answer {
     reply::momentary(StatusCode::OK, OPEN_METRICS, state.metrics.text())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::assemble::{Kind, Quarantined};
+
+    #[test]
+    fn a_report_has_an_end() {
+        let quarantined = |number| Quarantined { kind: Kind::File, why: format!("file {number}") };
+        let mut status = Status::default();
+        status.quarantined = (0..MAX_SHOWN + 5).map(quarantined).collect();
+        let text = write(&status, true, Some(3));
+        assert!(text.contains("file 999") && !text.contains("file 1000"), "{text}");
+        assert!(text.contains("\"moreQuarantined\": 5"), "{text}");
+        insta::assert_snapshot!(write(&Status::default(), false, None), @r#"
+        {
+          "ready": false,
+          "ageSeconds": null,
+          "graph": null,
+          "held": null,
+          "quarantined": [],
+          "sources": []
+        }
+        "#);
+    }
 }

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use http::header::{
     ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
-    ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, CACHE_CONTROL, CONTENT_ENCODING,
+    ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ALLOW, CACHE_CONTROL, CONTENT_ENCODING,
     CONTENT_TYPE, ETAG, VARY,
 };
 use http::{HeaderMap, HeaderValue, Response, StatusCode};
@@ -88,6 +88,7 @@ pub(super) fn momentary(
 pub(super) fn preflight() -> Answer {
     let mut answer = empty(StatusCode::NO_CONTENT);
     let headers = answer.headers_mut();
+    headers.insert(ALLOW, HeaderValue::from_static(METHODS));
     headers.insert(ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static(METHODS));
     let allowed = HeaderValue::from_static("accept, if-none-match");
     headers.insert(ACCESS_CONTROL_ALLOW_HEADERS, allowed);
