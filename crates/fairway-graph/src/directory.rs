@@ -1,5 +1,6 @@
 //! Reading a directory: the one place of this crate that touches a file system.
 
+use std::ffi::OsString;
 use std::fs;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
@@ -75,14 +76,18 @@ impl Reader<'_> {
             Err(error) => return Err(at(&path)(error)),
         };
         self.stays_inside(&path)?;
-        for (number, entry) in entries.enumerate() {
-            if number >= MAX_FILES {
-                return Err(FilesError::TooMany.into());
-            }
-            let entry = entry.map_err(at(&path))?;
-            let file = entry.file_name();
+        // One more than is read, to know that there are more: before any of them is opened.
+        let names: io::Result<Vec<OsString>> =
+            entries.take(MAX_FILES + 1).map(|entry| Ok(entry?.file_name())).collect();
+        let mut names = names.map_err(at(&path))?;
+        if names.len() > MAX_FILES {
+            return Err(FilesError::TooMany.into());
+        }
+        // What is wrong first is the same each time.
+        names.sort_unstable();
+        for file in names {
             let Some(file) = file.to_str() else {
-                return Err(DirectoryError::Name { path: entry.path() });
+                return Err(DirectoryError::Name { path: path.join(file) });
             };
             self.file(&format!("{name}/{file}"), files)?;
         }

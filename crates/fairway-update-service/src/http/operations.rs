@@ -98,8 +98,8 @@ mod tests {
     #[test]
     fn a_report_has_an_end() {
         let quarantined = |number| Quarantined { kind: Kind::File, why: format!("file {number}") };
-        let mut status = Status::default();
-        status.quarantined = (0..MAX_SHOWN + 5).map(quarantined).collect();
+        let quarantined = (0..MAX_SHOWN + 5).map(quarantined).collect();
+        let status = Status { quarantined, ..Status::default() };
         let text = write(&status, true, Some(3));
         assert!(text.contains("file 999") && !text.contains("file 1000"), "{text}");
         assert!(text.contains("\"moreQuarantined\": 5"), "{text}");
