@@ -74,13 +74,14 @@ async fn who_is_slow_to_read_is_dropped() {
     let mut stream = TcpStream::connect(service.address()).await.unwrap();
     stream.write_all(format!("GET {GRAPH} HTTP/1.1\r\nhost: x\r\n\r\n").as_bytes()).await.unwrap();
     until_alone(&service).await;
-    // Who reads gets all of it.
-    assert!(get(&service, GRAPH).await.body.len() > 10 << 20);
+    // Who reads gets all of it; how soon, depends on the machine.
+    let patient = with(&world, Limits::default()).await;
+    assert!(get(&patient, GRAPH).await.body.len() > 10 << 20);
 }
 
 #[tokio::test]
 async fn who_asks_and_stays_is_dropped() {
-    let limits = Limits { headers: Duration::from_millis(200), ..Limits::default() };
+    let limits = Limits { headers: Duration::from_secs(1), ..Limits::default() };
     let service = with(&World::new(), limits).await;
     let (stream, reply) = ask(&service, GRAPH).await;
     assert_eq!((reply.status, reply.header("connection")), (200, None));
@@ -165,11 +166,10 @@ async fn connections_that_nobody_uses_keep_nobody_out() {
 
 #[tokio::test]
 async fn those_who_connect_and_say_nothing_give_way() {
-    let limits =
-        Limits { connections: 4, headers: Duration::from_millis(100), ..Limits::default() };
+    let limits = Limits { connections: 4, headers: Duration::from_secs(1), ..Limits::default() };
     let service = with(&World::new(), limits).await;
     let mut silent = Vec::new();
-    for _ in 0..40 {
+    for _ in 0..12 {
         silent.push(TcpStream::connect(service.address()).await.unwrap());
     }
     // The queue is long, but it moves.
