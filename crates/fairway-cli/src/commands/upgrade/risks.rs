@@ -24,16 +24,16 @@ pub(super) enum Exposure {
     NotPublished,
 }
 
-/// The condition that says whether a risk concerns this cluster: the ledger's, else that of the
-/// update.
+/// The condition that says whether a risk concerns this cluster: that of the update, else the one
+/// for all updates together.
 pub(super) fn applies<'a>(
     status: &'a ClusterVersionStatus,
     update: &'a ConditionalUpdate,
     name: &str,
 ) -> Option<&'a Condition> {
-    let ledger = status.conditional_update_risks.iter().find(|risk| risk.name == name);
-    let own = update.risks.iter().find(|risk| risk.name == name);
-    [ledger, own].into_iter().flatten().find_map(|risk| risk.conditions.find(applies::TYPE))
+    let namesakes = update.risks.iter().chain(&status.conditional_update_risks);
+    let mut namesakes = namesakes.filter(|risk| risk.name == name);
+    namesakes.find_map(|risk| risk.conditions.find(applies::TYPE))
 }
 
 /// Whether a risk of an update concerns this cluster.
@@ -46,7 +46,7 @@ pub(super) fn exposure(applies: Option<&Condition>) -> Exposure {
     }
 }
 
-/// What the risk of that name says.
+/// What the risk of that name says: to all updates together, which is what is accepted.
 pub(super) fn definition<'a>(
     status: &'a ClusterVersionStatus,
     name: &str,

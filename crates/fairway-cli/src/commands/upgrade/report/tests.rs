@@ -1,5 +1,6 @@
-use fairway_api::ClusterVersion;
-use fairway_testkit::objects;
+use fairway_api::{ClusterVersion, read};
+use fairway_testkit::{environment, objects};
+use serde_json::Value;
 
 use super::Report;
 use crate::commands::upgrade::fixtures::{
@@ -434,4 +435,42 @@ fn versions_that_are_none_come_last() {
         .filter_map(|line| line.split_whitespace().next())
         .collect();
     assert_eq!(order, ["5.1.10", "5.1.10-rc.1", "5.1.9", "nightly", "latest"]);
+}
+
+#[test]
+fn one_update_may_be_exposed_to_what_another_is_not() {
+    let mut object = cluster_version();
+    let not = || recommended("False", "SlowDisks", "Not now.");
+    offer(&mut object, "5.2.4", &[risk("SlowDisks", "True")], not());
+    offer(&mut object, "5.2.5", &[risk("SlowDisks", "Unknown")], not());
+    let said = in_full(&object);
+    let exposures: Vec<&str> = said.lines().filter(|line| line.contains("SlowDisks: ")).collect();
+    assert_eq!(exposures, ["    SlowDisks: may apply", "    SlowDisks: applies"]);
+}
+
+#[test]
+fn recorded_clusters_are_shown_with_all_their_updates() {
+    let Some(root) = environment::conformance("oc") else {
+        println!("left out: {} names no directory", environment::CONFORMANCE);
+        return;
+    };
+    let mut updates = 0;
+    for file in std::fs::read_dir(root.join("recommend")).unwrap() {
+        let path = file.unwrap().path().display().to_string();
+        if !path.ends_with("-cv.yaml") {
+            continue;
+        }
+        let mut document: Value = read::document(&path, &std::fs::read(&path).unwrap()).unwrap();
+        let object = document.pointer_mut("/items/0").map(Value::take).unwrap_or(document);
+        let object: ClusterVersion = serde_json::from_value(object).unwrap();
+        let said = in_full(&object);
+        let status = object.status.as_ref().unwrap();
+        let available = status.available_updates.iter().flatten();
+        let conditional = status.conditional_updates.iter().map(|update| &update.release);
+        for release in available.chain(conditional) {
+            assert!(said.contains(&release.image), "{} in {path}", release.version);
+            updates += 1;
+        }
+    }
+    assert!(updates >= 100, "{updates} updates");
 }
