@@ -17,10 +17,21 @@ pub(crate) const ENVIRONMENT: &[(&str, &str)] = &[
         "Which log lines are written to standard error, such as `info` or `fairway_operator=debug`. Wins over `--verbose`.",
     ),
     (
+        "KUBECONFIG",
+        "The kubeconfig, or several separated by colons, for commands about a cluster. `--kubeconfig` wins over it.",
+    ),
+    (
+        "HTTPS_PROXY, NO_PROXY",
+        "The proxy on the way to the cluster, unless the kubeconfig names one; and for whom there is none.",
+    ),
+    (
         "NO_COLOR",
         "Whatever its value, it takes the colour out of all output, unless `--color=always` asks for it.",
     ),
 ];
+
+/// Libraries that log an error and return it as well: whoever gets it says it, with what to do.
+const SAID_TWICE: [&str; 2] = ["kube_client::client::builder=off", "rustls_platform_verifier=off"];
 
 /// How much is said beside the results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -75,6 +86,13 @@ impl Settings {
             hint: "a level such as `info`, or levels for parts: `warn,fairway_operator=debug`"
                 .into(),
         })?;
+        let filter = match (&self.log_filter, self.verbosity) {
+            (None, Verbosity::Quiet | Verbosity::Normal) => {
+                let silenced = SAID_TWICE.iter().filter_map(|directive| directive.parse().ok());
+                silenced.fold(filter, EnvFilter::add_directive)
+            }
+            _ => filter,
+        };
         let stderr = std::io::stderr();
         let color = match self.color {
             anstream::ColorChoice::Auto => AutoStream::choice(&stderr),

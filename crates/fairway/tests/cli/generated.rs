@@ -51,6 +51,8 @@ fn manual_pages() {
     fairway-man.1
     fairway-sandbox.1
     fairway-update-service.1
+    fairway-upgrade-accept.1
+    fairway-upgrade.1
     fairway.1
     ");
     let root = std::fs::read_to_string(dir.path().join("fairway.1")).unwrap();

@@ -14,7 +14,7 @@ fn short_help() {
 
 #[test]
 fn help_of_each_command() {
-    let commands = ["sandbox", "graph", "update-service", "crds", "completion", "man"];
+    let commands = ["sandbox", "graph", "update-service", "upgrade", "crds", "completion", "man"];
     let helps = commands.map(|command| transcript(fairway().args([command, "--help"])));
     insta::assert_snapshot!(helps.join("\n"));
 }
@@ -25,6 +25,11 @@ fn help_of_each_question_about_graphs() {
     let helps = commands.map(|command| transcript(fairway().args(["graph", command, "-h"])));
     insta::assert_snapshot!(helps.join("\n"));
     insta::assert_snapshot!("lint", transcript(fairway().args(["graph", "lint", "--help"])));
+}
+
+#[test]
+fn help_of_each_step_of_an_upgrade() {
+    insta::assert_snapshot!(transcript(fairway().args(["upgrade", "accept", "--help"])));
 }
 
 #[test]
