@@ -27,8 +27,8 @@ pub(super) struct Request<'a> {
 }
 
 /// No configuration names a cluster, or it cannot be used.
-pub(super) fn no_access(error: impl Error + Send + Sync + 'static) -> anyhow::Error {
-    anyhow::anyhow!("{}", root(&error)).context(WithHint {
+pub(super) fn no_access(error: &(dyn Error + 'static)) -> anyhow::Error {
+    anyhow::anyhow!("{error}").context(WithHint {
         message: "cannot tell how to reach a cluster".to_owned(),
         hint: "name a kubeconfig with --kubeconfig or KUBECONFIG, and with --context a context \
                that it has: `kubectl config get-contexts` lists them"
@@ -126,7 +126,8 @@ fn said(status: &Status, message: &str, hint: &str) -> anyhow::Error {
 /// An error with its first cause; what lies between are layers of the client.
 fn caused(error: &(dyn Error + 'static), message: &str, hint: &str) -> anyhow::Error {
     let (message, hint) = (message.to_owned(), hint.to_owned());
-    anyhow::anyhow!("{}", root(error)).context(WithHint { message, hint })
+    let cause = root(error).to_string();
+    anyhow::anyhow!("{}", OneLine(&cause)).context(WithHint { message, hint })
 }
 
 /// The first cause.

@@ -2,10 +2,13 @@
 
 mod advice;
 
+use std::error::Error as _;
 use std::time::Duration;
 
 use anyhow::Context;
 use fairway_api::{CLUSTER_VERSION_NAME, ClusterVersion};
+use http::HeaderValue;
+use http::header::USER_AGENT;
 use k8s_openapi::api::authentication::v1::SelfSubjectReview;
 use kube::api::{Api, Patch, PatchParams, PostParams};
 use kube::config::{KubeConfigOptions, Kubeconfig};
@@ -14,6 +17,9 @@ use serde_json::Value;
 
 use crate::args::cluster::ClusterArgs;
 use advice::{Failure, Request, no_access};
+
+/// Who asks, in audit logs.
+const PROGRAM: &str = concat!("fairway/", env!("CARGO_PKG_VERSION"));
 
 /// Whose changes these are, in the managed fields of objects.
 const FIELD_MANAGER: &str = "fairway";
@@ -53,8 +59,9 @@ impl Cluster {
     pub(crate) async fn connect(args: &ClusterArgs) -> anyhow::Result<Self> {
         let mut config = config(args).await?;
         config.connect_timeout = Some(args.request_timeout);
-        let address = config.cluster_url.to_string();
-        let client = Client::try_from(config).map_err(no_access)?;
+        config.headers.push((USER_AGENT, HeaderValue::from_static(PROGRAM)));
+        let address = config.cluster_url.to_string().trim_end_matches('/').to_owned();
+        let client = Client::try_from(config).map_err(|error| no_access(&error))?;
         Ok(Self { client, address, timeout: args.request_timeout })
     }
 
@@ -109,16 +116,20 @@ impl Cluster {
     }
 }
 
+/// How the cluster is reached: as a kubeconfig says, or in a pod by its ServiceAccount.
 async fn config(args: &ClusterArgs) -> anyhow::Result<Config> {
     let options = KubeConfigOptions { context: args.context.clone(), ..Default::default() };
-    match &args.kubeconfig {
-        Some(path) => {
-            let kubeconfig = Kubeconfig::read_from(path).map_err(no_access)?;
-            Config::from_custom_kubeconfig(kubeconfig, &options).await.map_err(no_access)
+    let configured = match &args.kubeconfig {
+        Some(path) => match Kubeconfig::read_from(path) {
+            Ok(read) => Config::from_custom_kubeconfig(read, &options).await,
+            Err(error) => Err(error),
+        },
+        None if args.context.is_some() => Config::from_kubeconfig(&options).await,
+        None => {
+            // Outside of pods, which is where people are, it is the kubeconfig that matters.
+            let inferred = Config::infer().await;
+            return inferred.map_err(|error| no_access(error.source().unwrap_or(&error)));
         }
-        None if args.context.is_some() => {
-            Config::from_kubeconfig(&options).await.map_err(no_access)
-        }
-        None => Config::infer().await.map_err(no_access),
-    }
+    };
+    configured.map_err(|error| no_access(&error))
 }

@@ -7,6 +7,7 @@ mod help;
 mod in_a_pod;
 mod sandbox;
 mod update_service;
+mod upgrade;
 
 use std::fmt::Write;
 use std::process::{Command, Stdio};

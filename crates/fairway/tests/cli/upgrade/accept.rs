@@ -1,0 +1,223 @@
+//! Risks that an administrator takes.
+
+use anyhow::{Context, Result};
+use fairway_api::cluster_version::Update;
+use fairway_api::{CLUSTER_VERSION_NAME as NAME, ClusterVersion};
+use fairway_sandbox::faults::Fault;
+use fairway_testkit::{TestCluster, objects, wait};
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::api::{Api, Patch, PatchParams, PostParams};
+use serde_json::{Value, json};
+
+use super::{document, risky, said};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_risk_is_taken_and_taken_back() -> Result<()> {
+    take_a_risk().await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a cluster: cargo xtask test"]
+async fn a_risk_is_taken_and_taken_back_in_a_real_cluster() -> Result<()> {
+    take_a_risk().await
+}
+
+async fn take_a_risk() -> Result<()> {
+    let cluster = TestCluster::in_turn().await?;
+    let api = risky(&cluster).await?;
+    let kubeconfig = cluster.kubeconfig();
+    let before = api.get(NAME).await?;
+
+    let tried = said(kubeconfig, &["accept", "SlowDisks", "--dry-run", "--until=2100-01-01"]);
+    assert!(tried.contains("Nothing was changed"), "{tried}");
+    assert_eq!(api.get(NAME).await?.spec, before.spec);
+
+    let taken = ["accept", "SlowDisks", "Other", "--reason=they are new", "--for=5.2.x"];
+    let taken = document(kubeconfig, &taken)?;
+    assert_eq!(taken["kind"], "UpgradeAccept");
+    assert_eq!(taken["becomeRecommended"], json!(["5.2.0"]));
+    assert_eq!(taken["warnings"].as_array().map(Vec::len), Some(1));
+    let stored = api.get(NAME).await?;
+    let update = stored.spec.desired_update.clone().context("no names")?;
+    assert!(update.accepts("SlowDisks") && update.accepts("Other") && !update.names_a_release());
+    let terms = terms(&stored)?;
+    assert_eq!(
+        (&terms["SlowDisks"]["for"], &terms["SlowDisks"]["reason"]),
+        (&"5.2.x".into(), &"they are new".into())
+    );
+    assert!(
+        terms["SlowDisks"]["definition"].is_string() && terms["Other"].get("definition").is_none()
+    );
+
+    let report = said(kubeconfig, &["--include-not-recommended"]);
+    assert!(report.contains("SlowDisks: applies, accepted\n"), "{report}");
+    said(kubeconfig, &["accept", "Other-"]);
+    assert!(!api.get(NAME).await?.spec.desired_update.context("no names")?.accepts("Other"));
+    said(kubeconfig, &["accept", "--clear"]);
+    let cleared = api.get(NAME).await?;
+    assert_eq!((cleared.spec, cleared.metadata.annotations), (before.spec, None));
+    Ok(())
+}
+
+fn terms(stored: &ClusterVersion) -> Result<Value> {
+    let annotations = stored.metadata.annotations.as_ref().context("no annotation")?;
+    Ok(serde_json::from_str(&annotations["fairway.dev/accepted-risks"])?)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_update_that_was_asked_for_stays_as_it_is() -> Result<()> {
+    let cluster = TestCluster::in_turn().await?;
+    let api = risky(&cluster).await?;
+    let mut wanted = objects::update_to("5.2.0");
+    wanted.mode = Some("Preflight".into());
+    let wish = json!({ "spec": { "desiredUpdate": wanted } });
+    api.patch(NAME, &PatchParams::default(), &Patch::Merge(wish)).await?;
+
+    said(cluster.kubeconfig(), &["accept", "SlowDisks"]);
+    let stored = api.get(NAME).await?.spec.desired_update.context("no request")?;
+    assert!(stored.accepts("SlowDisks"));
+    assert_eq!(Update { accept_risks: Vec::new(), ..stored }, wanted);
+    said(cluster.kubeconfig(), &["accept", "--clear"]);
+    assert_eq!(api.get(NAME).await?.spec.desired_update, Some(wanted));
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_definition_that_drops_the_names_is_noticed_before_anything_is_written() -> Result<()> {
+    let cluster = TestCluster::in_turn().await?;
+    let api = risky(&cluster).await?;
+    forget_accepted_risks(&cluster).await?;
+    let before = api.get(NAME).await?;
+    let answer = wait::until("the older definition to be served", || async {
+        let answer = said(cluster.kubeconfig(), &["accept", "SlowDisks"]);
+        Ok(answer.contains("exit code: 4").then_some(answer))
+    });
+    insta::assert_snapshot!(answer.await?, @"
+    exit code: 4
+    ----- stderr -----
+    error: this cluster does not keep accepted risks: its definition of ClusterVersion is too old; nothing was changed
+    hint: `fairway crds | kubectl apply -f -` installs the present definition
+    ");
+    assert_eq!(api.get(NAME).await?.spec, before.spec);
+    Ok(())
+}
+
+/// Makes the definition of ClusterVersion one of the time before risks could be accepted.
+async fn forget_accepted_risks(cluster: &TestCluster) -> Result<()> {
+    let definitions: Api<CustomResourceDefinition> = Api::all(cluster.client());
+    let name = "clusterversions.config.openshift.io";
+    let mut definition = definitions.get(name).await?;
+    let schema = definition.spec.versions[0].schema.as_mut();
+    let mut schema = schema.and_then(|schema| schema.open_api_v3_schema.as_mut());
+    for property in ["spec", "desiredUpdate"] {
+        schema = schema.and_then(|schema| schema.properties.as_mut()?.get_mut(property));
+    }
+    let properties = schema.and_then(|schema| schema.properties.as_mut()).context("no schema")?;
+    properties.remove("acceptRisks").context("no risks in the schema")?;
+    definitions.replace(name, &PostParams::default(), &definition).await?;
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_is_slower_begins_again() -> Result<()> {
+    let cluster = TestCluster::in_turn().await?;
+    risky(&cluster).await?;
+    let conflict = Fault::refuse(409).verb("patch").resource("clusterversions");
+    let faults = cluster.as_sandbox().context("only a sandbox fails on demand")?.faults();
+    faults.add(conflict.clone().times(4));
+    let answer = said(cluster.kubeconfig(), &["accept", "SlowDisks"]);
+    assert!(answer.starts_with("exit code: 0"), "{answer}");
+
+    faults.add(conflict);
+    insta::assert_snapshot!(said(cluster.kubeconfig(), &["accept", "NoisyLogs"]), @"
+    exit code: 1
+    ----- stderr -----
+    error: cannot change ClusterVersion in 5 attempts
+      caused by: each time, somebody else had changed it in between
+    hint: try again; `kubectl get clusterversion version -o yaml --show-managed-fields` tells who writes to it
+    ");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn several_administrators_lose_nothing_of_each_other() -> Result<()> {
+    let cluster = TestCluster::in_turn().await?;
+    let api = risky(&cluster).await?;
+    let at_once = ["First", "Second", "Third"].map(|risk| {
+        let kubeconfig = cluster.kubeconfig().to_owned();
+        tokio::spawn(async move { said(&kubeconfig, &["accept", risk, "--reason=mine"]) })
+    });
+    for answer in at_once {
+        let answer = answer.await?;
+        assert!(answer.starts_with("exit code: 0"), "{answer}");
+    }
+    let stored = api.get(NAME).await?;
+    let names = stored.spec.desired_update.as_ref().map_or(0, |update| update.accept_risks.len());
+    assert_eq!((names, terms(&stored)?.as_object().map(serde_json::Map::len)), (3, Some(3)));
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn arguments_that_make_no_sense() -> Result<()> {
+    let cluster = TestCluster::in_turn().await?;
+    risky(&cluster).await?;
+    let said = |arguments: &[&str]| said(cluster.kubeconfig(), arguments);
+    let said = [
+        said(&["accept"]),
+        said(&["accept", "A", "A-"]),
+        said(&["accept", "--clear", "A"]),
+        said(&["accept", "A", "--until=soon"]),
+        said(&["accept", "A", "--for=latest"]),
+        said(&["accept", "A", "--until=2020-01-01"]),
+        said(&["--include-not-recommended", "accept", "A"]),
+    ];
+    insta::assert_snapshot!(said.join("\n"), @r#"
+    exit code: 2
+    ----- stderr -----
+    error: the following required arguments were not provided:
+      <RISK>...
+
+    Usage: fairway upgrade accept <RISK>...
+
+    For more information, try '--help'.
+
+    exit code: 2
+    ----- stderr -----
+    error: A is to be accepted, and A- is not
+
+    exit code: 2
+    ----- stderr -----
+    error: the argument '--clear' cannot be used with '[RISK]...'
+
+    Usage: fairway upgrade accept --clear [RISK]...
+
+    For more information, try '--help'.
+
+    exit code: 2
+    ----- stderr -----
+    error: invalid value 'soon' for '--until <TIME>': not a time such as 2026-12-31, 2026-12-31T18:00:00Z, 12h or 90d
+
+    For more information, try '--help'.
+
+    exit code: 2
+    ----- stderr -----
+    error: invalid value 'latest' for '--for <VERSIONS>': "latest" is not a comparison such as >=5.2.0, <5.4, ~5.2.1, ^5.2.0 or 5.2.x
+
+    For more information, try '--help'.
+
+    exit code: 1
+    ----- stderr -----
+    error: 2020-01-01 has passed: the risks would not be accepted at all
+    hint: choose a later --until, or leave it out
+
+    exit code: 2
+    ----- stderr -----
+    error: the subcommand 'accept' cannot be used with '--include-not-recommended'
+
+    Usage: fairway upgrade [OPTIONS]
+           fairway upgrade <COMMAND>
+
+    For more information, try '--help'.
+    "#);
+    Ok(())
+}

@@ -1,0 +1,164 @@
+//! What keeps the program from the cluster, and what it says about that.
+
+use std::net::TcpListener;
+use std::path::Path;
+
+use anyhow::Result;
+use fairway_testkit::TestCluster;
+use tempfile::NamedTempFile;
+
+use super::{risky, said};
+use crate::{fairway, transcript};
+
+/// A kubeconfig for a server without anything that would make it trusted.
+fn kubeconfig(server: &str) -> NamedTempFile {
+    let file = NamedTempFile::new().unwrap();
+    let text = format!(
+        "{{apiVersion: v1, kind: Config, current-context: c, \
+         clusters: [{{name: k, cluster: {{server: '{server}'}}}}], \
+         users: [{{name: u, user: {{}}}}], \
+         contexts: [{{name: c, context: {{cluster: k, user: u}}}}]}}"
+    );
+    std::fs::write(file.path(), text).unwrap();
+    file
+}
+
+/// The same kubeconfig with other words in it.
+fn changed(kubeconfig: &Path, change: impl Fn(&str) -> String) -> NamedTempFile {
+    let file = NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), change(&std::fs::read_to_string(kubeconfig).unwrap())).unwrap();
+    file
+}
+
+/// The text with another line in place of the one that has that key.
+fn replace_line(text: &str, key: &str, new: &str) -> String {
+    let lines = text.lines().map(|line| if line.contains(key) { new } else { line });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn nobody_says_where_the_cluster_is() {
+    let directory = tempfile::tempdir().unwrap();
+    let run = |arguments: &[&str], kubeconfig: &str| {
+        let mut command = fairway();
+        command.args(["upgrade"]).args(arguments);
+        command.env("KUBECONFIG", directory.path().join(kubeconfig));
+        for variable in ["KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT"] {
+            command.env_remove(variable);
+        }
+        transcript(&mut command).replace(directory.path().to_str().unwrap(), "DIR")
+    };
+    std::fs::write(directory.path().join("broken"), "clusters: [").unwrap();
+    let missing = directory.path().join("missing");
+    let empty = kubeconfig("https://127.0.0.1:1");
+    std::fs::copy(empty.path(), directory.path().join("good")).unwrap();
+    let said = [
+        run(&[], "missing"),
+        run(&["--kubeconfig", missing.to_str().unwrap()], "good"),
+        run(&["--context=production"], "good"),
+        run(&[], "broken").lines().take(3).collect::<Vec<_>>().join("\n"),
+    ];
+    insta::assert_snapshot!(said.join("\n"), @r#"
+    exit code: 1
+    ----- stderr -----
+    error: cannot tell how to reach a cluster
+      caused by: failed to read kubeconfig from '"DIR/missing"': No such file or directory (os error 2)
+    hint: name a kubeconfig with --kubeconfig or KUBECONFIG, and with --context a context that it has: `kubectl config get-contexts` lists them
+
+    exit code: 1
+    ----- stderr -----
+    error: cannot tell how to reach a cluster
+      caused by: failed to read kubeconfig from '"DIR/missing"': No such file or directory (os error 2)
+    hint: name a kubeconfig with --kubeconfig or KUBECONFIG, and with --context a context that it has: `kubectl config get-contexts` lists them
+
+    exit code: 1
+    ----- stderr -----
+    error: cannot tell how to reach a cluster
+      caused by: failed to load current context: production
+    hint: name a kubeconfig with --kubeconfig or KUBECONFIG, and with --context a context that it has: `kubectl config get-contexts` lists them
+
+    exit code: 1
+    ----- stderr -----
+    error: cannot tell how to reach a cluster
+    "#);
+}
+
+#[test]
+fn nobody_listens() {
+    let closed = kubeconfig("https://127.0.0.1:1");
+    let said = transcript(fairway().arg("upgrade").env("KUBECONFIG", closed.path()));
+    insta::assert_snapshot!(said, @"
+    exit code: 1
+    ----- stderr -----
+    error: cannot reach the API server at https://127.0.0.1:1
+      caused by: Connection refused (os error 111)
+    hint: check that it runs and that nothing stands in between; `kubectl cluster-info` asks the same server
+    ");
+}
+
+#[test]
+fn nobody_answers() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("http://{}", listener.local_addr().unwrap());
+    let silent = kubeconfig(&address);
+    let mut command = fairway();
+    command.args(["upgrade", "--request-timeout=300ms"]).env("KUBECONFIG", silent.path());
+    let said = transcript(&mut command).replace(&address, "ADDRESS");
+    insta::assert_snapshot!(said, @"
+    exit code: 1
+    ----- stderr -----
+    error: ADDRESS did not answer within 300ms
+    hint: check that it can be reached from here; --request-timeout waits longer
+    ");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_server_is_not_trusted_or_does_not_trust() -> Result<()> {
+    let cluster = TestCluster::in_turn().await?;
+    risky(&cluster).await?;
+    let text = std::fs::read_to_string(cluster.kubeconfig())?;
+    let address = text.split("server: ").nth(1).and_then(|rest| rest.lines().next()).unwrap();
+    let untrusted =
+        changed(cluster.kubeconfig(), |text| replace_line(text, "certificate-authority-data", ""));
+    let unknown = changed(cluster.kubeconfig(), |text| {
+        let text = replace_line(text, "client-certificate-data", "    token: expired");
+        replace_line(&text, "client-key-data", "")
+    });
+    let powerless = changed(cluster.kubeconfig(), |text| {
+        text.replace("    client-key-data", "    as: bob\n    client-key-data")
+    });
+    let said =
+        [said(untrusted.path(), &[]), said(unknown.path(), &[]), said(powerless.path(), &[])];
+    insta::assert_snapshot!(said.join("\n").replace(address, "ADDRESS"), @r#"
+    exit code: 1
+    ----- stderr -----
+    error: cannot reach the API server at ADDRESS
+      caused by: invalid peer certificate: UnknownIssuer
+    hint: check that it runs and that nothing stands in between; `kubectl cluster-info` asks the same server
+
+    exit code: 1
+    ----- stderr -----
+    error: the API server at ADDRESS does not know you
+      caused by: Unauthorized
+    hint: log in again: the credentials in the kubeconfig may have expired
+
+    exit code: 1
+    ----- stderr -----
+    error: you may not get clusterversions.config.openshift.io
+      caused by: clusterversions.config.openshift.io "version" is forbidden: User "bob" cannot get resource "clusterversions" in API group "config.openshift.io" at the cluster scope
+    hint: `kubectl auth can-i get clusterversions.config.openshift.io` asks the same; an administrator can give you a role that allows it
+    "#);
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cluster_without_the_update_api() -> Result<()> {
+    let cluster = TestCluster::own().await?;
+    insta::assert_snapshot!(said(cluster.kubeconfig(), &[]), @"
+    exit code: 4
+    ----- stderr -----
+    error: this cluster has no ClusterVersion: it does not know the update API
+    hint: does the context name the cluster that you mean? If so, `fairway crds | kubectl apply -f -` installs the API
+    ");
+    Ok(())
+}

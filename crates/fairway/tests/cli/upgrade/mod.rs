@@ -1,0 +1,74 @@
+//! `fairway upgrade`, against the API of a cluster.
+
+mod accept;
+mod connection;
+mod report;
+
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use fairway_api::cluster_version::{
+    ConditionalUpdate, ConditionalUpdateRisk, MatchingRule, MatchingRuleType,
+};
+use fairway_api::{
+    CLUSTER_VERSION_NAME, ClusterVersion, ClusterVersionStatus, Condition, Conditions,
+    OperatorCondition,
+};
+use fairway_testkit::{TestCluster, objects};
+use kube::api::{Api, PostParams};
+
+use crate::{fairway, transcript};
+
+/// What the program says about the cluster of a kubeconfig. Sandboxes answer from the runtime of
+/// their test, so that needs another thread to wait in.
+fn said(kubeconfig: &Path, arguments: &[&str]) -> String {
+    let mut command = fairway();
+    command.env("KUBECONFIG", kubeconfig).arg("upgrade").args(arguments);
+    tokio::task::block_in_place(|| transcript(&mut command))
+}
+
+/// A document that the program prints.
+fn document(kubeconfig: &Path, arguments: &[&str]) -> Result<serde_json::Value> {
+    let text = said(kubeconfig, &[arguments, &["--output=json"]].concat());
+    let json = text.split_once("stdout -----\n").context("no document")?.1;
+    let json = json.split("----- stderr").next().unwrap_or(json);
+    serde_json::from_str(json).with_context(|| text.clone())
+}
+
+/// A cluster at 5.1.0: 5.1.1 is recommended, a risk stands against 5.2.0.
+async fn risky(cluster: &TestCluster) -> Result<Api<ClusterVersion>> {
+    let api: Api<ClusterVersion> = Api::all(cluster.client());
+    let mut object = api.create(&PostParams::default(), &objects::cluster_version()).await?;
+    object.status = Some(status());
+    api.replace_status(CLUSTER_VERSION_NAME, &PostParams::default(), &object).await?;
+    Ok(api)
+}
+
+fn status() -> ClusterVersionStatus {
+    let now = objects::beginning().0;
+    let mut status = objects::status_at("5.1.0");
+    status.conditions.set(OperatorCondition::new("RetrievedUpdates", true), now);
+    status.available_updates = Some(vec![objects::release("5.1.1")]);
+    let mut risk = ConditionalUpdateRisk {
+        name: "SlowDisks".to_owned(),
+        message: "Nodes with slow disks may miss leases.".to_owned(),
+        url: "https://example.com/slow-disks".to_owned(),
+        matching_rules: vec![MatchingRule {
+            type_: MatchingRuleType::Always,
+            ..MatchingRule::default()
+        }],
+        ..ConditionalUpdateRisk::default()
+    };
+    risk.conditions.set(Condition::new("Applies", true, "Match", "It does."), now);
+    let mut update = ConditionalUpdate {
+        release: objects::release("5.2.0"),
+        risk_names: vec![risk.name.clone()],
+        risks: vec![risk.clone()],
+        ..ConditionalUpdate::default()
+    };
+    let message = format!("{} {}", risk.message, risk.url);
+    update.conditions.set(Condition::new("Recommended", false, "SlowDisks", message), now);
+    status.conditional_update_risks = vec![risk];
+    status.conditional_updates = vec![update];
+    status
+}

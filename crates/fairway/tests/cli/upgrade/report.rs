@@ -1,0 +1,80 @@
+//! What an administrator sees before an update.
+
+use std::process::Command;
+
+use anyhow::Result;
+use fairway_testkit::TestCluster;
+
+use super::{document, risky, said};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_there_is_to_update_to() -> Result<()> {
+    see_the_report().await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a cluster: cargo xtask test"]
+async fn what_there_is_to_update_to_in_a_real_cluster() -> Result<()> {
+    see_the_report().await
+}
+
+async fn see_the_report() -> Result<()> {
+    let cluster = TestCluster::in_turn().await?;
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(said(cluster.kubeconfig(), &[]), @r#"
+        exit code: 4
+        ----- stderr -----
+        error: this cluster has no ClusterVersion named "version"
+        hint: it is made when a platform is installed; does the context name the cluster that you mean?
+        "#);
+    }
+    risky(&cluster).await?;
+    let report = said(cluster.kubeconfig(), &["--include-not-recommended"]);
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(said(cluster.kubeconfig(), &[]), @"
+        exit code: 0
+        ----- stdout -----
+        Cluster version is 5.1.0
+
+        Upstream is unset, so the cluster will use an appropriate default.
+        Channel: stable-5.1
+
+        Recommended updates:
+
+          VERSION     IMAGE
+          5.1.1       registry.example/release@sha256:4ccec3fd47ee5162962804420d4b53c8ee5ecfc827f79ffd21e679b305742003
+
+        Additional updates which are not recommended based on your cluster configuration are available, to view those re-run the command with --include-not-recommended.
+        ");
+        insta::assert_snapshot!(report.split("\n\n").skip(4).collect::<Vec<_>>().join("\n\n"), @"
+        Supported but not recommended updates:
+
+          Version: 5.2.0
+          Image: registry.example/release@sha256:8ecd4901ea069209005fa5d998421b30df046f771a2a930189f6c1adad5cea2e
+          Recommended: False
+          Reason: SlowDisks
+          Message: Nodes with slow disks may miss leases. https://example.com/slow-disks
+          Risks:
+            SlowDisks: applies
+        ");
+    }
+    let document = document(cluster.kubeconfig(), &[])?;
+    assert_eq!((&document["kind"], &document["version"]), (&"UpgradeReport".into(), &1.into()));
+    assert_eq!(document["recommended"][0]["version"], "5.1.1");
+    assert_eq!(document["notRecommended"][0]["risks"][0]["exposure"], "applies");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn as_a_plugin_of_kubectl_it_says_the_same() -> Result<()> {
+    let cluster = TestCluster::in_turn().await?;
+    risky(&cluster).await?;
+    let directory = tempfile::tempdir()?;
+    let plugin = directory.path().join("kubectl-fairway");
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_fairway"), &plugin)?;
+    let mut command = Command::new(plugin);
+    command.arg("upgrade").env("KUBECONFIG", cluster.kubeconfig());
+    let as_a_plugin = tokio::task::block_in_place(|| crate::transcript(&mut command));
+    assert_eq!(as_a_plugin, said(cluster.kubeconfig(), &[]));
+    Ok(())
+}
