@@ -21,8 +21,8 @@ use crate::text;
 /// The annotation of ClusterVersion with the terms on which risks were accepted.
 pub const ANNOTATION: &str = "fairway.dev/accepted-risks";
 
-/// Bytes of the annotation; all annotations of an object together may have 256 KiB.
-const MAX_BYTES: usize = 128 << 10;
+/// Bytes of the annotation that are read; all annotations of an object together may have 256 KiB.
+pub const ANNOTATION_BYTES: usize = 128 << 10;
 
 /// On which terms a risk was accepted, as the annotation has it under the risk's name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -57,6 +57,13 @@ pub struct Until {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is not a time such as 2026-12-31 or 2026-12-31T18:00:00Z")]
 pub struct UntilError(String);
+
+impl Until {
+    /// The first moment after it.
+    pub fn end(&self) -> Timestamp {
+        self.end
+    }
+}
 
 impl TryFrom<String> for Until {
     type Error = UntilError;
@@ -217,8 +224,11 @@ impl Acceptance {
 
 /// The entries of the annotation; one that cannot be read costs the others nothing.
 fn terms(annotation: &str) -> Result<BTreeMap<String, Result<Terms, String>>, String> {
-    if annotation.len() > MAX_BYTES {
-        return Err(format!("it has {} bytes, and at most {MAX_BYTES} are read", annotation.len()));
+    if annotation.len() > ANNOTATION_BYTES {
+        return Err(format!(
+            "it has {} bytes, and at most {ANNOTATION_BYTES} are read",
+            annotation.len()
+        ));
     }
     let entries: BTreeMap<String, Value> =
         serde_json::from_str(annotation).map_err(|error| text::excerpt(&error.to_string(), 200))?;

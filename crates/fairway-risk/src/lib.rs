@@ -36,7 +36,9 @@ mod text;
 mod upgradeable;
 mod verdict;
 
-pub use acceptance::{ANNOTATION, Acceptance, Standing, Terms, Until, UntilError};
+pub use acceptance::{
+    ANNOTATION, ANNOTATION_BYTES, Acceptance, Standing, Terms, Until, UntilError,
+};
 pub use answer::{Answer, Failure, Outcome, Outcomes, ResultType};
 pub use definition::{DOCS, definition_hash};
 pub use evaluate::{Evaluated, Previous, Round};
