@@ -3,21 +3,18 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use fairway_risk::Terms;
+use fairway_risk::{ANNOTATION_BYTES, Terms};
 use serde::Deserialize as _;
 use serde_json::Value;
 
 use crate::foreign_text::OneLine;
 
-/// Bytes of the annotation that are read, as many as the operator reads.
-pub(super) const MAX_BYTES: usize = 128 << 10;
-
 /// The entries of the annotation, as they are; without the annotation there is none.
 pub(super) fn read(annotation: Option<&str>) -> Result<BTreeMap<String, Value>, String> {
     match annotation {
         None => Ok(BTreeMap::new()),
-        Some(text) if text.len() > MAX_BYTES => {
-            Err(format!("it has {} bytes, and at most {MAX_BYTES} are read", text.len()))
+        Some(text) if text.len() > ANNOTATION_BYTES => {
+            Err(format!("it has {} bytes, and at most {ANNOTATION_BYTES} are read", text.len()))
         }
         Some(text) => serde_json::from_str(text).map_err(|error| error.to_string()),
     }

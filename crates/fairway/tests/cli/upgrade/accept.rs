@@ -205,10 +205,9 @@ async fn arguments_that_make_no_sense() -> Result<()> {
 
     For more information, try '--help'.
 
-    exit code: 1
+    exit code: 2
     ----- stderr -----
-    error: 2020-01-01 has passed: the risks would not be accepted at all
-    hint: choose a later --until, or leave it out
+    error: --until: 2020-01-01 has passed, so nothing would be accepted
 
     exit code: 2
     ----- stderr -----

@@ -2,7 +2,7 @@
 
 use fairway_api::cluster_version::AcceptRisk;
 use fairway_api::{ClusterVersion, ClusterVersionStatus};
-use fairway_risk::{Acceptance, Standing, Terms};
+use fairway_risk::Terms;
 use jiff::Timestamp;
 use serde_json::Value;
 
@@ -11,7 +11,6 @@ use super::effect::Effect;
 use super::outcome::{Accepted, Outcome};
 use super::stored::{How, Stored, accepted};
 use super::wish::Wish;
-use crate::errors::WithHint;
 use crate::foreign_text::OneLine;
 
 /// What is to be written, and what comes of it.
@@ -47,7 +46,6 @@ impl Plan {
         }
         stored.check()?;
         let acceptance = stored.acceptance()?;
-        not_over_yet(&accepted, &acceptance, now)?;
 
         let changed: Vec<&str> =
             accepted.iter().map(|risk| &risk.name).chain(&removed).map(String::as_str).collect();
@@ -74,25 +72,6 @@ impl Plan {
 fn terms_of(status: &ClusterVersionStatus, name: &str, terms: &Terms) -> Terms {
     let definition = risks::definition(status, name).map(fairway_risk::definition_hash);
     Terms { definition, ..terms.clone() }
-}
-
-/// Refuses an acceptance that is over before it begins.
-fn not_over_yet(
-    accepted: &[Accepted],
-    acceptance: &Acceptance,
-    now: Timestamp,
-) -> Result<(), WithHint> {
-    let over =
-        accepted.iter().find_map(|risk| match acceptance.standing(&risk.name, "", "", now) {
-            Standing::Expired(until) => Some(until),
-            _ => None,
-        });
-    over.map_or(Ok(()), |until| {
-        Err(WithHint {
-            message: format!("{until} has passed: the risks would not be accepted at all"),
-            hint: "choose a later --until, or leave it out".to_owned(),
-        })
-    })
 }
 
 /// What may not be what was meant.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use fairway_api::cluster_version::{AcceptRisk, Update};
 use fairway_api::{ClusterVersion, limits};
-use fairway_risk::{ANNOTATION, Acceptance, Terms};
+use fairway_risk::{ANNOTATION, ANNOTATION_BYTES, Acceptance, Terms};
 use serde_json::{Value, json};
 
 use super::super::{risks, terms};
@@ -15,14 +15,9 @@ use crate::foreign_text::OneLine;
 /// The names of accepted risks, and the terms beside them.
 pub(super) struct Stored {
     pub(super) names: Vec<AcceptRisk>,
-    terms: Entries,
-}
-
-/// The entries of the annotation.
-enum Entries {
-    Readable(BTreeMap<String, Value>),
-    /// None of them counts; all are written anew.
-    Unreadable,
+    terms: BTreeMap<String, Value>,
+    /// The terms could not be read: none of them counts, and all are written anew.
+    anew: bool,
 }
 
 /// How a risk comes to be accepted.
@@ -41,21 +36,20 @@ impl Stored {
     /// the other risks would be lost.
     pub(super) fn of(cluster_version: &ClusterVersion, others: Others) -> anyhow::Result<Self> {
         let names = accepted(cluster_version).to_vec();
-        let terms = match terms::read(risks::annotation(cluster_version)) {
-            Ok(entries) => Entries::Readable(entries),
-            Err(_) if others == Others::Go => Entries::Unreadable,
-            Err(why) => return Err(anyhow::anyhow!("{}", OneLine(&why)).context(unreadable())),
-        };
-        Ok(Self { names, terms })
+        match terms::read(risks::annotation(cluster_version)) {
+            Ok(terms) => Ok(Self { names, terms, anew: false }),
+            Err(_) if others == Others::Go => {
+                Ok(Self { names, terms: BTreeMap::new(), anew: true })
+            }
+            Err(why) => Err(anyhow::anyhow!("{}", OneLine(&why)).context(unreadable())),
+        }
     }
 
     /// Forgets all names but those, and all terms but theirs; which names that were.
     pub(super) fn retain(&mut self, stays: impl Fn(&str) -> bool) -> Vec<String> {
         let gone = self.names.extract_if(.., |risk| !stays(&risk.name));
         let gone = gone.map(|risk| risk.name).collect();
-        if let Entries::Readable(entries) = &mut self.terms {
-            entries.retain(|name, _| self.names.iter().any(|risk| risk.name == *name));
-        }
+        self.terms.retain(|name, _| self.names.iter().any(|risk| risk.name == *name));
         gone
     }
 
@@ -66,19 +60,15 @@ impl Stored {
         if is_new {
             self.names.push(AcceptRisk { name: name.to_owned(), ..AcceptRisk::default() });
         }
-        let entries = match &mut self.terms {
-            Entries::Readable(entries) => entries,
-            Entries::Unreadable => {
-                self.terms = Entries::Readable(BTreeMap::new());
-                return self.accept(name, terms).map(|_| How::NewTerms);
-            }
-        };
-        let before = entries.get(name).map_or_else(|| Some(Terms::default()), terms::understood);
-        if !is_new && before.is_some_and(|before| same_but_for_whom(&before, terms)) {
+        let before = self.terms.get(name).map_or_else(|| Some(Terms::default()), terms::understood);
+        let is_same = before.is_some_and(|before| same_but_for_whom(&before, terms));
+        if is_same && !is_new && !self.anew {
             return Ok(How::Already);
         }
-        entries.insert(name.to_owned(), serde_json::to_value(terms)?);
-        entries.retain(|_, entry| *entry != json!({}));
+        match serde_json::to_value(terms)? {
+            Value::Object(nothing) if nothing.is_empty() => self.terms.remove(name),
+            entry => self.terms.insert(name.to_owned(), entry),
+        };
         Ok(if is_new { How::New } else { How::NewTerms })
     }
 
@@ -99,7 +89,7 @@ impl Stored {
         if count > most {
             return refuse(format!("{count} risks are too many: at most {most} can be accepted"));
         }
-        let (bytes, most) = (self.annotation()?.map_or(0, |text| text.len()), terms::MAX_BYTES);
+        let (bytes, most) = (self.annotation()?.map_or(0, |text| text.len()), ANNOTATION_BYTES);
         if bytes > most {
             return refuse(format!(
                 "the terms of all accepted risks have {bytes} bytes, and at most {most} are stored"
@@ -125,12 +115,7 @@ impl Stored {
 
     /// The annotation; without entries there is none.
     fn annotation(&self) -> serde_json::Result<Option<String>> {
-        match &self.terms {
-            Entries::Readable(entries) if !entries.is_empty() => {
-                serde_json::to_string(entries).map(Some)
-            }
-            _ => Ok(None),
-        }
+        if self.terms.is_empty() { Ok(None) } else { serde_json::to_string(&self.terms).map(Some) }
     }
 }
 

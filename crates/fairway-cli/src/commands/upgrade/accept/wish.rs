@@ -80,6 +80,11 @@ impl Wish {
 fn terms(args: &AcceptArgs, now: Timestamp) -> Result<Terms, WrongUsage> {
     let until = args.until.as_ref().map(|until| until.from(now)).transpose();
     let until = until.map_err(|why| WrongUsage(format!("--until: {why}")))?;
+    if let Some(until) = until.as_ref().filter(|until| until.end() <= now) {
+        return Err(WrongUsage(format!(
+            "--until: {until} has passed, so nothing would be accepted"
+        )));
+    }
     Ok(Terms {
         reason: args.reason.clone(),
         until,
