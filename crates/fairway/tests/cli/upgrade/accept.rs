@@ -123,7 +123,11 @@ async fn who_is_slower_begins_again() -> Result<()> {
     let cluster = TestCluster::in_turn().await?;
     risky(&cluster).await?;
     let conflict = Fault::refuse(409).verb("patch").resource("clusterversions");
-    let faults = cluster.as_sandbox().context("only a sandbox fails on demand")?.faults();
+    let Some(sandbox) = cluster.as_sandbox() else {
+        println!("left out: only a sandbox fails on demand");
+        return Ok(());
+    };
+    let faults = sandbox.faults();
     faults.add(conflict.clone().times(4));
     let answer = said(cluster.kubeconfig(), &["accept", "SlowDisks"]);
     assert!(answer.starts_with("exit code: 0"), "{answer}");
