@@ -85,6 +85,9 @@ fn meaning(arg: &Arg) -> String {
     if !words.is_empty() {
         text = format!("{text}: {}", words.join(", "));
     }
+    if let Some(variable) = arg.get_env() {
+        text = format!("{text} (`{}`)", variable.display());
+    }
     text.replace('|', "\\|")
 }
 

@@ -4,6 +4,7 @@ use anstream::AutoStream;
 use anyhow::Context;
 use tracing_subscriber::EnvFilter;
 
+use crate::args::operator::LogFormat;
 use crate::args::{Args, ColorChoice, Command, GlobalArgs};
 use crate::errors::WithHint;
 
@@ -51,6 +52,9 @@ pub(crate) struct Settings {
     pub(crate) verbosity: Verbosity,
     pub(crate) color: anstream::ColorChoice,
     log_filter: Option<String>,
+    log_format: LogFormat,
+    /// What is logged where nobody says more or less.
+    usual_log: &'static str,
 }
 
 impl Settings {
@@ -69,14 +73,19 @@ impl Settings {
             ColorChoice::Never => anstream::ColorChoice::Never,
         };
         let log_filter = std::env::var(FAIRWAY_LOG).ok();
-        (Self { verbosity, color, log_filter }, command)
+        let (log_format, usual_log) = match &command {
+            // Nobody is there to ask it again: its log is its story.
+            Command::Operator(args) => (args.log_format, "info"),
+            _ => (LogFormat::Text, "warn"),
+        };
+        (Self { verbosity, color, log_filter, log_format, usual_log }, command)
     }
 
     /// Sends log lines to standard error.
     pub(crate) fn start_logging(&self) -> anyhow::Result<()> {
         let default = match self.verbosity {
             Verbosity::Quiet => "error",
-            Verbosity::Normal => "warn",
+            Verbosity::Normal => self.usual_log,
             Verbosity::Verbose => "info",
             Verbosity::Debug => "debug",
         };
@@ -98,11 +107,14 @@ impl Settings {
             anstream::ColorChoice::Auto => AutoStream::choice(&stderr),
             chosen => chosen,
         };
-        let started = tracing_subscriber::fmt()
+        let log = tracing_subscriber::fmt()
             .with_writer(std::io::stderr)
             .with_ansi(color != anstream::ColorChoice::Never)
-            .with_env_filter(filter)
-            .try_init();
+            .with_env_filter(filter);
+        let started = match self.log_format {
+            LogFormat::Text => log.try_init(),
+            LogFormat::Json => log.json().flatten_event(true).try_init(),
+        };
         // A program that runs a command twice has set this up already.
         drop(started);
         Ok(())

@@ -2,6 +2,7 @@
 //!
 //! [`cluster`] is what it sees, [`stage`] what it makes of that.
 //! [`cluster`] is what it sees, [`election`] decides whether it may write, [`metrics`] are what it
+//! [`run`] is all of it: [`cluster`] is what it sees, [`election`] decides whether it may write, [`metrics`] are what it
 //! counts, and [`endpoint`] tells them.
 
 mod clock;
@@ -11,3 +12,8 @@ pub mod stage;
 pub mod election;
 pub mod endpoint;
 pub mod metrics;
+mod operator;
+pub mod settings;
+
+pub use operator::{OperatorError, run};
+pub use settings::Settings;

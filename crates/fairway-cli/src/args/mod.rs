@@ -3,6 +3,7 @@
 pub(crate) mod acceptance;
 pub(crate) mod cluster;
 pub(crate) mod graph;
+pub(crate) mod operator;
 pub(crate) mod report;
 pub(crate) mod update_service;
 pub(crate) mod upgrade;
@@ -17,6 +18,7 @@ use clap_complete::Shell;
 
 use crate::exit::ExitStatus;
 use graph::GraphArgs;
+use operator::OperatorArgs;
 use update_service::UpdateServiceArgs;
 use upgrade::UpgradeArgs;
 
@@ -125,6 +127,25 @@ Examples:
   fairway upgrade --include-not-recommended
   fairway upgrade -o json | jq -r '.recommended[].version'")]
     Upgrade(UpgradeArgs),
+
+    /// Run the operator that keeps ClusterVersion
+    ///
+    /// It asks the update service which updates there are, finds out with the cluster's own metrics
+    /// which risks concern this cluster, and says in ClusterVersion what is recommended, and why
+    /// the rest is not. It runs in the cluster, as `deploy/operator` has it, or anywhere else
+    /// with a kubeconfig. Of several, the one that holds the Lease works, and the others wait.
+    ///
+    /// The first SIGINT or SIGTERM ends it in good order: it releases the Lease, so that a successor
+    /// need not wait. The second one ends it at once. Every option can also be given by the
+    /// environment variable that is shown with it.
+    #[command(after_help = "\
+Examples:
+  fairway operator --node-name=$(hostname) --release-image=registry.example/release@sha256:… \\
+    --kubeconfig=kubeconfig --listen=127.0.0.1:9099
+  fairway operator --node-name=$(hostname) --release-image=registry.example/release@sha256:… \\
+    --update-service=http://127.0.0.1:8080/api/upgrades_info/graph --metrics-snapshot=samples.txt
+  curl http://127.0.0.1:9099/readyz")]
+    Operator(OperatorArgs),
 
     /// Print the CustomResourceDefinitions of the update API
     ///

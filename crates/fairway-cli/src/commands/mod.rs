@@ -4,6 +4,7 @@ mod completion;
 mod crds;
 mod graph;
 mod man;
+mod operator;
 mod reference;
 #[cfg(feature = "sandbox")]
 mod sandbox;
@@ -22,6 +23,7 @@ pub(crate) fn run(command: Command, printer: &Printer) -> anyhow::Result<ExitSta
         Command::Graph(args) => graph::run(&args.command, printer),
         Command::UpdateService(args) => update_service::run(&args, printer),
         Command::Upgrade(args) => upgrade::run(&args, printer),
+        Command::Operator(args) => operator::run(&args, printer),
         Command::Crds(args) => crds::run(args, printer),
         Command::Completion(args) => completion::run(&args, printer),
         Command::Man(args) => man::run(&args, printer),

@@ -26,6 +26,9 @@ pub(super) fn answer<B>(operations: &Operations, request: &Request<B>) -> Respon
             answer
         }
         "/healthz" => text(StatusCode::OK, "ok"),
+        "/readyz" if operations.stop.is_cancelled() => {
+            text(StatusCode::SERVICE_UNAVAILABLE, "stopping")
+        }
         "/readyz" => ready(*operations.phase.borrow()),
         _ => text(StatusCode::NOT_FOUND, "there are /metrics, /healthz and /readyz"),
     }
@@ -37,7 +40,6 @@ fn ready(phase: Phase) -> Response<Full<Bytes>> {
         Phase::Leading => text(StatusCode::OK, "ok"),
         Phase::Waiting => text(unready, "waiting for the lease"),
         Phase::Starting => text(unready, "waiting for a first look at the cluster"),
-        Phase::Stopping => text(unready, "stopping"),
     }
 }
 
@@ -54,15 +56,26 @@ mod tests {
 
     use http_body_util::BodyExt as _;
     use tokio::sync::watch;
+    use tokio_util::sync::CancellationToken;
 
     use super::*;
     use crate::metrics::Metrics;
 
+    fn operations(phase: Phase) -> Operations {
+        Operations {
+            metrics: Arc::new(Metrics::default()),
+            phase: watch::channel(phase).1,
+            stop: CancellationToken::new(),
+        }
+    }
+
     async fn ask(method: Method, path: &str, phase: Phase) -> (u16, String) {
-        let (_sender, phase) = watch::channel(phase);
-        let operations = Operations { metrics: Arc::new(Metrics::default()), phase };
+        send(&operations(phase), method, path).await
+    }
+
+    async fn send(operations: &Operations, method: Method, path: &str) -> (u16, String) {
         let request = Request::builder().method(method).uri(path).body(()).unwrap();
-        let answer = answer(&operations, &request);
+        let answer = answer(operations, &request);
         let status = answer.status().as_u16();
         let body = answer.into_body().collect().await.unwrap().to_bytes();
         (status, String::from_utf8(body.to_vec()).unwrap())
@@ -76,12 +89,15 @@ mod tests {
             ("/readyz?verbose", Phase::Leading, (200, "ok")),
             ("/readyz", Phase::Waiting, (503, "waiting for the lease")),
             ("/readyz", Phase::Starting, (503, "waiting for a first look at the cluster")),
-            ("/readyz", Phase::Stopping, (503, "stopping")),
             ("/", Phase::Leading, (404, "there are /metrics, /healthz and /readyz")),
         ] {
             let (status, body) = ask(Method::GET, path, phase).await;
             assert_eq!((status, body.as_str()), expected, "{path} {phase:?}");
         }
+        let stopping = operations(Phase::Leading);
+        stopping.stop.cancel();
+        let answer = send(&stopping, Method::GET, "/readyz").await;
+        assert_eq!(answer, (503, "stopping".to_owned()));
         assert_eq!(ask(Method::POST, "/metrics", Phase::Leading).await.0, 405);
         let (status, metrics) = ask(Method::GET, "/metrics", Phase::Leading).await;
         assert!(status == 200 && metrics.ends_with("# EOF\n"), "{metrics}");

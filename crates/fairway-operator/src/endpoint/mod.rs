@@ -7,7 +7,8 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use fairway_http::{Certificate, TlsError, TlsFiles};
+use fairway_http::Certificate;
+pub use fairway_http::{TlsError, TlsFiles};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -51,8 +52,6 @@ pub enum Phase {
     Starting,
     /// It leads.
     Leading,
-    /// It was told to stop.
-    Stopping,
 }
 
 /// What answers are made of.
@@ -62,6 +61,8 @@ pub struct Operations {
     pub metrics: Arc<Metrics>,
     /// For `/readyz`.
     pub phase: watch::Receiver<Phase>,
+    /// Whether it was told to stop.
+    pub stop: CancellationToken,
 }
 
 /// Listens, and answers until it is told to close. Where it listens is returned: port 0 is one

@@ -2,15 +2,24 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
 
+use fairway_api::reason::Reason;
 use jiff::Timestamp;
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family as CounterFamily;
 use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 
 use super::family::{Family, Samples};
+
+/// From an answer of this machine to the longest that is waited for.
+const FETCH_BUCKETS: [f64; 8] = [0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 15.0, 60.0];
+
+const ANSWER: &str = "Answer";
+const UNCHANGED: &str = "Unchanged";
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Outcome {
@@ -32,43 +41,59 @@ fn outcomes<const N: usize>(
 /// What the stage that fetches the graph counts.
 #[derive(Clone)]
 pub struct Updates {
-    fetched: Counter,
-    unchanged: Counter,
-    failed: Counter,
+    fetches: CounterFamily<Outcome, Counter>,
+    took: Histogram,
     retrieval: Arc<Retrieval>,
 }
 
 impl Updates {
     pub(super) fn register(registry: &mut Registry) -> Self {
-        let [fetched, unchanged, failed] = outcomes(
-            registry,
+        let updates = Self {
+            fetches: CounterFamily::default(),
+            took: Histogram::new(FETCH_BUCKETS),
+            retrieval: Arc::default(),
+        };
+        for outcome in [ANSWER, UNCHANGED] {
+            drop(updates.fetches.get_or_create(&Outcome { outcome }));
+        }
+        registry.register(
             "fairway_operator_graph_fetches",
-            "Requests for the graph, by what came of them",
-            ["new", "unchanged", "failed"],
+            "Questions to the update service: answered, unchanged, or why there was no answer",
+            updates.fetches.clone(),
         );
-        Self { fetched, unchanged, failed, retrieval: Arc::default() }
+        registry.register(
+            "fairway_operator_graph_fetch_seconds",
+            "How long the update service takes to answer",
+            updates.took.clone(),
+        );
+        updates
     }
 
     /// The update service answered with a graph.
-    pub fn fetched(&self, now: Timestamp) {
-        self.fetched.inc();
+    pub fn answered(&self, took: Duration, now: Timestamp) {
+        self.count(ANSWER, took);
         self.retrieval.answered(now);
     }
 
     /// The update service answered that the graph is the same.
-    pub fn unchanged(&self, now: Timestamp) {
-        self.unchanged.inc();
+    pub fn unchanged(&self, took: Duration, now: Timestamp) {
+        self.count(UNCHANGED, took);
         self.retrieval.answered(now);
     }
 
-    /// There was no answer that could be used.
-    pub fn failed(&self) {
-        self.failed.inc();
+    /// There was no answer that could be used, for a reason of the condition `RetrievedUpdates`.
+    pub fn failed(&self, reason: &Reason, took: Duration) {
+        self.count(reason.code, took);
     }
 
     /// Something else is asked for from now on: an answer has to be waited for anew.
     pub fn asked_anew(&self, now: Timestamp) {
         self.retrieval.begin(now);
+    }
+
+    fn count(&self, outcome: &'static str, took: Duration) {
+        self.fetches.get_or_create(&Outcome { outcome }).inc();
+        self.took.observe(took.as_secs_f64());
     }
 
     pub(super) fn retrieval(&self) -> Arc<Retrieval> {

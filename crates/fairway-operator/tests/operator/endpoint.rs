@@ -33,7 +33,8 @@ impl Endpoint {
         let metrics = Arc::new(Metrics::default());
         let (tasks, closing) = (TaskTracker::new(), CancellationToken::new());
         let settings = EndpointSettings { listen: ([127, 0, 0, 1], 0).into(), tls };
-        let operations = Operations { metrics: Arc::clone(&metrics), phase: told };
+        let stop = CancellationToken::new();
+        let operations = Operations { metrics: Arc::clone(&metrics), phase: told, stop };
         let address = start_endpoint(settings, operations, &tasks, closing.clone()).await?;
         Ok(Self { address, phase, metrics, tasks, closing })
     }

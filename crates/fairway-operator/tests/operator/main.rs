@@ -2,5 +2,8 @@
 
 mod updates;
 //! The operator against a Kubernetes API.
+//! The operator against a Kubernetes API, and what is deployed of it.
+mod alerts;
 mod election;
 mod endpoint;
+mod manifests;

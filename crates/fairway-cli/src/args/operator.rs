@@ -1,0 +1,214 @@
+//! What can be typed after `fairway operator`.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{ValueEnum, ValueHint};
+use fairway_operator::election::Timing;
+use jiff::SignedDuration;
+use regex::Regex;
+use url::Url;
+
+#[derive(clap::Args)]
+pub(crate) struct OperatorArgs {
+    /// The kubeconfig of the cluster; without it `$KUBECONFIG`, `~/.kube/config`, or in a pod its
+    /// ServiceAccount
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) kubeconfig: Option<PathBuf>,
+
+    /// The node that the operator runs on
+    #[arg(long, value_name = "NAME", env = "NODE_NAME")]
+    pub(crate) node_name: String,
+
+    /// The image of the release that the operator is from, by digest
+    #[arg(long, value_name = "IMAGE", env = "FAIRWAY_RELEASE_IMAGE")]
+    pub(crate) release_image: String,
+
+    /// Where the content of that release is
+    #[arg(long, value_name = "DIR", env = "PAYLOAD_OVERRIDE", default_value = "/", value_hint = ValueHint::DirPath)]
+    pub(crate) payload: PathBuf,
+
+    /// How the log is written
+    #[arg(long, value_name = "FORMAT", env = "FAIRWAY_LOG_FORMAT", default_value = "text")]
+    pub(crate) log_format: LogFormat,
+
+    #[command(flatten)]
+    pub(crate) endpoint: EndpointArgs,
+
+    #[command(flatten)]
+    pub(crate) updates: UpdateArgs,
+
+    #[command(flatten)]
+    pub(crate) metrics: MetricsArgs,
+
+    #[command(flatten)]
+    pub(crate) election: ElectionArgs,
+}
+
+#[derive(clap::Args)]
+#[command(next_help_heading = "Metrics and probes of the operator")]
+pub(crate) struct EndpointArgs {
+    /// Where `/metrics`, `/healthz` and `/readyz` are served; nowhere, if empty
+    #[arg(long, value_name = "ADDRESS", env = "FAIRWAY_LISTEN", default_value = "0.0.0.0:9099", value_parser = listen)]
+    pub(crate) listen: Listen,
+
+    /// The certificate, and those that lead to its authority, as PEM; without it, plain HTTP
+    ///
+    /// It is loaded again when the file changes.
+    #[arg(long, value_name = "FILE", env = "FAIRWAY_SERVING_CERT_FILE", value_hint = ValueHint::FilePath, requires = "serving_key_file")]
+    pub(crate) serving_cert_file: Option<PathBuf>,
+
+    /// The private key of the certificate, as PEM
+    #[arg(long, value_name = "FILE", env = "FAIRWAY_SERVING_KEY_FILE", value_hint = ValueHint::FilePath, requires = "serving_cert_file")]
+    pub(crate) serving_key_file: Option<PathBuf>,
+}
+
+#[derive(clap::Args)]
+#[command(next_help_heading = "Updates and their risks")]
+pub(crate) struct UpdateArgs {
+    /// The update service to ask, whatever ClusterVersion says
+    #[arg(long, value_name = "URL", env = "FAIRWAY_UPDATE_SERVICE")]
+    pub(crate) update_service: Option<Url>,
+
+    /// What becomes of an update whose risks are not accepted
+    #[arg(long, value_name = "WHAT", env = "FAIRWAY_UNACCEPTED_RISKS", default_value = "refuse")]
+    pub(crate) unaccepted_risks: UnacceptedRisks,
+
+    /// The time between any two queries, once the burst is used up
+    #[arg(long, value_name = "DURATION", env = "FAIRWAY_PROMQL_MIN_INTERVAL", default_value = "1s", value_parser = duration)]
+    pub(crate) promql_min_interval: Duration,
+
+    /// How many queries may be sent at once after a quiet time
+    #[arg(long, value_name = "COUNT", env = "FAIRWAY_PROMQL_BURST", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) promql_burst: u32,
+
+    /// The metrics that a query may read: a regular expression for their whole names
+    ///
+    /// A query that reads others is not sent at all, and its risk stays unknown. Without it, all
+    /// may be read.
+    #[arg(long, value_name = "REGEX", env = "FAIRWAY_PROMQL_ALLOW", value_parser = whole_name)]
+    pub(crate) promql_allow: Option<Regex>,
+}
+
+#[derive(clap::Args)]
+#[command(next_help_heading = "Metrics of the cluster, which tell whether risks apply")]
+pub(crate) struct MetricsArgs {
+    /// Where Prometheus, or what speaks like it, is; without it, the Service below
+    #[arg(long, value_name = "URL", env = "FAIRWAY_METRICS_URL")]
+    pub(crate) metrics_url: Option<Url>,
+
+    /// The authorities to trust, as PEM
+    #[arg(long, value_name = "FILE", env = "FAIRWAY_METRICS_CA_BUNDLE_FILE", default_value = "/etc/tls/service-ca/service-ca.crt", value_hint = ValueHint::FilePath)]
+    pub(crate) metrics_ca_bundle_file: PathBuf,
+
+    /// The token to show; only https at that address ever sees it
+    #[arg(long, value_name = "FILE", env = "FAIRWAY_METRICS_TOKEN_FILE", default_value = "/var/run/secrets/kubernetes.io/serviceaccount/token", value_hint = ValueHint::FilePath)]
+    pub(crate) metrics_token_file: PathBuf,
+
+    /// The namespace of the Service
+    #[arg(
+        long,
+        value_name = "NAME",
+        env = "FAIRWAY_METRICS_NAMESPACE",
+        default_value = "openshift-monitoring"
+    )]
+    pub(crate) metrics_namespace: String,
+
+    /// The Service that answers queries
+    #[arg(
+        long,
+        value_name = "NAME",
+        env = "FAIRWAY_METRICS_SERVICE",
+        default_value = "thanos-querier"
+    )]
+    pub(crate) metrics_service: String,
+
+    /// Find the Service by its name instead of asking the API server for its address
+    #[arg(long, env = "FAIRWAY_USE_DNS_FOR_SERVICES")]
+    pub(crate) use_dns_for_services: bool,
+
+    /// Answer queries from the samples in this file, and ask nobody
+    ///
+    /// For clusters without metrics, and for trying out what would be if.
+    #[arg(long, value_name = "FILE", env = "FAIRWAY_METRICS_SNAPSHOT", conflicts_with = "metrics_url", value_hint = ValueHint::FilePath)]
+    pub(crate) metrics_snapshot: Option<PathBuf>,
+}
+
+#[derive(clap::Args)]
+#[command(next_help_heading = "Leader election")]
+pub(crate) struct ElectionArgs {
+    /// The namespace of the Lease, which is the operator's own
+    #[arg(
+        long,
+        value_name = "NAME",
+        env = "CVO_NAMESPACE",
+        default_value = "openshift-cluster-version"
+    )]
+    pub(crate) namespace: String,
+
+    /// The pod that the operator runs in: a container that is restarted goes on leading
+    #[arg(long, value_name = "UID", env = "POD_UID")]
+    pub(crate) pod_uid: Option<String>,
+
+    /// Outside of a pod: where the name is kept by which the operator knows its own Lease again
+    #[arg(long, value_name = "FILE", env = "FAIRWAY_IDENTITY_FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) identity_file: Option<PathBuf>,
+
+    /// How long others wait for a leader that gives no sign
+    #[arg(long, value_name = "DURATION", env = "FAIRWAY_LEASE_DURATION", default_value = seconds(Timing::default().lease), value_parser = duration)]
+    pub(crate) lease_duration: Duration,
+
+    /// How long a leader goes on that cannot renew its Lease
+    #[arg(long, value_name = "DURATION", env = "FAIRWAY_LEASE_RENEW_DEADLINE", default_value = seconds(Timing::default().renew), value_parser = duration)]
+    pub(crate) lease_renew_deadline: Duration,
+
+    /// The time between two requests about the Lease
+    #[arg(long, value_name = "DURATION", env = "FAIRWAY_LEASE_RETRY_PERIOD", default_value = seconds(Timing::default().retry), value_parser = duration)]
+    pub(crate) lease_retry_period: Duration,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LogFormat {
+    /// For people
+    #[default]
+    Text,
+    /// For programs: one object a line
+    Json,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum UnacceptedRisks {
+    /// It is refused, and a condition says which risks to accept
+    Refuse,
+    /// It is done, and the risks are recorded in the history
+    Record,
+}
+
+/// An address, or nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Listen(pub(crate) Option<SocketAddr>);
+
+fn listen(text: &str) -> Result<Listen, String> {
+    if text.is_empty() {
+        return Ok(Listen(None));
+    }
+    let parsed = text.parse().map(|address| Listen(Some(address)));
+    parsed.map_err(|_| "not an address such as 0.0.0.0:9099 or [::]:9099".to_owned())
+}
+
+fn whole_name(text: &str) -> Result<Regex, regex::Error> {
+    // By itself first: an error is about what was typed.
+    Regex::new(text)?;
+    Regex::new(&format!("^(?:{text})$"))
+}
+
+/// A time such as `30s`, `5m` or `1h`.
+fn duration(text: &str) -> Result<Duration, String> {
+    let parsed = text.parse::<SignedDuration>().ok().and_then(|time| Duration::try_from(time).ok());
+    parsed.ok_or_else(|| "not a time such as 30s, 5m or 1h".to_owned())
+}
+
+fn seconds(time: Duration) -> String {
+    format!("{}s", time.as_secs())
+}

@@ -1,0 +1,333 @@
+//! `fairway operator`: the cluster-version operator.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::Context as _;
+use fairway_operator::OperatorError;
+use fairway_operator::election::{ElectionSettings, Identity, LeaseName, Timing};
+use fairway_operator::endpoint::{EndpointError, EndpointSettings, TlsFiles};
+use fairway_operator::settings::{
+    MetricsSource, PrometheusSettings, ReleaseSettings, RiskSettings, Settings, UnacceptedRisks,
+    UpdateSettings,
+};
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::{Client, Config};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio_util::sync::CancellationToken;
+
+use crate::args::operator::{self as args, ElectionArgs, EndpointArgs, MetricsArgs, OperatorArgs};
+use crate::errors::WithHint;
+use crate::exit::ExitStatus;
+use crate::printer::Printer;
+
+/// The Lease has the name of ClusterVersion: the operator that clusters had before takes the same.
+const LEASE: &str = "version";
+
+/// As often as files in pods change at most.
+const CERTIFICATE_LOOKS: Duration = Duration::from_secs(30);
+
+pub(crate) fn run(args: &OperatorArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .context("cannot start the threads of the operator")?;
+    runtime.block_on(operate(args, printer))
+}
+
+async fn operate(args: &OperatorArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
+    // Before anything runs: whoever ends it at once must find it listening.
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut terminate = signal(SignalKind::terminate())?;
+    let identity = identity(&args.election)?;
+    let client = client(args.kubeconfig.as_deref()).await?;
+    let stop = CancellationToken::new();
+    let running = fairway_operator::run(client, settings(args, identity.name()), stop.clone());
+    tokio::pin!(running);
+    let ended = tokio::select! {
+        ended = running.as_mut() => Some(ended),
+        _ = interrupt.recv() => None,
+        _ = terminate.recv() => None,
+    };
+    let ended = match ended {
+        Some(ended) => ended,
+        None => {
+            printer.note("stopping; a second signal ends it at once");
+            stop.cancel();
+            tokio::select! {
+                ended = running => ended,
+                _ = interrupt.recv() => Ok(()),
+                _ = terminate.recv() => Ok(()),
+            }
+        }
+    };
+    ended.map_err(advise)?;
+    Ok(ExitStatus::Yes)
+}
+
+fn settings(args: &OperatorArgs, identity: &str) -> Settings {
+    Settings {
+        node_name: args.node_name.clone(),
+        release: ReleaseSettings {
+            image: args.release_image.clone(),
+            payload: args.payload.clone(),
+        },
+        election: election(&args.election, identity),
+        endpoint: endpoint(&args.endpoint),
+        updates: UpdateSettings { service: args.updates.update_service.clone() },
+        risks: RiskSettings {
+            metrics: metrics(&args.metrics),
+            min_interval: args.updates.promql_min_interval,
+            burst: args.updates.promql_burst,
+            allow: args.updates.promql_allow.clone(),
+            unaccepted: match args.updates.unaccepted_risks {
+                args::UnacceptedRisks::Refuse => UnacceptedRisks::Refuse,
+                args::UnacceptedRisks::Record => UnacceptedRisks::Record,
+            },
+        },
+    }
+}
+
+fn election(args: &ElectionArgs, identity: &str) -> ElectionSettings {
+    ElectionSettings {
+        lease: LeaseName { namespace: args.namespace.clone(), name: LEASE.to_owned() },
+        identity: identity.to_owned(),
+        timing: Timing {
+            lease: args.lease_duration,
+            renew: args.lease_renew_deadline,
+            retry: args.lease_retry_period,
+        },
+    }
+}
+
+fn endpoint(args: &EndpointArgs) -> Option<EndpointSettings> {
+    let files = args.serving_cert_file.clone().zip(args.serving_key_file.clone());
+    let tls =
+        files.map(|(certificate, key)| TlsFiles { certificate, key, every: CERTIFICATE_LOOKS });
+    args.listen.0.map(|listen| EndpointSettings { listen, tls })
+}
+
+fn metrics(args: &MetricsArgs) -> MetricsSource {
+    if let Some(file) = &args.metrics_snapshot {
+        return MetricsSource::Snapshot(file.clone());
+    }
+    MetricsSource::Prometheus(PrometheusSettings {
+        url: args.metrics_url.clone(),
+        namespace: args.metrics_namespace.clone(),
+        service: args.metrics_service.clone(),
+        use_dns: args.use_dns_for_services,
+        ca_bundle: args.metrics_ca_bundle_file.clone(),
+        token: args.metrics_token_file.clone(),
+    })
+}
+
+fn identity(args: &ElectionArgs) -> anyhow::Result<Identity> {
+    if let Some(uid) = args.pod_uid.as_deref().filter(|uid| !uid.is_empty()) {
+        return Ok(Identity::of_pod(uid));
+    }
+    let file = args.identity_file.clone().unwrap_or_else(|| {
+        let state = |variable: &str| std::env::var_os(variable).map(PathBuf::from);
+        identity_file(state("XDG_STATE_HOME"), state("HOME"))
+    });
+    Identity::of_machine(&file).with_context(|| WithHint {
+        message: format!("cannot keep the operator's name in {}", file.display()),
+        hint:
+            "name a file that can be written with --identity-file, or in a pod its UID with POD_UID"
+                .to_owned(),
+    })
+}
+
+/// Where programs keep what they want to find again.
+fn identity_file(state: Option<PathBuf>, home: Option<PathBuf>) -> PathBuf {
+    let state = state.or_else(|| Some(home?.join(".local/state")));
+    state.unwrap_or_else(|| PathBuf::from("/var/lib")).join("fairway/operator-identity")
+}
+
+async fn client(kubeconfig: Option<&Path>) -> anyhow::Result<Client> {
+    let config = match kubeconfig {
+        None => Config::infer().await.map_err(anyhow::Error::from),
+        Some(path) => from_kubeconfig(path).await,
+    };
+    let advice = || WithHint {
+        message: "cannot tell how to reach the cluster".to_owned(),
+        hint:
+            "name a kubeconfig with --kubeconfig or KUBECONFIG; in a pod, give it a ServiceAccount"
+                .to_owned(),
+    };
+    let config = config.with_context(advice)?;
+    Client::try_from(config).with_context(advice)
+}
+
+async fn from_kubeconfig(path: &Path) -> anyhow::Result<Config> {
+    let read = Kubeconfig::read_from(path)?;
+    Ok(Config::from_custom_kubeconfig(read, &KubeConfigOptions::default()).await?)
+}
+
+/// What can be done about an operator that does not run.
+fn advise(error: OperatorError) -> anyhow::Error {
+    let hint = match &error {
+        OperatorError::Timing(_) => {
+            "--lease-duration has to be longer than --lease-renew-deadline, and that at least \
+             twice --lease-retry-period"
+        }
+        OperatorError::Endpoint(EndpointError::Listen { .. }) => {
+            "choose another address with --listen; an empty one serves nothing"
+        }
+        OperatorError::Endpoint(EndpointError::Tls(_)) => {
+            "--serving-cert-file and --serving-key-file name PEM files that belong together"
+        }
+    };
+    let message = "the operator cannot start".to_owned();
+    anyhow::Error::from(error).context(WithHint { message, hint: hint.to_owned() })
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser as _;
+
+    use super::*;
+    use crate::args::{Args, Command};
+
+    fn settings_of(arguments: &[&str]) -> Settings {
+        let given =
+            ["fairway", "operator", "--node-name=node", "--release-image=registry.example/a"];
+        let Command::Operator(args) = Args::parse_from(given.iter().chain(arguments)).command
+        else {
+            panic!("another command");
+        };
+        settings(&args, "identity")
+    }
+
+    #[test]
+    fn without_a_flag_the_operator_is_as_in_existing_clusters() {
+        insta::assert_debug_snapshot!(settings_of(&[]), @r#"
+        Settings {
+            node_name: "node",
+            release: ReleaseSettings {
+                image: "registry.example/a",
+                payload: "/",
+            },
+            election: ElectionSettings {
+                lease: LeaseName {
+                    namespace: "openshift-cluster-version",
+                    name: "version",
+                },
+                identity: "identity",
+                timing: Timing {
+                    lease: 137s,
+                    renew: 107s,
+                    retry: 26s,
+                },
+            },
+            endpoint: Some(
+                EndpointSettings {
+                    listen: 0.0.0.0:9099,
+                    tls: None,
+                },
+            ),
+            updates: UpdateSettings {
+                service: None,
+            },
+            risks: RiskSettings {
+                metrics: Prometheus(
+                    PrometheusSettings {
+                        url: None,
+                        namespace: "openshift-monitoring",
+                        service: "thanos-querier",
+                        use_dns: false,
+                        ca_bundle: "/etc/tls/service-ca/service-ca.crt",
+                        token: "/var/run/secrets/kubernetes.io/serviceaccount/token",
+                    },
+                ),
+                min_interval: 1s,
+                burst: 8,
+                allow: None,
+                unaccepted: Refuse,
+            },
+        }
+        "#);
+    }
+
+    #[test]
+    fn updates_and_risks_as_they_are_wanted() {
+        let settings = settings_of(&[
+            "--update-service=https://updates.example/graph",
+            "--unaccepted-risks=record",
+            "--promql-min-interval=10m",
+            "--promql-burst=1",
+            "--promql-allow=cluster_.*|up",
+        ]);
+        let service = settings.updates.service.map(String::from);
+        assert_eq!(service.as_deref(), Some("https://updates.example/graph"));
+        let RiskSettings { min_interval, burst, allow, unaccepted, .. } = settings.risks;
+        assert_eq!((min_interval, burst), (Duration::from_mins(10), 1));
+        assert_eq!(unaccepted, UnacceptedRisks::Record);
+        let allow = allow.unwrap();
+        assert!(allow.is_match("cluster_version") && allow.is_match("up"));
+        assert!(!allow.is_match("cluster") && !allow.is_match("upper"));
+    }
+
+    #[test]
+    fn another_prometheus() {
+        let settings = settings_of(&[
+            "--metrics-url=https://prometheus.example",
+            "--metrics-ca-bundle-file=ca.crt",
+            "--metrics-token-file=token",
+            "--metrics-namespace=monitoring",
+            "--metrics-service=prometheus",
+            "--use-dns-for-services",
+        ]);
+        let expected = PrometheusSettings {
+            url: Some("https://prometheus.example".parse().unwrap()),
+            namespace: "monitoring".into(),
+            service: "prometheus".into(),
+            use_dns: true,
+            ca_bundle: "ca.crt".into(),
+            token: "token".into(),
+        };
+        assert_eq!(settings.risks.metrics, MetricsSource::Prometheus(expected));
+    }
+
+    #[test]
+    fn another_lease_and_another_endpoint() {
+        let settings = settings_of(&[
+            "--namespace=here",
+            "--lease-duration=270s",
+            "--lease-renew-deadline=240s",
+            "--lease-retry-period=1m",
+            "--listen=127.0.0.1:0",
+            "--serving-cert-file=tls.crt",
+            "--serving-key-file=tls.key",
+        ]);
+        let seconds = Duration::from_secs;
+        let timing = Timing { lease: seconds(270), renew: seconds(240), retry: seconds(60) };
+        assert_eq!(settings.election.timing, timing);
+        assert_eq!(settings.election.lease.namespace, "here");
+        let EndpointSettings { listen, tls } = settings.endpoint.unwrap();
+        assert_eq!(listen, "127.0.0.1:0".parse().unwrap());
+        assert_eq!(tls.map(|files| files.certificate), Some("tls.crt".into()));
+    }
+
+    #[test]
+    fn nothing_is_served_where_no_address_is_given() {
+        assert!(settings_of(&["--listen="]).endpoint.is_none());
+    }
+
+    #[test]
+    fn a_snapshot_takes_the_place_of_prometheus() {
+        let metrics = settings_of(&["--metrics-snapshot=samples.txt"]).risks.metrics;
+        assert_eq!(metrics, MetricsSource::Snapshot("samples.txt".into()));
+    }
+
+    #[test]
+    fn where_the_name_is_kept() {
+        let path = |text: &str| Some(PathBuf::from(text));
+        for (state, home, expected) in [
+            (path("/state"), path("/home"), "/state/fairway/operator-identity"),
+            (None, path("/home"), "/home/.local/state/fairway/operator-identity"),
+            (None, None, "/var/lib/fairway/operator-identity"),
+        ] {
+            assert_eq!(identity_file(state, home), PathBuf::from(expected));
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! How an operator is to be.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use regex::Regex;
+use url::Url;
+
+use crate::election::ElectionSettings;
+use crate::endpoint::EndpointSettings;
+
+/// All settings.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The node that the operator runs on.
+    pub node_name: String,
+    /// The release that the operator is from.
+    pub release: ReleaseSettings,
+    /// How it is decided who leads.
+    pub election: ElectionSettings,
+    /// Where it tells about itself; nowhere, if not given.
+    pub endpoint: Option<EndpointSettings>,
+    /// How updates are found.
+    pub updates: UpdateSettings,
+    /// How risks are judged.
+    pub risks: RiskSettings,
+}
+
+/// The release that the operator is from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReleaseSettings {
+    /// Its image, by digest.
+    pub image: String,
+    /// Where its content is.
+    pub payload: PathBuf,
+}
+
+/// How updates are found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct UpdateSettings {
+    /// The update service to ask, whatever ClusterVersion says.
+    pub service: Option<Url>,
+}
+
+/// How risks are judged.
+#[derive(Clone, Debug)]
+pub struct RiskSettings {
+    /// Where queries are answered.
+    pub metrics: MetricsSource,
+    /// The time between any two queries, once the burst is used up.
+    pub min_interval: Duration,
+    /// How many queries may be sent at once after a quiet time.
+    pub burst: u32,
+    /// What the names of the metrics that a query reads have to match; `None` is anything.
+    pub allow: Option<Regex>,
+    /// What becomes of an update whose risks are not accepted.
+    pub unaccepted: UnacceptedRisks,
+}
+
+/// Where queries are answered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MetricsSource {
+    /// By a Prometheus, or whatever speaks like one.
+    Prometheus(PrometheusSettings),
+    /// From a file with samples.
+    Snapshot(PathBuf),
+}
+
+/// How Prometheus is asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PrometheusSettings {
+    /// Where it is; without it, the Service is.
+    pub url: Option<Url>,
+    /// The namespace of the Service.
+    pub namespace: String,
+    /// The name of the Service.
+    pub service: String,
+    /// Whether the Service is found by its name, and not by asking the API server.
+    pub use_dns: bool,
+    /// A file with the authorities to trust.
+    pub ca_bundle: PathBuf,
+    /// A file with the token to show.
+    pub token: PathBuf,
+}
+
+/// What becomes of an update whose risks are not accepted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum UnacceptedRisks {
+    /// It is refused.
+    #[default]
+    Refuse,
+    /// It is done, and the risks are recorded.
+    Record,
+}
