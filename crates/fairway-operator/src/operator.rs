@@ -99,6 +99,6 @@ impl Operator {
         if seen.await.is_ok() {
             self.phase.send_replace(Phase::Leading);
         }
-        std::future::pending().await
+        std::future::pending::<()>().await;
     }
 }

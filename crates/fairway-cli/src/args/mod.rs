@@ -145,7 +145,7 @@ Examples:
   fairway operator --node-name=$(hostname) --release-image=registry.example/release@sha256:… \\
     --update-service=http://127.0.0.1:8080/api/upgrades_info/graph --metrics-snapshot=samples.txt
   curl http://127.0.0.1:9099/readyz")]
-    Operator(OperatorArgs),
+    Operator(Box<OperatorArgs>),
 
     /// Print the CustomResourceDefinitions of the update API
     ///

@@ -44,23 +44,21 @@ async fn operate(args: &OperatorArgs, printer: &Printer) -> anyhow::Result<ExitS
     let stop = CancellationToken::new();
     let running = fairway_operator::run(client, settings(args, identity.name()), stop.clone());
     tokio::pin!(running);
-    let ended = tokio::select! {
-        ended = running.as_mut() => Some(ended),
-        _ = interrupt.recv() => None,
-        _ = terminate.recv() => None,
-    };
-    let ended = match ended {
-        Some(ended) => ended,
-        None => {
-            printer.note("stopping; a second signal ends it at once");
-            stop.cancel();
-            tokio::select! {
-                ended = running => ended,
-                _ = interrupt.recv() => Ok(()),
-                _ = terminate.recv() => Ok(()),
-            }
-        }
-    };
+    tokio::select! {
+        ended = running.as_mut() => return finished(ended),
+        _ = interrupt.recv() => {}
+        _ = terminate.recv() => {}
+    }
+    printer.note("stopping; a second signal ends it at once");
+    stop.cancel();
+    tokio::select! {
+        ended = running => finished(ended),
+        _ = interrupt.recv() => Ok(ExitStatus::Yes),
+        _ = terminate.recv() => Ok(ExitStatus::Yes),
+    }
+}
+
+fn finished(ended: Result<(), OperatorError>) -> anyhow::Result<ExitStatus> {
     ended.map_err(advise)?;
     Ok(ExitStatus::Yes)
 }

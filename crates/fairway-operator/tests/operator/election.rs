@@ -107,7 +107,37 @@ impl Operator {
     }
 }
 
-#[tokio::test]
+/// Runs the same cases in the sandbox and on a real cluster.
+macro_rules! on_both_clusters {
+    ($($case:ident),+ $(,)?) => {
+        mod in_the_sandbox {
+            $(#[tokio::test]
+            async fn $case() -> anyhow::Result<()> {
+                super::$case().await
+            })+
+        }
+
+        mod on_a_real_cluster {
+            $(#[tokio::test]
+            #[ignore = "needs a cluster: cargo xtask test"]
+            async fn $case() -> anyhow::Result<()> {
+                super::$case().await
+            })+
+        }
+    };
+}
+
+on_both_clusters! {
+    a_released_lease_is_taken_at_once,
+    a_leader_that_died_is_followed_when_its_lease_expires,
+    a_restarted_container_resumes_its_own_lease,
+    stopping_a_candidate_leaves_the_holder_alone,
+    a_lease_lost_in_the_middle_of_a_write_stops_the_write,
+    what_the_clocks_of_others_say_does_not_matter,
+    a_lease_that_somebody_removes_is_made_again,
+    candidates_that_come_and_go_lead_one_after_the_other,
+}
+
 async fn a_released_lease_is_taken_at_once() -> Result<()> {
     let ballot = Ballot::open().await?;
     let first = ballot.start("first");
@@ -124,7 +154,6 @@ async fn a_released_lease_is_taken_at_once() -> Result<()> {
     Ok(())
 }
 
-#[tokio::test]
 async fn a_leader_that_died_is_followed_when_its_lease_expires() -> Result<()> {
     let ballot = Ballot::open().await?;
     let first = ballot.start("first");
@@ -142,7 +171,6 @@ async fn a_leader_that_died_is_followed_when_its_lease_expires() -> Result<()> {
     second.stop().await
 }
 
-#[tokio::test]
 async fn a_restarted_container_resumes_its_own_lease() -> Result<()> {
     let ballot = Ballot::open().await?;
     let first = ballot.start("same");
@@ -155,7 +183,6 @@ async fn a_restarted_container_resumes_its_own_lease() -> Result<()> {
     again.stop().await
 }
 
-#[tokio::test]
 async fn stopping_a_candidate_leaves_the_holder_alone() -> Result<()> {
     let ballot = Ballot::open().await?;
     let first = ballot.start("first");
@@ -167,7 +194,6 @@ async fn stopping_a_candidate_leaves_the_holder_alone() -> Result<()> {
     first.stop().await
 }
 
-#[tokio::test]
 async fn a_lease_lost_in_the_middle_of_a_write_stops_the_write() -> Result<()> {
     let ballot = Ballot::open().await?;
     let began = Arc::new(Notify::new());
@@ -243,7 +269,6 @@ async fn an_api_server_that_restarts_changes_no_leader() -> Result<()> {
     first.stop().await
 }
 
-#[tokio::test]
 async fn what_the_clocks_of_others_say_does_not_matter() -> Result<()> {
     for renewed in ["1999-01-01T00:00:00Z", "2199-01-01T00:00:00Z"] {
         let ballot = Ballot::open().await?;
@@ -267,7 +292,6 @@ async fn what_the_clocks_of_others_say_does_not_matter() -> Result<()> {
     Ok(())
 }
 
-#[tokio::test]
 async fn a_lease_that_somebody_removes_is_made_again() -> Result<()> {
     let ballot = Ballot::open().await?;
     let first = ballot.start("first");
@@ -279,7 +303,6 @@ async fn a_lease_that_somebody_removes_is_made_again() -> Result<()> {
     first.stop().await
 }
 
-#[tokio::test]
 async fn candidates_that_come_and_go_lead_one_after_the_other() -> Result<()> {
     let ballot = Ballot::open().await?;
     let leading = Arc::new(tokio::sync::Mutex::new(()));

@@ -7,3 +7,5 @@ mod alerts;
 mod election;
 mod endpoint;
 mod manifests;
+mod permissions;
+mod running;

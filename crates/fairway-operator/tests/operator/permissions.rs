@@ -1,0 +1,194 @@
+//! What the operator may do, compared with what it does.
+
+use std::collections::BTreeSet;
+
+use anyhow::{Context as _, Result, ensure};
+use fairway_api::ClusterVersion;
+use fairway_testkit::{AuditEvent, TestCluster, objects, wait};
+use k8s_openapi::api::authentication::v1::{TokenRequest, TokenRequestSpec};
+use k8s_openapi::api::coordination::v1::Lease;
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Secret, Service, ServiceAccount};
+use kube::api::{DeleteParams, DynamicObject, ListParams, ObjectMeta, PostParams};
+use kube::core::{GroupVersionKind, TypeMeta};
+use kube::discovery::ApiResource;
+use kube::{Api, Client};
+use serde_json::{Value, json};
+
+use crate::manifests;
+use crate::running::Running;
+
+const NAMESPACE: &str = "openshift-cluster-version";
+const ACCOUNT: &str = "cluster-version-operator";
+const NAMESPACES: [&str; 4] =
+    [NAMESPACE, "openshift-config", "openshift-config-managed", "openshift-monitoring"];
+
+/// A verb, a resource as rules name it, and where a namespace and a name are.
+type Permission = (String, String, String, String);
+
+/// Creates an object of a manifest.
+async fn create(client: &Client, object: Value) -> Result<()> {
+    let types: TypeMeta = serde_json::from_value(object.clone())?;
+    let resource = ApiResource::from_gvk(&GroupVersionKind::try_from(&types)?);
+    let namespace = object["metadata"]["namespace"].as_str().map(str::to_owned);
+    let api: Api<DynamicObject> = match &namespace {
+        None => Api::all_with(client.clone(), &resource),
+        Some(namespace) => Api::namespaced_with(client.clone(), namespace, &resource),
+    };
+    let object: DynamicObject = serde_json::from_value(object)?;
+    api.create(&PostParams::default(), &object).await?;
+    Ok(())
+}
+
+/// The platform's Proxy, which the project's own definitions do not have.
+fn proxy_definition() -> Value {
+    json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {"name": "proxies.config.openshift.io"},
+        "spec": {
+            "group": "config.openshift.io", "scope": "Cluster",
+            "names": {"plural": "proxies", "singular": "proxy", "kind": "Proxy", "listKind": "ProxyList"},
+            "versions": [{
+                "name": "v1", "served": true, "storage": true,
+                "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}},
+            }],
+        },
+    })
+}
+
+/// A client of the operator's account, with the permissions of the manifests and no others.
+async fn client_of_the_operator(cluster: &TestCluster) -> Result<Client> {
+    let client = cluster.client();
+    for name in NAMESPACES {
+        let metadata = ObjectMeta { name: Some(name.to_owned()), ..ObjectMeta::default() };
+        let namespace = Namespace { metadata, ..Namespace::default() };
+        Api::all(client.clone()).create(&PostParams::default(), &namespace).await?;
+    }
+    for object in manifests::objects("rbac.yaml")? {
+        create(&client, object).await?;
+    }
+    create(&client, proxy_definition()).await?;
+    let accounts: Api<ServiceAccount> = Api::namespaced(client, NAMESPACE);
+    let wanted = TokenRequest { spec: TokenRequestSpec::default(), ..TokenRequest::default() };
+    let issued = accounts.create_token_request(ACCOUNT, &PostParams::default(), &wanted).await?;
+    cluster.client_with_token(&issued.status.context("no token")?.token).await
+}
+
+/// What the roles of the manifests allow.
+fn allowed() -> Result<BTreeSet<Permission>> {
+    let mut allowed = BTreeSet::new();
+    for role in manifests::objects("rbac.yaml")? {
+        let namespace = role["metadata"]["namespace"].as_str().unwrap_or_default();
+        for rule in role["rules"].as_array().into_iter().flatten() {
+            let words = |key: &str| -> Vec<String> {
+                let words = rule[key].as_array().into_iter().flatten();
+                words.filter_map(Value::as_str).map(str::to_owned).collect()
+            };
+            let names = Some(words("resourceNames")).filter(|names| !names.is_empty());
+            for verb in words("verbs") {
+                for resource in words("resources") {
+                    for name in names.clone().unwrap_or_else(|| vec![String::new()]) {
+                        let permission =
+                            (verb.clone(), resource.clone(), namespace.to_owned(), name);
+                        allowed.insert(permission);
+                    }
+                }
+            }
+        }
+    }
+    Ok(allowed)
+}
+
+/// What a request needs. Servers differ in whether they note the name of a list of one object, and
+/// of an object that is created.
+fn needed(event: &AuditEvent, allowed: &BTreeSet<Permission>) -> Vec<Permission> {
+    let Some(object) = &event.object_ref else { return Vec::new() };
+    let resource = match object.subresource.as_str() {
+        "" => object.resource.clone(),
+        subresource => format!("{}/{subresource}", object.resource),
+    };
+    let same = |(verb, allowed, namespace, name): &&Permission| {
+        let is_list = ["list", "watch", "create"].contains(&event.verb.as_str());
+        *verb == event.verb
+            && *allowed == resource
+            && *namespace == object.namespace
+            && (*name == object.name || is_list && (name.is_empty() || object.name.is_empty()))
+    };
+    allowed.iter().filter(same).cloned().collect()
+}
+
+#[tokio::test]
+async fn the_operator_may_do_what_it_does_and_nothing_else() -> Result<()> {
+    compare().await
+}
+
+#[tokio::test]
+#[ignore = "needs a cluster: cargo xtask test"]
+async fn the_same_on_a_real_cluster_of_its_own() -> Result<()> {
+    compare().await
+}
+
+async fn compare() -> Result<()> {
+    let cluster = TestCluster::own().await?.over_tls().await?;
+    cluster.install_crds().await?;
+    let client = client_of_the_operator(&cluster).await?;
+    let versions: Api<ClusterVersion> = Api::all(cluster.client());
+    versions.create(&PostParams::default(), &objects::cluster_version()).await?;
+    let log = cluster.audit_log()?;
+    let mark = log.mark()?;
+
+    let operator = Running::start(client.clone(), NAMESPACE).await?;
+    operator.until_ready().await?;
+    act_as_stages_do(&client, &versions).await?;
+    let allowed = allowed()?;
+    let account = format!("system:serviceaccount:{NAMESPACE}:{ACCOUNT}");
+    wait::until("every permission to be used", async || {
+        let events: Vec<AuditEvent> =
+            log.since(mark)?.into_iter().filter(|event| event.user.username == account).collect();
+        let refused = events
+            .iter()
+            .find(|event| event.response_status.as_ref().is_some_and(|status| status.code == 403));
+        ensure!(refused.is_none(), "{refused:?}");
+        let used: BTreeSet<_> = events.iter().flat_map(|event| needed(event, &allowed)).collect();
+        Ok((used == allowed).then_some(()))
+    })
+    .await?;
+    operator.stop().await?;
+    refuse_everything_else(&client).await
+}
+
+/// The requests that stages make, each when there is a reason.
+async fn act_as_stages_do(client: &Client, versions: &Api<ClusterVersion>) -> Result<()> {
+    let mut version = versions.get("version").await?;
+    version.status = Some(objects::status_at("5.1.0"));
+    let own: Api<ClusterVersion> = Api::all(client.clone());
+    own.replace_status("version", &PostParams::default(), &version).await?;
+    let services: Api<Service> = Api::namespaced(client.clone(), "openshift-monitoring");
+    assert!(services.get_opt("thanos-querier").await?.is_none());
+    Ok(())
+}
+
+async fn refuse_everything_else(client: &Client) -> Result<()> {
+    let refused = |what: &str, code: Option<u16>| assert_eq!(code, Some(403), "{what}");
+    let versions: Api<ClusterVersion> = Api::all(client.clone());
+    let all = ListParams::default();
+    refused("list all ClusterVersions", code(versions.list(&all).await));
+    let version = objects::cluster_version();
+    let write = PostParams::default();
+    refused("write the spec", code(versions.replace("version", &write, &version).await));
+    let secrets: Api<Secret> = Api::namespaced(client.clone(), NAMESPACE);
+    refused("read its own secrets", code(secrets.list(&all).await));
+    let maps: Api<ConfigMap> = Api::namespaced(client.clone(), "openshift-config");
+    refused("read other ConfigMaps", code(maps.list(&all).await));
+    let leases: Api<Lease> = Api::namespaced(client.clone(), NAMESPACE);
+    refused("remove its lease", code(leases.delete("version", &DeleteParams::default()).await));
+    refused("read other leases", code(leases.get("other").await));
+    Ok(())
+}
+
+/// The code of a refusal.
+fn code<T>(answer: kube::Result<T>) -> Option<u16> {
+    match answer {
+        Err(kube::Error::Api(status)) => Some(status.code),
+        _ => None,
+    }
+}

@@ -1,0 +1,136 @@
+//! The operator as a whole.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result};
+use fairway_api::{ClusterOperator, ClusterVersion};
+use fairway_operator::election::{ElectionSettings, LeaseName, Timing};
+use fairway_operator::endpoint::EndpointSettings;
+use fairway_operator::settings::{
+    MetricsSource, ReleaseSettings, RiskSettings, UnacceptedRisks, UpdateSettings,
+};
+use fairway_operator::{OperatorError, Settings, run};
+use fairway_testkit::{TestCluster, objects, wait};
+use k8s_openapi::api::coordination::v1::Lease;
+use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
+use kube::{Api, Client};
+use serde_json::json;
+use tokio::net::TcpListener;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+const TIMING: Timing = Timing {
+    lease: Duration::from_secs(3),
+    renew: Duration::from_secs(2),
+    retry: Duration::from_millis(300),
+};
+
+fn settings(namespace: &str, listen: SocketAddr) -> Settings {
+    Settings {
+        node_name: "node-1".to_owned(),
+        release: ReleaseSettings { image: objects::release("5.1.0").image, payload: "/".into() },
+        election: ElectionSettings {
+            lease: LeaseName { namespace: namespace.to_owned(), name: "version".to_owned() },
+            identity: "operator".to_owned(),
+            timing: TIMING,
+        },
+        endpoint: Some(EndpointSettings { listen, tls: None }),
+        updates: UpdateSettings::default(),
+        risks: RiskSettings {
+            metrics: MetricsSource::Snapshot("/dev/null".into()),
+            min_interval: Duration::from_secs(1),
+            burst: 8,
+            allow: None,
+            unaccepted: UnacceptedRisks::Refuse,
+        },
+    }
+}
+
+/// An operator that runs.
+pub(crate) struct Running {
+    address: SocketAddr,
+    http: reqwest::Client,
+    stop: CancellationToken,
+    task: JoinHandle<Result<(), OperatorError>>,
+}
+
+impl Running {
+    pub(crate) async fn start(client: Client, namespace: &str) -> Result<Self> {
+        // Nobody else gets a port so soon after it was free.
+        let address = TcpListener::bind(("127.0.0.1", 0)).await?.local_addr()?;
+        let stop = CancellationToken::new();
+        let task = tokio::spawn(run(client, settings(namespace, address), stop.clone()));
+        let http = reqwest::Client::builder().no_proxy().build()?;
+        Ok(Self { address, http, stop, task })
+    }
+
+    async fn get(&self, path: &str) -> Result<(u16, String)> {
+        let answer = self.http.get(format!("http://{}{path}", self.address)).send().await?;
+        Ok((answer.status().as_u16(), answer.text().await?))
+    }
+
+    async fn until(&self, path: &str, expected: impl Fn(u16, &str) -> bool) -> Result<String> {
+        wait::until(path, async || {
+            // It may not listen yet.
+            let answer = self.get(path).await.ok();
+            Ok(answer.filter(|(status, text)| expected(*status, text)).map(|(_, text)| text))
+        })
+        .await
+    }
+
+    pub(crate) async fn until_ready(&self) -> Result<()> {
+        self.until("/readyz", |status, _| status == 200).await.map(drop)
+    }
+
+    pub(crate) async fn stop(self) -> Result<()> {
+        self.stop.cancel();
+        Ok(self.task.await??)
+    }
+}
+
+async fn holder(leases: &Api<Lease>) -> Result<String> {
+    let spec = leases.get("version").await?.spec.context("a spec")?;
+    Ok(spec.holder_identity.unwrap_or_default())
+}
+
+#[tokio::test]
+async fn an_operator_leads_tells_and_ends_in_good_order() -> Result<()> {
+    let cluster = TestCluster::in_turn().await?;
+    let namespace = cluster.namespace("operator").await?;
+    let versions: Api<ClusterVersion> = Api::all(cluster.client());
+    versions.create(&PostParams::default(), &objects::cluster_version()).await?;
+    let operators: Api<ClusterOperator> = Api::all(cluster.client());
+    operators.create(&PostParams::default(), &objects::cluster_operator("dns")).await?;
+
+    let operator = Running::start(cluster.client(), namespace.name()).await?;
+    operator.until_ready().await?;
+    let metrics = operator.get("/metrics").await?.1;
+    assert!(metrics.contains("fairway_operator_leader 1"), "{metrics}");
+    let dns = r#"cluster_operator_up{name="dns",version="",reason="NoAvailableCondition"} 0"#;
+    assert!(metrics.contains(dns), "{metrics}");
+
+    operators.delete("dns", &DeleteParams::default()).await?;
+    operator.until("/metrics", |_, text| !text.contains(r#"name="dns""#)).await?;
+    operator.stop().await?;
+    assert_eq!(holder(&namespace.api()).await?, "");
+    Ok(())
+}
+
+#[tokio::test]
+async fn an_operator_that_loses_its_lease_waits_and_leads_again() -> Result<()> {
+    let cluster = TestCluster::in_turn().await?;
+    let namespace = cluster.namespace("operator").await?;
+    let operator = Running::start(cluster.client(), namespace.name()).await?;
+    operator.until_ready().await?;
+    let leases: Api<Lease> = namespace.api();
+    let stolen = json!({"spec": {"holderIdentity": "a rival", "leaseDurationSeconds": 2}});
+    leases.patch("version", &PatchParams::default(), &Patch::Merge(stolen)).await?;
+    operator.until("/readyz", |status, _| status == 503).await?;
+    let metrics = operator.get("/metrics").await?.1;
+    assert!(metrics.contains("fairway_operator_leader 0"), "{metrics}");
+    assert!(!metrics.contains("cluster_operator_up{"), "only the leader speaks for the cluster");
+    operator.until_ready().await?;
+    assert_eq!(holder(&leases).await?, "operator");
+    operator.stop().await
+}
