@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use kube::Client;
+use kube::{Api, Client};
 use tokio::sync::watch;
+use tokio::task::{JoinError, JoinSet};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -13,7 +14,9 @@ use crate::cluster::Sight;
 use crate::election::{self, Leadership, LostLease, TimingError};
 use crate::endpoint::{self, EndpointError, Operations, Phase};
 use crate::metrics::{Metrics, Running};
+use crate::own_release::{OwnRelease, OwnReleaseError};
 use crate::settings::Settings;
+use crate::stage::{risks, status, updates};
 
 /// Connections that have not ended by then are cut.
 const FAREWELL: Duration = Duration::from_secs(5);
@@ -21,9 +24,15 @@ const FAREWELL: Duration = Duration::from_secs(5);
 /// Why an operator does not run.
 #[derive(Debug, thiserror::Error)]
 pub enum OperatorError {
+    /// It does not know its own release.
+    #[error("the release that this operator is part of cannot be told")]
+    OwnRelease(#[from] OwnReleaseError),
     /// Its durations make no election.
     #[error(transparent)]
     Timing(#[from] TimingError),
+    /// A part of it ended that should not.
+    #[error("a part of the operator broke down")]
+    BrokeDown(#[source] Option<JoinError>),
     /// It cannot tell about itself.
     #[error(transparent)]
     Endpoint(#[from] EndpointError),
@@ -36,6 +45,7 @@ pub async fn run(
     stop: CancellationToken,
 ) -> Result<(), OperatorError> {
     settings.election.timing.check()?;
+    let own = OwnRelease::read(&settings.release.payload, &settings.release.image)?;
     let metrics = Arc::new(Metrics::default());
     let (phase, told) = watch::channel(Phase::Waiting);
     let (tasks, closing) = (TaskTracker::new(), CancellationToken::new());
@@ -45,19 +55,21 @@ pub async fn run(
         let address = endpoint::start(endpoint, operations, &tasks, closing.clone()).await?;
         tracing::info!(%address, "metrics and probes are served");
     }
-    let operator = Operator { client, settings, stop, metrics, phase };
-    operator.lead().await;
+    let own = Arc::new(own);
+    let operator = Operator { client, settings, own, stop, metrics, phase };
+    let ended = operator.lead().await;
     closing.cancel();
     tasks.close();
     if timeout(FAREWELL, tasks.wait()).await.is_err() {
         tracing::warn!("some clients did not read their answers in time");
     }
-    Ok(())
+    ended
 }
 
 struct Operator {
     client: Client,
     settings: Settings,
+    own: Arc<OwnRelease>,
     stop: CancellationToken,
     metrics: Arc<Metrics>,
     phase: watch::Sender<Phase>,
@@ -65,28 +77,74 @@ struct Operator {
 
 impl Operator {
     /// Leads whenever it can.
-    async fn lead(&self) {
+    async fn lead(&self) -> Result<(), OperatorError> {
         loop {
             let client = self.client.clone();
             let work = async |leadership| self.work(leadership).await;
             match election::lead(client, &self.settings.election, &self.stop, work).await {
-                Ok(_) => return,
-                Err(LostLease) => self.phase.send_replace(Phase::Waiting),
-            };
+                Ok(worked) => return worked.unwrap_or(Ok(())),
+                Err(LostLease) => drop(self.phase.send_replace(Phase::Waiting)),
+            }
         }
     }
 
     /// What the leader does, until it is told to stop. Everything that is begun here ends when
     /// this does: watches end when nobody looks any more.
-    async fn work(&self, _leadership: Leadership) {
+    async fn work(&self, leadership: Leadership) -> Result<(), OperatorError> {
         self.phase.send_replace(Phase::Starting);
         let sight = Sight::open(&self.client, &TaskTracker::new());
         let running = Running { image: self.settings.release.image.clone(), ..Running::default() };
         tokio::select! {
-            () = self.stop.cancelled() => {}
-            () = self.metrics.follow(sight.clone(), running) => {}
-            () = self.announce(sight) => {}
+            () = self.stop.cancelled() => Ok(()),
+            () = self.metrics.follow(sight.clone(), running) => Err(OperatorError::BrokeDown(None)),
+            () = self.announce(sight.clone()) => Err(OperatorError::BrokeDown(None)),
+            broke_down = self.stages(sight, leadership) => Err(broke_down),
         }
+    }
+
+    /// The stages. Each is a task of its own: what one computes holds up no other. Data flows one
+    /// way, from what is seen to what is written. None ends by itself.
+    async fn stages(&self, sight: Sight, leadership: Leadership) -> OperatorError {
+        let (updates_out, updates) = watch::channel(None);
+        let (risks_out, risks) = watch::channel(None);
+        let current = updates::Current {
+            version: self.own.release.version.clone(),
+            architecture: self.own.architecture.clone(),
+        };
+        let mut tasks = JoinSet::new();
+        tasks.spawn(updates::run(
+            updates::Inputs::new(&sight, Arc::new(current)),
+            self.settings.updates.clone(),
+            self.metrics.updates(),
+            updates_out,
+        ));
+        tasks.spawn(risks::run(
+            risks::Inputs {
+                own: Arc::clone(&self.own),
+                cluster_version: sight.cluster_version.clone(),
+                cluster_operators: sight.cluster_operators,
+                admin_gates: sight.admin_gates,
+                admin_acks: sight.admin_acks,
+                updates: updates.clone(),
+            },
+            self.settings.risks.clone(),
+            self.client.clone(),
+            self.metrics.queries(),
+            risks_out,
+        ));
+        tasks.spawn(status::run(
+            status::Inputs {
+                own: Arc::clone(&self.own),
+                cluster_version: sight.cluster_version,
+                updates,
+                risks,
+            },
+            Api::all(self.client.clone()),
+            leadership,
+            self.metrics.status(),
+        ));
+        let ended = tasks.join_next().await;
+        OperatorError::BrokeDown(ended.and_then(Result::err))
     }
 
     /// Says when all that counts was seen.

@@ -3,11 +3,12 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use regex::Regex;
+use fairway_risk::QueryPolicy;
 use url::Url;
 
 use crate::election::ElectionSettings;
 use crate::endpoint::EndpointSettings;
+use crate::stage::updates;
 
 /// All settings.
 #[derive(Clone, Debug)]
@@ -21,7 +22,7 @@ pub struct Settings {
     /// Where it tells about itself; nowhere, if not given.
     pub endpoint: Option<EndpointSettings>,
     /// How updates are found.
-    pub updates: UpdateSettings,
+    pub updates: updates::Settings,
     /// How risks are judged.
     pub risks: RiskSettings,
 }
@@ -35,13 +36,6 @@ pub struct ReleaseSettings {
     pub payload: PathBuf,
 }
 
-/// How updates are found.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct UpdateSettings {
-    /// The update service to ask, whatever ClusterVersion says.
-    pub service: Option<Url>,
-}
-
 /// How risks are judged.
 #[derive(Clone, Debug)]
 pub struct RiskSettings {
@@ -51,8 +45,8 @@ pub struct RiskSettings {
     pub min_interval: Duration,
     /// How many queries may be sent at once after a quiet time.
     pub burst: u32,
-    /// What the names of the metrics that a query reads have to match; `None` is anything.
-    pub allow: Option<Regex>,
+    /// Which queries may be sent.
+    pub policy: QueryPolicy,
     /// What becomes of an update whose risks are not accepted.
     pub unaccepted: UnacceptedRisks,
 }

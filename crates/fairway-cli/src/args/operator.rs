@@ -7,7 +7,6 @@ use std::time::Duration;
 use clap::{ValueEnum, ValueHint};
 use fairway_operator::election::Timing;
 use jiff::SignedDuration;
-use regex::Regex;
 use url::Url;
 
 #[derive(clap::Args)]
@@ -83,12 +82,12 @@ pub(crate) struct UpdateArgs {
     #[arg(long, value_name = "COUNT", env = "FAIRWAY_PROMQL_BURST", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) promql_burst: u32,
 
-    /// The metrics that a query may read: a regular expression for their whole names
+    /// The metrics that queries may read; a name that ends with `*` is the beginning of names
     ///
-    /// A query that reads others is not sent at all, and its risk stays unknown. Without it, all
-    /// may be read.
-    #[arg(long, value_name = "REGEX", env = "FAIRWAY_PROMQL_ALLOW", value_parser = whole_name)]
-    pub(crate) promql_allow: Option<Regex>,
+    /// A query that reads others is not sent at all, and its risk stays unknown. Without a list,
+    /// all may be read.
+    #[arg(long, value_name = "NAME,…", env = "FAIRWAY_PROMQL_ALLOW", value_delimiter = ',')]
+    pub(crate) promql_allow: Option<Vec<String>>,
 }
 
 #[derive(clap::Args)]
@@ -195,12 +194,6 @@ fn listen(text: &str) -> Result<Listen, String> {
     }
     let parsed = text.parse().map(|address| Listen(Some(address)));
     parsed.map_err(|_| "not an address such as 0.0.0.0:9099 or [::]:9099".to_owned())
-}
-
-fn whole_name(text: &str) -> Result<Regex, regex::Error> {
-    // By itself first: an error is about what was typed.
-    Regex::new(text)?;
-    Regex::new(&format!("^(?:{text})$"))
 }
 
 /// A time such as `30s`, `5m` or `1h`.

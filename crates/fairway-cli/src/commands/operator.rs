@@ -9,8 +9,9 @@ use fairway_operator::election::{ElectionSettings, Identity, LeaseName, Timing};
 use fairway_operator::endpoint::{EndpointError, EndpointSettings, TlsFiles};
 use fairway_operator::settings::{
     MetricsSource, PrometheusSettings, ReleaseSettings, RiskSettings, Settings, UnacceptedRisks,
-    UpdateSettings,
 };
+use fairway_operator::stage::updates::{self, Services};
+use fairway_risk::QueryPolicy;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 use tokio::signal::unix::{SignalKind, signal};
@@ -72,12 +73,18 @@ fn settings(args: &OperatorArgs, identity: &str) -> Settings {
         },
         election: election(&args.election, identity),
         endpoint: endpoint(&args.endpoint),
-        updates: UpdateSettings { service: args.updates.update_service.clone() },
+        updates: updates::Settings {
+            services: Services {
+                instead: args.updates.update_service.as_ref().map(ToString::to_string),
+                ..Services::default()
+            },
+            ..updates::Settings::default()
+        },
         risks: RiskSettings {
             metrics: metrics(&args.metrics),
             min_interval: args.updates.promql_min_interval,
             burst: args.updates.promql_burst,
-            allow: args.updates.promql_allow.clone(),
+            policy: QueryPolicy { metrics: args.updates.promql_allow.clone() },
             unaccepted: match args.updates.unaccepted_risks {
                 args::UnacceptedRisks::Refuse => UnacceptedRisks::Refuse,
                 args::UnacceptedRisks::Record => UnacceptedRisks::Record,
@@ -164,6 +171,11 @@ async fn from_kubeconfig(path: &Path) -> anyhow::Result<Config> {
 /// What can be done about an operator that does not run.
 fn advise(error: OperatorError) -> anyhow::Error {
     let hint = match &error {
+        OperatorError::OwnRelease(_) => {
+            "the operator runs in its release image; elsewhere, name a directory with the content \
+             of one by --payload"
+        }
+        OperatorError::BrokeDown(_) => "this is a mistake in Fairway; the log says more",
         OperatorError::Timing(_) => {
             "--lease-duration has to be longer than --lease-renew-deadline, and that at least \
              twice --lease-retry-period"
@@ -253,16 +265,14 @@ mod tests {
             "--unaccepted-risks=record",
             "--promql-min-interval=10m",
             "--promql-burst=1",
-            "--promql-allow=cluster_.*|up",
+            "--promql-allow=cluster_*,up",
         ]);
-        let service = settings.updates.service.map(String::from);
+        let service = settings.updates.services.instead;
         assert_eq!(service.as_deref(), Some("https://updates.example/graph"));
-        let RiskSettings { min_interval, burst, allow, unaccepted, .. } = settings.risks;
+        let RiskSettings { min_interval, burst, policy, unaccepted, .. } = settings.risks;
         assert_eq!((min_interval, burst), (Duration::from_mins(10), 1));
         assert_eq!(unaccepted, UnacceptedRisks::Record);
-        let allow = allow.unwrap();
-        assert!(allow.is_match("cluster_version") && allow.is_match("up"));
-        assert!(!allow.is_match("cluster") && !allow.is_match("upper"));
+        assert_eq!(policy.metrics.unwrap(), ["cluster_*", "up"]);
     }
 
     #[test]

@@ -41,8 +41,9 @@ pub(super) fn follow(
                 *known = seen;
                 changed
             });
-            if objects.changed().await.is_err() {
-                return;
+            tokio::select! {
+                changed = objects.changed() => if changed.is_err() { return },
+                () = sender.closed() => return,
             }
         }
     });

@@ -1,11 +1,10 @@
-//! The operator's parts with real sockets.
+//! The operator's parts against a Kubernetes API, an update service and clients, and what is
+//! deployed of it.
 
-mod updates;
-//! The operator against a Kubernetes API.
-//! The operator against a Kubernetes API, and what is deployed of it.
 mod alerts;
 mod election;
 mod endpoint;
 mod manifests;
 mod permissions;
 mod running;
+mod updates;

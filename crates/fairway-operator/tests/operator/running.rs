@@ -1,21 +1,23 @@
 //! The operator as a whole.
 
 use std::net::SocketAddr;
+use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use fairway_api::{ClusterOperator, ClusterVersion};
 use fairway_operator::election::{ElectionSettings, LeaseName, Timing};
 use fairway_operator::endpoint::EndpointSettings;
-use fairway_operator::settings::{
-    MetricsSource, ReleaseSettings, RiskSettings, UnacceptedRisks, UpdateSettings,
-};
+use fairway_operator::settings::{MetricsSource, ReleaseSettings, RiskSettings, UnacceptedRisks};
+use fairway_operator::stage::updates::{self, Services};
 use fairway_operator::{OperatorError, Settings, run};
+use fairway_risk::QueryPolicy;
 use fairway_testkit::{TestCluster, objects, wait};
 use k8s_openapi::api::coordination::v1::Lease;
 use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
 use kube::{Api, Client};
 use serde_json::json;
+use tempfile::TempDir;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -26,22 +28,28 @@ const TIMING: Timing = Timing {
     retry: Duration::from_millis(300),
 };
 
-fn settings(namespace: &str, listen: SocketAddr) -> Settings {
+fn settings(namespace: &str, payload: &Path, listen: SocketAddr) -> Settings {
     Settings {
         node_name: "node-1".to_owned(),
-        release: ReleaseSettings { image: objects::release("5.1.0").image, payload: "/".into() },
+        release: ReleaseSettings {
+            image: objects::release("5.1.0").image,
+            payload: payload.to_owned(),
+        },
         election: ElectionSettings {
             lease: LeaseName { namespace: namespace.to_owned(), name: "version".to_owned() },
             identity: "operator".to_owned(),
             timing: TIMING,
         },
         endpoint: Some(EndpointSettings { listen, tls: None }),
-        updates: UpdateSettings::default(),
+        updates: updates::Settings {
+            services: Services { instead: None, default: None },
+            ..updates::Settings::default()
+        },
         risks: RiskSettings {
             metrics: MetricsSource::Snapshot("/dev/null".into()),
             min_interval: Duration::from_secs(1),
             burst: 8,
-            allow: None,
+            policy: QueryPolicy::default(),
             unaccepted: UnacceptedRisks::Refuse,
         },
     }
@@ -53,6 +61,7 @@ pub(crate) struct Running {
     http: reqwest::Client,
     stop: CancellationToken,
     task: JoinHandle<Result<(), OperatorError>>,
+    _payload: TempDir,
 }
 
 impl Running {
@@ -60,9 +69,14 @@ impl Running {
         // Nobody else gets a port so soon after it was free.
         let address = TcpListener::bind(("127.0.0.1", 0)).await?.local_addr()?;
         let stop = CancellationToken::new();
-        let task = tokio::spawn(run(client, settings(namespace, address), stop.clone()));
+        let payload = tempfile::tempdir()?;
+        let metadata = payload.path().join("release-manifests/release-metadata");
+        std::fs::create_dir_all(metadata.parent().context("a directory")?)?;
+        std::fs::write(metadata, r#"{"kind": "cincinnati-metadata-v0", "version": "5.1.0"}"#)?;
+        let settings = settings(namespace, payload.path(), address);
+        let task = tokio::spawn(run(client, settings, stop.clone()));
         let http = reqwest::Client::builder().no_proxy().build()?;
-        Ok(Self { address, http, stop, task })
+        Ok(Self { address, http, stop, task, _payload: payload })
     }
 
     async fn get(&self, path: &str) -> Result<(u16, String)> {

@@ -11,8 +11,10 @@ use crate::risk::{Concern, Source};
 ///
 /// The condition has to be False: missing and Unknown have always meant that nothing is known
 /// against an update.
-pub fn cluster_operators(operators: &[ClusterOperator]) -> Vec<Concern> {
-    operators.iter().flat_map(concerns).collect()
+pub fn cluster_operators<'a>(
+    operators: impl IntoIterator<Item = &'a ClusterOperator>,
+) -> Vec<Concern> {
+    operators.into_iter().flat_map(concerns).collect()
 }
 
 /// Nobody knows what cluster operators say, because they cannot be listed.

@@ -320,10 +320,5 @@ mod tests {
         The update channel has not been configured, so no updates are looked for: choose one with `fairway upgrade channel CHANNEL`.
         [] of 0 releases
         ");
-        insta::assert_snapshot!(told(&Updates::default()), @"
-        Unknown -
-        The update service has not been asked yet.
-        [] of 0 releases
-        ");
     }
 }

@@ -8,7 +8,6 @@ mod answer;
 mod fetch;
 mod inputs;
 mod memory;
-mod metrics;
 mod no_proxy;
 mod problem;
 mod question;
@@ -21,20 +20,20 @@ mod timing;
 
 pub use fetch::Patience;
 pub use inputs::{Current, Inputs};
-pub use metrics::Metrics;
 pub use question::Services;
 pub use run::run;
 pub use timing::Pace;
 
 use std::sync::Arc;
 
-use fairway_api::OperatorCondition;
+use fairway_api::cluster_version::Release;
+use fairway_api::{OperatorCondition, Version};
 use fairway_graph::Graph;
 use fairway_risk::Candidate;
 use jiff::Timestamp;
 
 /// What the update service offers.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Updates {
     /// The generation of the ClusterVersion that was looked at.
     pub generation: i64,
@@ -51,20 +50,21 @@ pub struct Updates {
     pub fresh: Option<Timestamp>,
 }
 
-impl Default for Updates {
-    fn default() -> Self {
-        Self {
-            generation: 0,
-            graph_digest: String::new(),
-            graph: Arc::default(),
-            candidates: Arc::default(),
-            retrieved: retrieved::not_yet(),
-            fresh: None,
-        }
-    }
-}
-
 impl Updates {
+    /// What the update service says about the release of that image.
+    pub(crate) fn described(&self, image: &str) -> Option<Release> {
+        let node = self.graph.nodes().iter().find(|node| {
+            node.release.as_ref().is_some_and(|release| same_content(&release.payload, image))
+        })?;
+        let release = release::release(node, &mut Vec::new()).ok()?;
+        Some(Release { image: image.to_owned(), ..release })
+    }
+
+    /// Whether the update service knows the version, however it may be reached.
+    pub(crate) fn knows(&self, version: &str) -> bool {
+        Version::parse(version).is_ok_and(|version| self.graph.find(&version).next().is_some())
+    }
+
     /// Whether both say the same, whenever it was said.
     fn says_the_same(&self, other: &Self) -> bool {
         self.generation == other.generation
@@ -72,6 +72,12 @@ impl Updates {
             && self.retrieved == other.retrieved
             && self.candidates == other.candidates
     }
+}
+
+/// Whether two images are the same content, wherever they are kept.
+fn same_content(one: &str, other: &str) -> bool {
+    let digest = |image: &str| image.rsplit_once('@').map(|(_, digest)| digest.to_owned());
+    one == other || digest(one).is_some_and(|one| Some(one) == digest(other))
 }
 
 /// How the update service is asked.

@@ -10,12 +10,6 @@ use super::memory::KEPT;
 use super::question::{Question, Refusal};
 use super::text::excerpt;
 
-/// Nobody has asked yet.
-pub(super) fn not_yet() -> OperatorCondition {
-    OperatorCondition { type_: retrieved_updates::TYPE.to_owned(), ..OperatorCondition::default() }
-        .message("The update service has not been asked yet.")
-}
-
 /// The answer is understood.
 pub(super) fn retrieved() -> OperatorCondition {
     OperatorCondition::new(retrieved_updates::TYPE, true)

@@ -15,8 +15,9 @@ use super::inputs::{Inputs, Task};
 use super::memory::{self, Memory, News};
 use super::question::Question;
 use super::timing::Timing;
-use super::{Metrics, Settings, Updates, answer, text};
+use super::{Settings, Updates, answer, text};
 use crate::clock;
+use crate::metrics;
 
 /// Problems of one answer that are logged one by one; of the others, only their number.
 const LOGGED_PROBLEMS: usize = 20;
@@ -25,8 +26,8 @@ const LOGGED_PROBLEMS: usize = 20;
 pub async fn run(
     mut inputs: Inputs,
     settings: Settings,
-    metrics: Metrics,
-    out: watch::Sender<Arc<Updates>>,
+    metrics: metrics::Updates,
+    out: watch::Sender<Option<Arc<Updates>>>,
 ) {
     let mut stage = Stage::new(settings, metrics, &out);
     loop {
@@ -52,8 +53,8 @@ struct Asking {
 /// The stage's state.
 struct Stage<'a> {
     settings: Settings,
-    metrics: Metrics,
-    out: &'a watch::Sender<Arc<Updates>>,
+    metrics: metrics::Updates,
+    out: &'a watch::Sender<Option<Arc<Updates>>>,
     task: Option<Task>,
     client: Option<Client>,
     asking: Option<Asking>,
@@ -62,7 +63,11 @@ struct Stage<'a> {
 }
 
 impl<'a> Stage<'a> {
-    fn new(settings: Settings, metrics: Metrics, out: &'a watch::Sender<Arc<Updates>>) -> Self {
+    fn new(
+        settings: Settings,
+        metrics: metrics::Updates,
+        out: &'a watch::Sender<Option<Arc<Updates>>>,
+    ) -> Self {
         let timing = Timing::new(settings.pace.clone());
         let (task, client, asking, memory) = (None, None, None, Memory::default());
         Self { settings, metrics, out, task, client, asking, memory, timing }
@@ -76,6 +81,7 @@ impl<'a> Stage<'a> {
         let same_route = before.is_some_and(|before| before.route == task.route);
         if !same_question {
             self.memory = Memory::default();
+            self.metrics.asked_anew(clock::now());
         }
         if !same_route {
             self.client = None;
@@ -121,7 +127,12 @@ impl<'a> Stage<'a> {
     fn learn(&mut self, outcome: Result<News, Failure>) {
         let Some(Asking { begun, .. }) = self.asking.take() else { return };
         let (now, time) = (Instant::now(), clock::now());
-        self.metrics.asked(&outcome, now - begun, time);
+        let took = now - begun;
+        match &outcome {
+            Ok(News::Answer { .. }) => self.metrics.answered(took, time),
+            Ok(News::Unchanged) => self.metrics.unchanged(took, time),
+            Err(failure) => self.metrics.failed(&failure.reason(), took),
+        }
         self.timing.ended(now, outcome.is_ok(), dice());
         log(&outcome);
         self.memory.learn(outcome, (now, time));
@@ -137,9 +148,9 @@ impl<'a> Stage<'a> {
         };
         let Some(updates) = updates else { return };
         self.out.send_if_modified(|published| {
-            let is_news = !published.says_the_same(&updates);
-            *published = Arc::new(updates);
-            is_news
+            let same = published.as_ref().is_some_and(|before| before.says_the_same(&updates));
+            *published = Some(Arc::new(updates));
+            !same
         });
     }
 }

@@ -32,8 +32,9 @@ async fn what_has_not_changed_wakes_nobody_up() {
     stage.updates.mark_unchanged();
     stage.until_counted("Unchanged", 3).await;
     assert!(!stage.updates.has_changed().unwrap());
-    assert!(stage.updates.borrow().fresh > first.fresh);
-    assert!(Arc::ptr_eq(&stage.updates.borrow().graph, &first.graph));
+    let confirmed = stage.updates.borrow().clone().expect("it was published");
+    assert!(confirmed.fresh > first.fresh);
+    assert!(Arc::ptr_eq(&confirmed.graph, &first.graph));
     assert_eq!(stage.count("Answer"), 1);
 
     service.answer(|asked| tagged(asked, "\"two\"", graph(&["5.1.2"]).to_string()));

@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use fairway_api::{ClusterVersion, ClusterVersionSpec, OperatorCondition};
 use fairway_operator::cluster::{Objects, ProxySettings};
+use fairway_operator::metrics::Metrics;
 use fairway_operator::stage::updates::{
-    Current, Inputs, Metrics, Pace, Patience, Services, Settings, Updates, run,
+    Current, Inputs, Pace, Patience, Services, Settings, Updates, run,
 };
 use fairway_testkit::wait::PATIENCE;
 use k8s_openapi::api::core::v1::ConfigMap;
-use prometheus_client::registry::Registry;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
@@ -46,8 +46,8 @@ pub(crate) struct Stage {
     cluster_version: watch::Sender<Option<Objects<ClusterVersion>>>,
     proxy: watch::Sender<Option<ProxySettings>>,
     trusted: watch::Sender<Option<Objects<ConfigMap>>>,
-    pub(crate) updates: watch::Receiver<Arc<Updates>>,
-    registry: Registry,
+    pub(crate) updates: watch::Receiver<Option<Arc<Updates>>>,
+    metrics: Metrics,
     task: JoinHandle<()>,
 }
 
@@ -58,7 +58,7 @@ impl Stage {
         let (cluster_version, versions) = watch::channel(None);
         let (proxy, proxies) = watch::channel(Some(ProxySettings::default()));
         let (trusted, authorities) = watch::channel(Some(Objects::default()));
-        let (out, updates) = watch::channel(Arc::default());
+        let (out, updates) = watch::channel(None);
         let current = Current { version: "5.1.0".to_owned(), architecture: "amd64".to_owned() };
         let inputs = Inputs {
             current: Arc::new(current),
@@ -66,10 +66,9 @@ impl Stage {
             proxy: proxies,
             trusted_ca: authorities,
         };
-        let mut registry = Registry::default();
-        let metrics = Metrics::register(&mut registry);
-        let task = tokio::spawn(run(inputs, settings, metrics, out));
-        let stage = Self { cluster_version, proxy, trusted, updates, registry, task };
+        let metrics = Metrics::default();
+        let task = tokio::spawn(run(inputs, settings, metrics.updates(), out));
+        let stage = Self { cluster_version, proxy, trusted, updates, metrics, task };
         stage.edit(|spec| {
             "5c4c9b2a-9d5c-4f0e-8d53-0d4a3b2f7a10".clone_into(&mut spec.cluster_id);
             spec.upstream = Some(upstream.to_owned());
@@ -107,12 +106,10 @@ impl Stage {
     /// Waits until this is published.
     pub(crate) async fn until(&self, what: impl Fn(&Updates) -> bool) -> Arc<Updates> {
         let mut updates = self.updates.clone();
-        let found = timeout(PATIENCE, updates.wait_for(|updates| what(updates))).await;
-        let found = found.unwrap_or_else(|_| {
-            let updates = self.updates.borrow();
-            panic!("only {:?} {:?}", versions(&updates), updates.retrieved);
-        });
-        Arc::clone(&found.expect("the stage runs"))
+        let is_so = |updates: &Option<Arc<Updates>>| updates.as_deref().is_some_and(&what);
+        let found = timeout(PATIENCE, updates.wait_for(is_so)).await;
+        let found = found.unwrap_or_else(|_| panic!("only {:?}", self.updates.borrow()));
+        found.expect("the stage runs").clone().expect("it was found")
     }
 
     /// Waits until these are offered.
@@ -127,8 +124,7 @@ impl Stage {
 
     /// How often asking came to that.
     pub(crate) fn count(&self, outcome: &str) -> u64 {
-        let mut text = String::new();
-        prometheus_client::encoding::text::encode(&mut text, &self.registry).unwrap();
+        let text = self.metrics.text();
         let label = format!("fairway_operator_graph_fetches_total{{outcome=\"{outcome}\"}} ");
         let line = text.lines().find_map(|line| line.strip_prefix(&label));
         line.map_or(0, |count| count.parse().unwrap())

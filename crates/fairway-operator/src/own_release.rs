@@ -1,0 +1,126 @@
+//! The release that the operator is part of: its own image has the payload.
+
+use std::env::consts;
+use std::fs::File;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use fairway_api::cluster_version::{Architecture, Release};
+use fairway_graph::graph::key;
+use fairway_release::ReleaseMetadata;
+use fairway_release::metadata::{self, MetadataError};
+
+/// The release that the operator is part of.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct OwnRelease {
+    /// The release, as a status shows it.
+    pub release: Release,
+    /// The architecture to ask the update service for.
+    pub architecture: String,
+}
+
+/// Why the operator does not know its own release.
+#[derive(Debug, thiserror::Error)]
+pub enum OwnReleaseError {
+    /// There is no payload.
+    #[error("{} cannot be read", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        source: std::io::Error,
+    },
+    /// The payload makes no sense.
+    #[error(transparent)]
+    Malformed(#[from] MetadataError),
+}
+
+impl OwnRelease {
+    /// Reads the payload below a directory, which is that of the release image.
+    pub fn read(payload: &Path, image: &str) -> Result<Self, OwnReleaseError> {
+        let path = payload.join(metadata::PATH);
+        let failed = |source| OwnReleaseError::Unreadable { path: path.clone(), source };
+        let mut bytes = Vec::new();
+        let file = File::open(&path).map_err(failed)?;
+        // A byte more than is allowed, so that what is too large is refused as such.
+        file.take(metadata::MAX_BYTES as u64 + 1).read_to_end(&mut bytes).map_err(failed)?;
+        let metadata = ReleaseMetadata::read(&path.display().to_string(), &bytes)?;
+        Ok(Self::new(&metadata, image, consts::ARCH))
+    }
+
+    fn new(metadata: &ReleaseMetadata, image: &str, machine: &str) -> Self {
+        let ReleaseMetadata { version, metadata, .. } = metadata;
+        let is_multi = metadata.get(key::OWN_ARCHITECTURE).is_some_and(|arch| arch == "multi");
+        let channels = metadata.get(key::CHANNELS).map(String::as_str).unwrap_or_default();
+        let mut channels: Vec<String> = channels
+            .split(',')
+            .map(|channel| channel.trim().to_owned())
+            .filter(|channel| !channel.is_empty())
+            .collect();
+        channels.sort_unstable();
+        channels.dedup();
+        let release = Release {
+            architecture: is_multi.then_some(Architecture::Multi),
+            version: version.to_string(),
+            image: image.to_owned(),
+            url: metadata.get("url").filter(|url| !url.is_empty()).cloned(),
+            channels,
+            ..Release::default()
+        };
+        let architecture = if is_multi { "multi" } else { architecture(machine) };
+        Self { release, architecture: architecture.to_owned() }
+    }
+}
+
+/// What release images call the architecture of a machine.
+fn architecture(machine: &str) -> &str {
+    match machine {
+        "x86_64" => "amd64",
+        "aarch64" => "arm64",
+        "powerpc64" => "ppc64le",
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn own(metadata: &str, machine: &str) -> OwnRelease {
+        let text = format!(
+            r#"{{"kind": "cincinnati-metadata-v0", "version": "5.0.1", "metadata": {metadata}}}"#
+        );
+        let metadata = ReleaseMetadata::read("metadata", text.as_bytes()).unwrap();
+        OwnRelease::new(&metadata, "registry.example/release@sha256:1", machine)
+    }
+
+    #[test]
+    fn the_payload_describes_the_release() {
+        let own = own(
+            r#"{"url": "https://errata.example/1",
+                "io.openshift.upgrades.graph.release.channels": "stable-5.0, fast-5.0,,fast-5.0"}"#,
+            "aarch64",
+        );
+        assert_eq!(own.architecture, "arm64");
+        assert_eq!(own.release.version, "5.0.1");
+        assert_eq!(own.release.image, "registry.example/release@sha256:1");
+        assert_eq!(own.release.url.as_deref(), Some("https://errata.example/1"));
+        assert_eq!(own.release.channels, ["fast-5.0", "stable-5.0"]);
+        assert_eq!(own.release.architecture, None);
+    }
+
+    #[test]
+    fn one_image_for_all_architectures_asks_for_its_like() {
+        let own = own(r#"{"release.openshift.io/architecture": "multi"}"#, "x86_64");
+        assert_eq!(
+            (own.architecture.as_str(), own.release.architecture),
+            ("multi", Some(Architecture::Multi))
+        );
+    }
+
+    #[test]
+    fn without_a_payload_it_says_which_file_is_missing() {
+        let error = OwnRelease::read(Path::new("/nowhere"), "image").unwrap_err();
+        insta::assert_snapshot!(error, @"/nowhere/release-manifests/release-metadata cannot be read");
+    }
+}

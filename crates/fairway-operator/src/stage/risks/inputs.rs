@@ -1,0 +1,90 @@
+//! What the risks of this cluster depend on.
+
+use std::sync::Arc;
+
+use fairway_api::{ClusterOperator, ClusterVersion};
+use fairway_risk::{ANNOTATION, Acceptance, Concern};
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::ResourceExt as _;
+use tokio::sync::watch;
+
+use super::concerns::{self, Findings};
+use crate::clock;
+use crate::cluster::{Objects, only};
+use crate::own_release::OwnRelease;
+use crate::stage::updates::Updates;
+
+/// What is looked at, each as its latest.
+pub(crate) struct Inputs {
+    pub(crate) own: Arc<OwnRelease>,
+    pub(crate) cluster_version: watch::Receiver<Option<Objects<ClusterVersion>>>,
+    pub(crate) cluster_operators: watch::Receiver<Option<Objects<ClusterOperator>>>,
+    pub(crate) admin_gates: watch::Receiver<Option<Objects<ConfigMap>>>,
+    pub(crate) admin_acks: watch::Receiver<Option<Objects<ConfigMap>>>,
+    pub(crate) updates: watch::Receiver<Option<Arc<Updates>>>,
+}
+
+/// One look at everything.
+pub(super) struct View {
+    /// The generation of ClusterVersion that all of it has seen.
+    pub(super) generation: i64,
+    /// The version of the cluster.
+    pub(super) current: String,
+    pub(super) cluster_version: Arc<ClusterVersion>,
+    pub(super) updates: Arc<Updates>,
+    pub(super) acceptance: Acceptance,
+    pub(super) concerns: Vec<Concern>,
+}
+
+impl View {
+    /// When an acceptance ends next.
+    pub(super) fn next_end(&self) -> Option<Timestamp> {
+        self.acceptance.next_end(clock::now())
+    }
+}
+
+impl Inputs {
+    /// Everything, if it was all seen.
+    pub(super) fn look(&mut self, alerts: &[Concern]) -> Option<View> {
+        let cluster_version = self.cluster_version.borrow_and_update().clone();
+        let operators = self.cluster_operators.borrow_and_update().clone()?;
+        let gates = self.admin_gates.borrow_and_update().clone()?;
+        let acks = self.admin_acks.borrow_and_update().clone()?;
+        let updates = self.updates.borrow_and_update().clone()?;
+        let cluster_version = Arc::clone(only(cluster_version.as_ref())?);
+        let current = self.own.release.version.clone();
+        let findings = Findings {
+            cluster_version: &cluster_version,
+            operators: &operators,
+            admin_gates: only(Some(&gates)).map(AsRef::as_ref),
+            admin_acks: only(Some(&acks)).map(AsRef::as_ref),
+            alerts,
+        };
+        let annotation = cluster_version.annotations().get(ANNOTATION).map(String::as_str);
+        let desired = cluster_version.spec.desired_update.as_ref();
+        Some(View {
+            generation: cluster_version
+                .metadata
+                .generation
+                .unwrap_or_default()
+                .min(updates.generation),
+            acceptance: Acceptance::read(desired, annotation),
+            concerns: concerns::collect(&current, findings),
+            current,
+            cluster_version,
+            updates,
+        })
+    }
+
+    /// Waits for something new; `false` when there is nobody left to say something.
+    pub(super) async fn changed(&mut self) -> bool {
+        tokio::select! {
+            changed = self.cluster_version.changed() => changed.is_ok(),
+            changed = self.cluster_operators.changed() => changed.is_ok(),
+            changed = self.admin_gates.changed() => changed.is_ok(),
+            changed = self.admin_acks.changed() => changed.is_ok(),
+            changed = self.updates.changed() => changed.is_ok(),
+        }
+    }
+}

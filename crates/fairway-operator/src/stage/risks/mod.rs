@@ -1,0 +1,138 @@
+//! The stage `risks`: what is recommended for this cluster, and why not.
+//!
+//! Everything that speaks against an update is entered into the ledger; queries that the ledger
+//! depends on are asked one after the other, at the scheduler's pace; and whenever one of it
+//! changes, the ledger is evaluated again.
+
+mod concerns;
+mod inputs;
+mod questions;
+mod telemetry;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use fairway_risk::schedule;
+use fairway_risk::{Evaluated, Ledger, Outcomes, Previous, QueryPolicy, Round};
+use tokio::sync::watch;
+use tokio::time::{Instant, timeout_at};
+
+pub(crate) use inputs::Inputs;
+use inputs::View;
+use questions::Questions;
+use telemetry::Telemetry;
+
+use crate::clock;
+use crate::metrics;
+use crate::settings::RiskSettings;
+
+/// What is recommended, as of one look at everything.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Risks {
+    /// The generation of ClusterVersion that it is about.
+    pub generation: i64,
+    /// Identifies the answer of the update service that it is about.
+    pub graph_digest: String,
+    /// What the ledger says.
+    pub evaluated: Evaluated,
+}
+
+/// How long answers that come in one after the other are collected before the status is written.
+const COLLECT: Duration = Duration::from_secs(1);
+
+/// Keeps the evaluation right.
+pub(crate) async fn run(
+    mut inputs: Inputs,
+    settings: RiskSettings,
+    kube: kube::Client,
+    metrics: metrics::Queries,
+    out: watch::Sender<Option<Arc<Risks>>>,
+) {
+    let RiskSettings { metrics: source, min_interval, burst, policy, unaccepted: _ } = settings;
+    let pace = schedule::Settings { min_interval, burst, ..schedule::Settings::default() };
+    let mut questions = Questions::new(Telemetry::new(source, kube), pace, metrics);
+    let mut book = Book { policy, ..Book::default() };
+    // Since when there is something new that was not published.
+    let mut unpublished: Option<Instant> = None;
+    let mut view = None;
+    let mut look_again = true;
+    loop {
+        if std::mem::take(&mut look_again) {
+            view = inputs.look(questions.alerts());
+            if let Some(view) = &view {
+                book.enter(view);
+            }
+        }
+        let risks = view.as_ref().map(|view| book.evaluate(view, questions.outcomes()));
+        questions.want(risks.as_ref().map_or(&[], |risks| &risks.evaluated.wanted_queries));
+        questions.ask();
+        let news = risks.filter(|risks| out.borrow().as_deref() != Some(risks));
+        let since = news.is_some().then(|| unpublished.unwrap_or_else(Instant::now));
+        unpublished = since;
+        if let (Some(risks), Some(since)) = (news, since)
+            && (questions.are_settled() || since.elapsed() >= COLLECT)
+        {
+            unpublished = None;
+            book.remember(&risks.evaluated);
+            out.send_replace(Some(Arc::new(risks)));
+        }
+        let wake = [
+            questions.due(),
+            unpublished.map(|since| since + COLLECT),
+            view.as_ref().and_then(View::next_end).map(clock::instant_of),
+        ];
+        tokio::select! {
+            goes_on = inputs.changed() => {
+                if !goes_on {
+                    return;
+                }
+                look_again = true;
+            }
+            alerts_changed = questions.answered() => look_again = alerts_changed,
+            () = sleep_until(wake.into_iter().flatten().min()) => {}
+        }
+    }
+}
+
+/// Sleeps until a time, or for ever.
+async fn sleep_until(wake: Option<Instant>) {
+    match wake {
+        Some(wake) => drop(timeout_at(wake, std::future::pending::<()>()).await),
+        None => std::future::pending().await,
+    }
+}
+
+/// The ledger, and what was said last.
+#[derive(Default)]
+struct Book {
+    policy: QueryPolicy,
+    ledger: Ledger,
+    previous: Option<Previous>,
+}
+
+impl Book {
+    /// Enters what is seen in the cluster.
+    fn enter(&mut self, view: &View) {
+        let candidates = view.updates.candidates.to_vec();
+        self.ledger = Ledger::new(&view.current, candidates, view.concerns.clone());
+        let status = view.cluster_version.status.as_ref();
+        self.previous.get_or_insert_with(|| status.map(Previous::from).unwrap_or_default());
+    }
+
+    fn evaluate(&self, view: &View, outcomes: &Outcomes) -> Risks {
+        let nothing = Previous::default();
+        let evaluated = self.ledger.evaluate(Round {
+            outcomes,
+            policy: &self.policy,
+            acceptance: &view.acceptance,
+            previous: self.previous.as_ref().unwrap_or(&nothing),
+            now: clock::now(),
+        });
+        let graph_digest = view.updates.graph_digest.clone();
+        Risks { generation: view.generation, graph_digest, evaluated }
+    }
+
+    fn remember(&mut self, evaluated: &Evaluated) {
+        self.previous = Some(Previous::from(evaluated));
+    }
+}

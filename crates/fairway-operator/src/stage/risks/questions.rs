@@ -1,0 +1,155 @@
+//! Asking the cluster's metrics: queries at the scheduler's pace, alerts once a minute.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use fairway_risk::schedule::{Due, Moment, Scheduler, Settings};
+use fairway_risk::{Concern, Outcome, Outcomes, sources};
+use futures::StreamExt as _;
+use futures::future::BoxFuture;
+use futures::stream::FuturesUnordered;
+use tokio::time::Instant;
+
+use super::telemetry::Telemetry;
+use crate::clock;
+use crate::metrics;
+
+/// Queries that are asked at the same time: a slow one does not hold up the others, and the
+/// cluster's monitoring has other users.
+const MAX_IN_FLIGHT: usize = 8;
+
+/// The time between two looks at the alerts: their own rules are evaluated about as often.
+const ALERTS: Duration = Duration::from_mins(1);
+
+/// What is asked of the cluster's metrics.
+pub(super) struct Questions {
+    telemetry: Arc<Telemetry>,
+    scheduler: Scheduler,
+    began: Instant,
+    in_flight: FuturesUnordered<BoxFuture<'static, Answered>>,
+    queries_in_flight: usize,
+    due: Due,
+    alerts: Vec<Concern>,
+    alerts_due: Option<Instant>,
+    metrics: metrics::Queries,
+}
+
+enum Answered {
+    Query { query: String, outcome: Outcome },
+    Alerts(Option<Result<Vec<u8>, String>>),
+}
+
+impl Questions {
+    pub(super) fn new(telemetry: Telemetry, pace: Settings, metrics: metrics::Queries) -> Self {
+        let now = Instant::now();
+        Self {
+            telemetry: Arc::new(telemetry),
+            scheduler: Scheduler::new(pace),
+            began: now,
+            in_flight: FuturesUnordered::new(),
+            queries_in_flight: 0,
+            due: Due::Idle,
+            alerts: Vec::new(),
+            alerts_due: Some(now),
+            metrics,
+        }
+    }
+
+    /// The latest outcome of every query.
+    pub(super) fn outcomes(&self) -> &Outcomes {
+        self.scheduler.outcomes()
+    }
+
+    /// What the alerts say against updates, as they were last told.
+    pub(super) fn alerts(&self) -> &[Concern] {
+        &self.alerts
+    }
+
+    /// From now on these queries are wanted.
+    pub(super) fn want(&mut self, queries: &[String]) {
+        self.scheduler.want(queries, self.now());
+    }
+
+    /// Asks whatever may be asked now.
+    pub(super) fn ask(&mut self) {
+        if self.alerts_due.is_some_and(|due| due <= Instant::now()) {
+            self.alerts_due = None;
+            let telemetry = Arc::clone(&self.telemetry);
+            let alerts = async move { Answered::Alerts(telemetry.alerts().await) };
+            self.in_flight.push(Box::pin(alerts));
+        }
+        while self.queries_in_flight < MAX_IN_FLIGHT {
+            self.due = self.scheduler.next_due(self.now());
+            let Due::Query(query) = &self.due else { return };
+            self.queries_in_flight += 1;
+            self.in_flight.push(Box::pin(answer(Arc::clone(&self.telemetry), query.clone())));
+        }
+    }
+
+    /// Whether nothing is being asked, and nothing could be.
+    pub(super) fn are_settled(&self) -> bool {
+        self.queries_in_flight == 0 && !matches!(self.due, Due::Query(_))
+    }
+
+    /// When there is something to ask next.
+    pub(super) fn due(&self) -> Option<Instant> {
+        let query = match &self.due {
+            Due::SleepUntil(Moment(since)) => Some(self.began + *since),
+            // With a place free it was asked; without one, an answer comes first.
+            Due::Query(_) | Due::Idle => None,
+        };
+        [query, self.alerts_due].into_iter().flatten().min()
+    }
+
+    /// Waits for an answer and takes it in, with all others that are there; says whether the
+    /// alerts are not what they were.
+    pub(super) async fn answered(&mut self) -> bool {
+        let Some(first) = self.in_flight.next().await else {
+            return std::future::pending().await;
+        };
+        let mut alerts_changed = self.take_in(first);
+        while let Some(Some(next)) = futures::FutureExt::now_or_never(self.in_flight.next()) {
+            alerts_changed |= self.take_in(next);
+        }
+        alerts_changed
+    }
+
+    fn take_in(&mut self, answered: Answered) -> bool {
+        match answered {
+            Answered::Query { query, outcome } => {
+                self.queries_in_flight -= 1;
+                match &outcome {
+                    Ok(_) => self.metrics.answered(clock::now()),
+                    Err(failure) => {
+                        self.metrics.failed();
+                        tracing::info!(query, %failure, "a query does not say if a risk applies");
+                    }
+                }
+                self.scheduler.answered(&query, outcome, self.now());
+                false
+            }
+            Answered::Alerts(None) => false,
+            Answered::Alerts(Some(told)) => {
+                self.alerts_due = Some(Instant::now() + ALERTS);
+                let understood =
+                    |alerts: Vec<u8>| sources::alerts(&alerts).map_err(|error| error.to_string());
+                match told.and_then(understood) {
+                    Ok(alerts) => std::mem::replace(&mut self.alerts, alerts) != self.alerts,
+                    Err(error) => {
+                        tracing::info!(error, "the alerts are not known; those before count");
+                        false
+                    }
+                }
+            }
+        }
+    }
+
+    fn now(&self) -> Moment {
+        Moment(self.began.elapsed())
+    }
+}
+
+async fn answer(telemetry: Arc<Telemetry>, query: String) -> Answered {
+    let outcome = telemetry.ask(&query).await.and_then(|answer| answer.outcome());
+    Answered::Query { query, outcome }
+}

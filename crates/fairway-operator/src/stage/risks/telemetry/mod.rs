@@ -1,0 +1,59 @@
+//! The cluster's metrics: who answers queries.
+
+mod client;
+mod prometheus;
+mod reply;
+mod snapshot;
+
+use fairway_risk::{Answer, Failure};
+
+use crate::settings::MetricsSource;
+use prometheus::Prometheus;
+use snapshot::SnapshotFile;
+
+/// Who answers queries.
+pub(super) struct Telemetry(Server);
+
+enum Server {
+    Prometheus(Box<Prometheus>),
+    Snapshot(SnapshotFile),
+}
+
+impl Telemetry {
+    pub(super) fn new(source: MetricsSource, kube: kube::Client) -> Self {
+        Self(match source {
+            MetricsSource::Snapshot(path) => Server::Snapshot(SnapshotFile::new(path)),
+            MetricsSource::Prometheus(settings) => {
+                Server::Prometheus(Box::new(Prometheus::new(settings, kube)))
+            }
+        })
+    }
+
+    /// The answer to a query now.
+    pub(super) async fn ask(&self, query: &str) -> Result<Answer, Failure> {
+        match &self.0 {
+            Server::Prometheus(prometheus) => prometheus.query(query).await.map_err(failure),
+            Server::Snapshot(snapshot) => snapshot.query(query).await.map_err(failure),
+        }
+    }
+
+    /// The alerts that fire now, as Prometheus lists them; none where nobody knows.
+    pub(super) async fn alerts(&self) -> Option<Result<Vec<u8>, String>> {
+        match &self.0 {
+            Server::Prometheus(prometheus) => {
+                Some(prometheus.alerts().await.map_err(|error| told(&error)))
+            }
+            Server::Snapshot(_) => None,
+        }
+    }
+}
+
+fn failure(error: impl std::error::Error) -> Failure {
+    Failure::asking(&told(&error))
+}
+
+/// An error with all its causes: a condition has room for one sentence.
+fn told(error: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(Some(error), |error| error.source());
+    causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
+}

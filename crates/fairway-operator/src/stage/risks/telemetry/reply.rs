@@ -1,0 +1,112 @@
+//! What Prometheus says.
+
+use fairway_risk::{Answer, ResultType};
+use http::StatusCode;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+
+/// Why an answer is none.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum ReplyError {
+    #[error("{kind}: {error}")]
+    Refused { kind: String, error: String },
+    #[error("it answered {0}")]
+    Status(StatusCode),
+    #[error("its answer cannot be understood: {0}")]
+    Malformed(String),
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Reply {
+    status: String,
+    data: Option<Data>,
+    #[serde(default)]
+    error_type: String,
+    #[serde(default)]
+    error: String,
+}
+
+#[derive(Deserialize)]
+#[serde(tag = "resultType", content = "result", rename_all = "camelCase")]
+enum Data {
+    Vector(Vec<Sample>),
+    Scalar(IgnoredAny),
+    Matrix(IgnoredAny),
+    String(IgnoredAny),
+}
+
+#[derive(Deserialize)]
+struct Sample {
+    value: (f64, String),
+}
+
+/// Reads the answer to an instant query.
+pub(super) fn read(status: StatusCode, body: &[u8]) -> Result<Answer, ReplyError> {
+    let reply = match serde_json::from_slice::<Reply>(body) {
+        Ok(reply) => reply,
+        // Whatever stands before Prometheus speaks its own language when it refuses.
+        Err(_) if !status.is_success() => return Err(ReplyError::Status(status)),
+        Err(error) => return Err(ReplyError::Malformed(error.to_string())),
+    };
+    if reply.status != "success" {
+        return Err(ReplyError::Refused { kind: reply.error_type, error: reply.error });
+    }
+    match reply.data {
+        None => Err(ReplyError::Malformed("it has no data".to_owned())),
+        Some(Data::Vector(samples)) => {
+            Ok(Answer::Samples(samples.iter().map(number).collect::<Result<_, _>>()?))
+        }
+        Some(Data::Scalar(_)) => Ok(Answer::Other(ResultType::Scalar)),
+        Some(Data::Matrix(_)) => Ok(Answer::Other(ResultType::Range)),
+        Some(Data::String(_)) => Ok(Answer::Other(ResultType::Text)),
+    }
+}
+
+fn number(Sample { value: (_, text) }: &Sample) -> Result<f64, ReplyError> {
+    // Rust reads what Go writes: `NaN`, `+Inf`, `-Inf`.
+    text.parse().map_err(|_| ReplyError::Malformed(format!("{text:?} is not a number")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(status: u16, body: &str) -> String {
+        match read(StatusCode::from_u16(status).unwrap(), body.as_bytes()) {
+            Ok(answer) => format!("{answer:?}"),
+            Err(error) => error.to_string(),
+        }
+    }
+
+    #[test]
+    fn answers_are_read_and_refusals_repeated() {
+        let told = [
+            (200, r#"{"status":"success","data":{"resultType":"vector","result":[{"metric":{},"value":[1.5,"1"]}]}}"#),
+            (200, r#"{"status":"success","data":{"resultType":"vector","result":[]},"warnings":["w"]}"#),
+            (200, r#"{"status":"success","data":{"resultType":"vector","result":[{"metric":{"a":"b"},"value":[1,"NaN"]},{"metric":{},"value":[1,"+Inf"]}]}}"#),
+            (200, r#"{"status":"success","data":{"resultType":"scalar","result":[1,"1"]}}"#),
+            (200, r#"{"status":"success","data":{"resultType":"matrix","result":[]}}"#),
+            (200, r#"{"status":"success","data":{"resultType":"string","result":[1,"x"]}}"#),
+            (200, r#"{"status":"success","data":{"resultType":"vector","result":[{"metric":{},"value":[1,"one"]}]}}"#),
+            (200, r#"{"status":"success"}"#),
+            (200, "hello"),
+            (422, r#"{"status":"error","errorType":"execution","error":"many-to-many matching"}"#),
+            (403, "Forbidden"),
+        ]
+        .map(|(status, body)| told(status, body));
+        insta::assert_snapshot!(told.join("\n"), @r#"
+        Samples([1.0])
+        Samples([])
+        Samples([NaN, inf])
+        Other(Scalar)
+        Other(Range)
+        Other(Text)
+        its answer cannot be understood: "one" is not a number
+        its answer cannot be understood: it has no data
+        its answer cannot be understood: expected value at line 1 column 1
+        execution: many-to-many matching
+        it answered 403 Forbidden
+        "#);
+    }
+}

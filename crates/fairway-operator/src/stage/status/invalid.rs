@@ -1,0 +1,62 @@
+//! The condition `Invalid`: what in the spec cannot be used.
+
+use fairway_api::cluster_version::{ClusterVersionStatus, Update};
+use fairway_api::reason::invalid;
+use fairway_api::{ClusterVersion, OperatorCondition, validate};
+
+use crate::stage::updates::Updates;
+
+/// The condition, if there is something to complain about.
+pub(super) fn problems(
+    cluster_version: &ClusterVersion,
+    updates: Option<&Updates>,
+) -> Option<OperatorCondition> {
+    let mut problems: Vec<String> =
+        validate::cluster_version(cluster_version).iter().map(ToString::to_string).collect();
+    let status = cluster_version.status.as_ref();
+    if let (Some(update), Some(status)) = (&cluster_version.spec.desired_update, status) {
+        problems.extend(updates.and_then(|updates| unknown_release(update, status, updates)));
+    }
+    let message = match problems.as_slice() {
+        [] => return None,
+        [one] => format!("The cluster version is invalid: {one}"),
+        several => format!("The cluster version is invalid:\n* {}", several.join("\n* ")),
+    };
+    let condition = OperatorCondition::new(invalid::TYPE, true);
+    Some(condition.reason(invalid::INVALID_CLUSTER_VERSION).message(message))
+}
+
+/// What is wrong with a version that has to be looked up because no image was given.
+fn unknown_release(
+    update: &Update,
+    status: &ClusterVersionStatus,
+    updates: &Updates,
+) -> Option<String> {
+    let version = update.version()?;
+    if update.image().is_some() || updates.fresh.is_none() {
+        return None;
+    }
+    let field = "spec.desiredUpdate.version";
+    let past = status.history.iter().filter(|entry| entry.version.as_deref() == Some(version));
+    let past = past.map(|entry| entry.image.as_str());
+    let offered = updates.candidates.iter().map(|candidate| &candidate.release);
+    let known = offered.chain([&status.desired]).filter(|release| release.version == version);
+    let mut images: Vec<&str> = known.map(|release| release.image.as_str()).collect();
+    if images.is_empty() {
+        images = past.collect();
+    }
+    images.sort_unstable();
+    images.dedup();
+    match images.as_slice() {
+        [] if update.mode.is_some() && updates.knows(version) => None,
+        [] => Some(format!(
+            "{field}: {version:?} is not among the updates of this channel; see what there is with \
+             `fairway upgrade --include-not-recommended`, or give the image as well"
+        )),
+        [_] => None,
+        several => Some(format!(
+            "{field}: {} releases are called {version:?}; give the image as well",
+            several.len()
+        )),
+    }
+}

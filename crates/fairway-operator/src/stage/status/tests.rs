@@ -1,0 +1,194 @@
+use fairway_api::cluster_version::{AcceptRisk, ClusterVersionStatus, Release, Update, UpdateMode};
+use fairway_api::reason::retrieved_updates;
+use fairway_api::{ClusterVersion, Conditions as _, OperatorCondition};
+use fairway_risk::{Candidate, Evaluated};
+use fairway_testkit::objects;
+use jiff::Timestamp;
+
+use super::compose::{Facts, compose};
+use super::pause;
+use crate::own_release::OwnRelease;
+use crate::stage::risks::Risks;
+use crate::stage::updates::Updates;
+
+fn at(second: i64) -> Timestamp {
+    Timestamp::from_second(1_767_225_600 + second).unwrap()
+}
+
+fn own() -> OwnRelease {
+    OwnRelease { release: objects::release("5.0.1"), architecture: "amd64".to_owned() }
+}
+
+fn offering(versions: &[&str]) -> Updates {
+    let candidate =
+        |version: &&str| Candidate { release: objects::release(version), ..Candidate::default() };
+    Updates {
+        generation: 1,
+        candidates: versions.iter().map(candidate).collect(),
+        retrieved: OperatorCondition::new(retrieved_updates::TYPE, true),
+        fresh: Some(at(0)),
+        ..Updates::default()
+    }
+}
+
+fn recommending(versions: &[&str]) -> Risks {
+    let available_updates = versions.iter().map(|version| objects::release(version)).collect();
+    let evaluated = Evaluated { available_updates, ..Evaluated::default() };
+    Risks { generation: 1, evaluated, ..Risks::default() }
+}
+
+fn composed(
+    object: &ClusterVersion,
+    updates: Option<&Updates>,
+    risks: Option<&Risks>,
+    second: i64,
+) -> ClusterVersionStatus {
+    compose(object, Facts { own: &own(), updates, risks }, at(second))
+}
+
+fn yaml(status: &ClusterVersionStatus) -> String {
+    serde_json::to_string_pretty(status).unwrap()
+}
+
+#[test]
+fn the_first_status_is_whole() {
+    let (updates, risks) = (offering(&["5.0.2"]), recommending(&["5.0.2"]));
+    let status = composed(&objects::cluster_version(), Some(&updates), Some(&risks), 0);
+    insta::assert_snapshot!(yaml(&status), @r#"
+    {
+      "desired": {
+        "version": "5.0.1",
+        "image": "registry.example/release@sha256:e48643ad58cc89d0b4e29e15c80fcdb4c348bb6f771c7cddaa244773ce2f5f6b"
+      },
+      "observedGeneration": 1,
+      "versionHash": "",
+      "conditions": [
+        {
+          "type": "RetrievedUpdates",
+          "status": "True",
+          "lastTransitionTime": "2026-01-01T00:00:00Z"
+        }
+      ],
+      "availableUpdates": [
+        {
+          "version": "5.0.2",
+          "image": "registry.example/release@sha256:dee6486505f9c0ef5cd191be52cc8a4580d4ae2f8a1c0fb33e1e60a38caba783"
+        }
+      ]
+    }
+    "#);
+}
+
+#[test]
+fn what_nobody_knows_yet_stays_as_a_predecessor_left_it() {
+    let mut object = objects::cluster_version();
+    let before = ClusterVersionStatus {
+        available_updates: Some(vec![objects::release("5.0.2")]),
+        ..objects::status_at("5.0.1")
+    };
+    object.status = Some(before.clone());
+    let status = composed(&object, None, None, 60);
+    assert_eq!(status, before);
+
+    object.status = None;
+    let status = composed(&object, None, None, 60);
+    assert_eq!(status.available_updates, None, "null says that nobody has looked yet");
+    assert_eq!(status.desired, own().release);
+}
+
+#[test]
+fn composing_again_changes_nothing() {
+    let (updates, risks) = (offering(&["5.0.2"]), recommending(&["5.0.2"]));
+    let mut object = objects::cluster_version();
+    object.spec.upstream = Some("not a url".to_owned());
+    object.status = Some(composed(&object, Some(&updates), Some(&risks), 0));
+    let again = composed(&object, Some(&updates), Some(&risks), 3600);
+    assert_eq!(object.status, Some(again), "times move only with what they are about");
+}
+
+#[test]
+fn a_generation_is_observed_when_all_have_seen_it() {
+    let mut object = objects::cluster_version();
+    object.metadata.generation = Some(7);
+    let risks = Risks { generation: 6, ..Risks::default() };
+    assert_eq!(composed(&object, None, Some(&risks), 0).observed_generation, 6);
+    let risks = Risks { generation: 7, ..Risks::default() };
+    assert_eq!(composed(&object, None, Some(&risks), 0).observed_generation, 7);
+}
+
+#[test]
+fn conditions_of_former_operators_go_and_those_of_others_stay() {
+    let mut object = objects::cluster_version();
+    let mut before = objects::status_at("5.0.1");
+    before.conditions.set(OperatorCondition::new("UpgradeableAdminAckRequired", false), at(0));
+    before.conditions.set(OperatorCondition::new("Upgradeable", false), at(0));
+    object.status = Some(before);
+    let types = |status: ClusterVersionStatus| {
+        status.conditions.iter().map(|condition| condition.type_.clone()).collect::<Vec<_>>()
+    };
+    let risks = recommending(&[]);
+    let status = composed(&object, None, Some(&risks), 0);
+    assert_eq!(types(status), ["Available", "Failing", "Progressing"]);
+}
+
+fn invalid(update: Update, updates: &Updates) -> Option<String> {
+    let mut object = objects::cluster_version();
+    object.spec.desired_update = Some(update);
+    object.status = Some(objects::status_at("5.0.1"));
+    let status = composed(&object, Some(updates), None, 0);
+    status.conditions.find("Invalid").and_then(|condition| condition.message.clone())
+}
+
+#[test]
+fn a_version_has_to_be_one_that_is_offered() {
+    let updates = offering(&["5.0.2"]);
+    for version in ["5.0.2", "5.0.1"] {
+        assert_eq!(invalid(objects::update_to(version), &updates), None, "{version}");
+    }
+    let with_image = Update { image: Some("any".to_owned()), ..objects::update_to("5.9.9") };
+    assert_eq!(invalid(with_image, &updates), None);
+    let accepting = Update {
+        accept_risks: vec![AcceptRisk { name: "SomeRisk".to_owned(), ..AcceptRisk::default() }],
+        ..Update::default()
+    };
+    assert_eq!(invalid(accepting, &updates), None);
+
+    insta::assert_snapshot!(invalid(objects::update_to("5.9.9"), &updates).unwrap(), @r#"The cluster version is invalid: spec.desiredUpdate.version: "5.9.9" is not among the updates of this channel; see what there is with `fairway upgrade --include-not-recommended`, or give the image as well"#);
+    let preflight = Update { mode: Some(UpdateMode::Preflight), ..objects::update_to("5.9.9") };
+    assert!(invalid(preflight, &updates).is_some(), "of a release that nobody knows");
+
+    let twice = Updates {
+        candidates: ["one", "two"]
+            .map(|image| Candidate {
+                release: Release { image: image.to_owned(), ..objects::release("5.0.2") },
+                ..Candidate::default()
+            })
+            .into(),
+        ..updates.clone()
+    };
+    insta::assert_snapshot!(invalid(objects::update_to("5.0.2"), &twice).unwrap(), @r#"The cluster version is invalid: spec.desiredUpdate.version: 2 releases are called "5.0.2"; give the image as well"#);
+
+    let blind = Updates { fresh: None, ..updates };
+    assert_eq!(invalid(objects::update_to("5.9.9"), &blind), None, "nobody could say that");
+}
+
+#[test]
+fn everything_that_is_invalid_is_listed() {
+    let mut object = objects::cluster_version();
+    object.spec.cluster_id = "x".to_owned();
+    object.spec.upstream = Some("ftp://x".to_owned());
+    let status = composed(&object, None, None, 0);
+    let condition = status.conditions.find("Invalid").unwrap();
+    assert_eq!(condition.reason.as_deref(), Some("InvalidClusterVersion"));
+    insta::assert_snapshot!(condition.message.as_deref().unwrap(), @r#"
+    The cluster version is invalid:
+    * spec.clusterID: "x" is not an RFC 4122 UUID
+    * spec.upstream: "ftp://x" is not an absolute http or https URL
+    "#);
+}
+
+#[test]
+fn a_failed_write_is_repeated_ever_more_seldom() {
+    let pauses: Vec<u64> = [1, 2, 3, 6, 7, 100].map(|failures| pause(failures).as_secs()).into();
+    assert_eq!(pauses, [1, 2, 4, 32, 60, 60]);
+}

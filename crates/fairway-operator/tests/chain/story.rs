@@ -1,0 +1,168 @@
+//! The story of 4.7.4: three files of graph-data, and what three clusters make of them.
+
+use anyhow::Result;
+use fairway_api::ConditionStatus;
+use fairway_api::cluster_version::ClusterVersionStatus;
+use fairway_operator::settings::MetricsSource;
+use serde_json::json;
+use tempfile::TempDir;
+
+use crate::support::{Graph, Operated, available, prometheus, recommended, update};
+
+const PROXY: &str = r#"to: 4.7.4
+from: 4\.6\..*
+url: https://bugzilla.redhat.com/show_bug.cgi?id=1941840#c33
+name: AuthOAuthProxyLeakedConnections
+message: On clusters with a Proxy configured, the authentication operator may keep many oauth-server connections open, resulting in high memory consumption by the authentication operator and router pods.
+matchingRules:
+- type: PromQL
+  promql:
+    promql: max(cluster_proxy_enabled{type=~"https?"})
+"#;
+
+const NODE_NAMES: &str = r#"to: 4.7.4
+from: .*
+url: https://bugzilla.redhat.com/show_bug.cgi?id=1942207#c3
+name: VSphereNodeNameChanges
+message: vSphere clusters leveraging the vSphere cloud provider may lose node names which can have serious impacts on the stability of the control plane and workloads.
+matchingRules:
+- type: PromQL
+  promql:
+    promql: |
+      cluster_infrastructure_provider{type=~"VSphere|None"}
+      or
+      0 * cluster_infrastructure_provider
+"#;
+
+const NETWORKING: &str = r#"to: 4.7.4
+from: 4\.6\..*
+url: https://access.redhat.com/solutions/5896081
+name: VSphereHW14CrossNodeNetworkingError
+message: Clusters on vSphere Virtual Hardware Version 14 and later may experience cross-node networking issues.
+matchingRules:
+- type: PromQL
+  promql:
+    promql: |
+      cluster_infrastructure_provider{type=~"VSphere|None"}
+      or
+      0 * cluster_infrastructure_provider
+"#;
+
+const CHANNEL: &str = "name: stable-4.7\nversions:\n- 4.6.23\n- 4.6.42\n- 4.6.43\n- 4.7.4\n";
+
+/// The risks of 4.7.4, by name.
+const RISKS: [&str; 3] = [
+    "AuthOAuthProxyLeakedConnections",
+    "VSphereHW14CrossNodeNetworkingError",
+    "VSphereNodeNameChanges",
+];
+
+async fn graph() -> Result<Graph> {
+    let files = [
+        ("version", "1.1.0\n"),
+        ("channels/stable-4.7.yaml", CHANNEL),
+        ("blocked-edges/4.7.4-auth-connection-leak.yaml", PROXY),
+        ("blocked-edges/4.7.4-vsphere-hostnames-changing.yaml", NODE_NAMES),
+        ("blocked-edges/4.7.4-vsphere-hw-17-cross-node-networking.yaml", NETWORKING),
+    ];
+    Graph::of(&files, &["4.6.23", "4.6.42", "4.6.43", "4.7.4"]).await
+}
+
+/// The metrics of a cluster with or without a proxy, on that infrastructure.
+fn samples(proxy: bool, infrastructure: &str) -> String {
+    format!(
+        "cluster_proxy_enabled{{type=\"http\"}} {}\ncluster_infrastructure_provider{{type=\"{infrastructure}\"}} 1\n",
+        u8::from(proxy)
+    )
+}
+
+fn snapshot(directory: &TempDir, samples: &str) -> Result<MetricsSource> {
+    let path = directory.path().join("samples");
+    std::fs::write(&path, samples)?;
+    Ok(MetricsSource::Snapshot(path))
+}
+
+/// The verdict about 4.7.4, once there is one that does not wait for answers.
+async fn verdict(operated: &Operated, status: &ConditionStatus) -> Result<ClusterVersionStatus> {
+    operated
+        .status("a verdict about 4.7.4", |found| {
+            recommended(found, "4.7.4").is_some_and(|condition| condition.status == *status)
+        })
+        .await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cluster_that_all_three_concern_is_told_all_three() -> Result<()> {
+    let (graph, directory) = (graph().await?, tempfile::tempdir()?);
+    let metrics = snapshot(&directory, &samples(true, "VSphere"))?;
+    let mut operated = Operated::new("4.6.23", "stable-4.7", &graph.url(), metrics).await?;
+    operated.start();
+    let status = verdict(&operated, &ConditionStatus::False).await?;
+
+    assert_eq!(available(&status), ["4.6.43", "4.6.42"], "in decreasing order");
+    let update = update(&status, "4.7.4").unwrap();
+    assert_eq!(update.risk_names, RISKS);
+    let mut shown = serde_json::to_value(update)?;
+    for condition in shown["conditions"].as_array_mut().unwrap() {
+        condition["lastTransitionTime"] = json!("…");
+    }
+    for risk in shown["risks"].as_array_mut().unwrap() {
+        for condition in risk["conditions"].as_array_mut().unwrap() {
+            condition["lastTransitionTime"] = json!("…");
+        }
+    }
+    insta::assert_snapshot!(serde_json::to_string_pretty(&shown)?);
+    let names: Vec<&str> =
+        status.conditional_update_risks.iter().map(|risk| risk.name.as_str()).collect();
+    assert_eq!(names, RISKS);
+    operated.stop().await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cluster_that_none_concerns_is_recommended_the_update() -> Result<()> {
+    let (graph, directory) = (graph().await?, tempfile::tempdir()?);
+    let metrics = snapshot(&directory, &samples(false, "AWS"))?;
+    let mut operated = Operated::new("4.6.23", "stable-4.7", &graph.url(), metrics).await?;
+    operated.start();
+    let status = verdict(&operated, &ConditionStatus::True).await?;
+    assert_eq!(available(&status), ["4.7.4", "4.6.43", "4.6.42"]);
+    assert_eq!(recommended(&status, "4.7.4").unwrap().reason, "NotExposedToRisks");
+    operated.stop().await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cluster_without_metrics_cannot_tell() -> Result<()> {
+    let graph = graph().await?;
+    // Nobody listens on the port of nothing.
+    let metrics = prometheus("http://127.0.0.1:9")?;
+    let mut operated = Operated::new("4.6.23", "stable-4.7", &graph.url(), metrics).await?;
+    operated.start();
+    let status = verdict(&operated, &ConditionStatus::Unknown).await?;
+    assert_eq!(available(&status), ["4.6.43", "4.6.42"]);
+    assert_eq!(recommended(&status, "4.7.4").unwrap().reason, "EvaluationFailed");
+    operated.stop().await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn accepting_the_risks_makes_the_update_available() -> Result<()> {
+    let (graph, directory) = (graph().await?, tempfile::tempdir()?);
+    let metrics = snapshot(&directory, &samples(true, "VSphere"))?;
+    let mut operated = Operated::new("4.6.23", "stable-4.7", &graph.url(), metrics).await?;
+    operated.start();
+    verdict(&operated, &ConditionStatus::False).await?;
+
+    let accepted: Vec<_> = RISKS.iter().map(|name| json!({ "name": name })).collect();
+    operated.patch_spec(json!({"desiredUpdate": {"acceptRisks": accepted[..2]}})).await?;
+    let status = operated
+        .status("one risk to be left", |status| {
+            recommended(status, "4.7.4").is_some_and(|condition| condition.reason == RISKS[2])
+        })
+        .await?;
+    assert_eq!(available(&status), ["4.6.43", "4.6.42"]);
+
+    operated.patch_spec(json!({"desiredUpdate": {"acceptRisks": accepted}})).await?;
+    let status = verdict(&operated, &ConditionStatus::True).await?;
+    assert_eq!(available(&status), ["4.7.4", "4.6.43", "4.6.42"]);
+    assert_eq!(recommended(&status, "4.7.4").unwrap().reason, "AllExposedRisksAccepted");
+    operated.stop().await
+}

@@ -1,0 +1,267 @@
+//! A cluster with an operator, an update service before it, and somebody who knows its metrics.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context as _, Result};
+use fairway_api::cluster_version::{ClusterVersionStatus, ConditionalUpdate};
+use fairway_api::{CLUSTER_VERSION_NAME, ClusterVersion, Condition, Conditions as _};
+use fairway_operator::Settings;
+use fairway_operator::election::{ElectionSettings, LeaseName, Timing};
+use fairway_operator::settings::{
+    MetricsSource, PrometheusSettings, ReleaseSettings, RiskSettings, UnacceptedRisks,
+};
+use fairway_operator::stage::updates::{self, Pace, Services};
+use fairway_risk::QueryPolicy;
+use fairway_testkit::{TestCluster, objects, wait};
+use fairway_update_service::source::{Directory, ReleasesFile};
+use fairway_update_service::{Options, Service, Watched};
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
+use kube::Api;
+use kube::api::{Patch, PatchParams, PostParams};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+/// How long the sources of the update service have to stay the same: tests write them whole.
+const SETTLE: Duration = Duration::from_millis(10);
+
+/// An update service on files.
+pub(crate) struct Graph {
+    service: Service,
+    _files: TempDir,
+}
+
+impl Graph {
+    /// Serves graph-data made of these files, and releases of these versions, each of which may be
+    /// reached from all that are earlier.
+    pub(crate) async fn of(files: &[(&str, &str)], versions: &[&str]) -> Result<Self> {
+        let directory = tempfile::tempdir()?;
+        let data = directory.path().join("graph-data");
+        for (name, content) in files {
+            let path = data.join(name);
+            std::fs::create_dir_all(path.parent().context("a file is in a directory")?)?;
+            std::fs::write(path, content)?;
+        }
+        let releases: Vec<Value> = versions
+            .iter()
+            .enumerate()
+            .map(|(place, version)| {
+                json!({
+                    "image": objects::release(version).image,
+                    "arch": "amd64",
+                    "release-metadata": {
+                        "kind": "cincinnati-metadata-v0",
+                        "version": version,
+                        "previous": versions[..place],
+                        "metadata": {"url": format!("https://errata.example/{version}")},
+                    },
+                })
+            })
+            .collect();
+        let file = directory.path().join("releases.json");
+        std::fs::write(&file, serde_json::to_vec(&releases)?)?;
+        let service = serve(&data, &file).await?;
+        Ok(Self { service, _files: directory })
+    }
+
+    pub(crate) fn url(&self) -> String {
+        format!("http://{}/api/upgrades_info/graph", self.service.address())
+    }
+}
+
+async fn serve(data: &Path, releases: &Path) -> Result<Service> {
+    let every = Duration::from_millis(200);
+    let data = Watched::new(Directory::new(data).settle(SETTLE), every);
+    let releases = Watched::new(ReleasesFile::new(releases).settle(SETTLE), every);
+    Ok(Service::start(Options::new(([127, 0, 0, 1], 0).into(), data, releases)).await?)
+}
+
+/// A cluster whose operator runs.
+pub(crate) struct Operated {
+    pub(crate) cluster: TestCluster,
+    _payload: TempDir,
+    settings: Settings,
+    running: Option<(CancellationToken, JoinHandle<Result<()>>)>,
+}
+
+impl Operated {
+    /// A cluster at a version, which asks that update service for that channel. Its operator does
+    /// not run yet.
+    pub(crate) async fn new(
+        version: &str,
+        channel: &str,
+        upstream: &str,
+        metrics: MetricsSource,
+    ) -> Result<Self> {
+        // What the operator logs is shown where a test fails; an error means that it is already.
+        let _ = tracing_subscriber::fmt().with_test_writer().try_init();
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let cluster = TestCluster::in_turn().await?;
+        let client = cluster.client();
+        for (namespace, config_map) in
+            [("openshift-config-managed", "admin-gates"), ("openshift-config", "admin-acks")]
+        {
+            ensure_config_map(&cluster, namespace, config_map).await?;
+        }
+        ensure_namespace(&cluster, "openshift-cluster-version").await?;
+        let mut object = objects::cluster_version();
+        object.spec.channel = Some(channel.to_owned());
+        object.spec.upstream = Some(upstream.to_owned());
+        Api::<ClusterVersion>::all(client).create(&PostParams::default(), &object).await?;
+
+        let payload = tempfile::tempdir()?;
+        let image = objects::release(version).image;
+        write_payload(payload.path(), version)?;
+        let settings = settings(payload.path(), &image, metrics);
+        Ok(Self { cluster, _payload: payload, settings, running: None })
+    }
+
+    /// Starts the operator.
+    pub(crate) fn start(&mut self) {
+        let stop = CancellationToken::new();
+        let run = fairway_operator::run(self.cluster.client(), self.settings.clone(), stop.clone());
+        let task = tokio::spawn(async move { Ok(run.await?) });
+        self.running = Some((stop, task));
+    }
+
+    /// Stops the operator in good order.
+    pub(crate) async fn stop(&mut self) -> Result<()> {
+        let (stop, task) = self.running.take().context("the operator does not run")?;
+        stop.cancel();
+        task.await?
+    }
+
+    pub(crate) fn cluster_version(&self) -> Api<ClusterVersion> {
+        Api::all(self.cluster.client())
+    }
+
+    /// Waits for a status that is as it should be.
+    pub(crate) async fn status(
+        &self,
+        what: &str,
+        is_right: impl Fn(&ClusterVersionStatus) -> bool,
+    ) -> Result<ClusterVersionStatus> {
+        let last = std::sync::Mutex::new(None);
+        let found = wait::until(what, || async {
+            let object = self.cluster_version().get(CLUSTER_VERSION_NAME).await?;
+            let status = object.status.unwrap_or_default();
+            if is_right(&status) {
+                return Ok(Some(status));
+            }
+            *last.lock().expect("nobody panics here") = Some(status);
+            Ok(None)
+        });
+        found.await.with_context(|| format!("the last status is {last:#?}"))
+    }
+
+    pub(crate) async fn patch_spec(&self, spec: Value) -> Result<()> {
+        let patch = Patch::Merge(json!({ "spec": spec }));
+        let api = self.cluster_version();
+        api.patch(CLUSTER_VERSION_NAME, &PatchParams::default(), &patch).await?;
+        Ok(())
+    }
+}
+
+impl Drop for Operated {
+    fn drop(&mut self) {
+        if let Some((stop, task)) = self.running.take() {
+            stop.cancel();
+            task.abort();
+        }
+    }
+}
+
+/// Settings for impatient people.
+fn settings(payload: &Path, image: &str, metrics: MetricsSource) -> Settings {
+    let second = Duration::from_secs(1);
+    Settings {
+        node_name: "node".to_owned(),
+        release: ReleaseSettings { image: image.to_owned(), payload: payload.to_owned() },
+        election: ElectionSettings {
+            lease: LeaseName {
+                namespace: "openshift-cluster-version".to_owned(),
+                name: "version".to_owned(),
+            },
+            identity: format!("test-{}", std::process::id()),
+            timing: Timing { lease: 15 * second, renew: 10 * second, retry: second },
+        },
+        endpoint: None,
+        updates: updates::Settings {
+            services: Services { instead: None, default: None },
+            pace: Pace { every: second..=second, retry: second / 2, gap: second / 10 },
+            ..updates::Settings::default()
+        },
+        risks: RiskSettings {
+            metrics,
+            min_interval: second,
+            burst: 8,
+            policy: QueryPolicy::default(),
+            unaccepted: UnacceptedRisks::default(),
+        },
+    }
+}
+
+/// A Prometheus at an address.
+pub(crate) fn prometheus(url: &str) -> Result<MetricsSource> {
+    Ok(MetricsSource::Prometheus(PrometheusSettings {
+        url: Some(url.parse()?),
+        namespace: String::new(),
+        service: String::new(),
+        use_dns: false,
+        ca_bundle: PathBuf::new(),
+        token: PathBuf::new(),
+    }))
+}
+
+fn write_payload(directory: &Path, version: &str) -> Result<()> {
+    let manifests = directory.join("release-manifests");
+    std::fs::create_dir_all(&manifests)?;
+    let metadata = json!({"kind": "cincinnati-metadata-v0", "version": version});
+    std::fs::write(manifests.join("release-metadata"), metadata.to_string())?;
+    Ok(())
+}
+
+async fn ensure_namespace(cluster: &TestCluster, name: &str) -> Result<()> {
+    let api: Api<Namespace> = Api::all(cluster.client());
+    let object: Namespace = serde_json::from_value(json!({"metadata": {"name": name}}))?;
+    exists(api.create(&PostParams::default(), &object).await)
+}
+
+async fn ensure_config_map(cluster: &TestCluster, namespace: &str, name: &str) -> Result<()> {
+    ensure_namespace(cluster, namespace).await?;
+    let api: Api<ConfigMap> = Api::namespaced(cluster.client(), namespace);
+    let object: ConfigMap = serde_json::from_value(json!({"metadata": {"name": name}}))?;
+    exists(api.create(&PostParams::default(), &object).await)
+}
+
+fn exists<K>(created: kube::Result<K>) -> Result<()> {
+    match created {
+        Ok(_) => Ok(()),
+        Err(kube::Error::Api(status)) if status.code == 409 => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The update to a version.
+pub(crate) fn update<'a>(
+    status: &'a ClusterVersionStatus,
+    version: &str,
+) -> Option<&'a ConditionalUpdate> {
+    status.conditional_updates.iter().find(|update| update.release.version == version)
+}
+
+/// Whether the update to a version is recommended, and why not.
+pub(crate) fn recommended<'a>(
+    status: &'a ClusterVersionStatus,
+    version: &str,
+) -> Option<&'a Condition> {
+    update(status, version)?.conditions.find("Recommended")
+}
+
+/// The versions that are recommended.
+pub(crate) fn available(status: &ClusterVersionStatus) -> Vec<&str> {
+    let available = status.available_updates.iter().flatten();
+    available.map(|release| release.version.as_str()).collect()
+}
