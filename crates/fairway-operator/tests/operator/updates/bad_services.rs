@@ -48,8 +48,8 @@ async fn an_outage_is_said_once() {
     service.answer(|_| StatusCode::BAD_GATEWAY.into_response());
     stage.until_failed("ResponseFailed").await;
     stage.updates.mark_unchanged();
-    let failures = stage.count("ResponseFailed");
-    stage.until_counted("ResponseFailed", failures + 3).await;
+    let failures = stage.count("RemoteFailed");
+    stage.until_counted("RemoteFailed", failures + 3).await;
     assert!(!stage.updates.has_changed().unwrap());
 }
 

@@ -2,6 +2,7 @@
 
 mod asking;
 mod bad_services;
+mod platform;
 mod proxy;
 mod real_service;
 mod service;

@@ -54,12 +54,16 @@ pub(crate) struct Stage {
 impl Stage {
     /// A cluster of version 5.1.0 in channel `stable-5.1`.
     pub(crate) fn start(upstream: &str, settings: Settings) -> Self {
+        Self::of("5.1.0", "stable-5.1", upstream, settings)
+    }
+
+    pub(crate) fn of(version: &str, channel: &str, upstream: &str, settings: Settings) -> Self {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let (cluster_version, versions) = watch::channel(None);
         let (proxy, proxies) = watch::channel(Some(ProxySettings::default()));
         let (trusted, authorities) = watch::channel(Some(Objects::default()));
         let (out, updates) = watch::channel(None);
-        let current = Current { version: "5.1.0".to_owned(), architecture: "amd64".to_owned() };
+        let current = Current { version: version.to_owned(), architecture: "amd64".to_owned() };
         let inputs = Inputs {
             current: Arc::new(current),
             cluster_version: versions,
@@ -72,7 +76,7 @@ impl Stage {
         stage.edit(|spec| {
             "5c4c9b2a-9d5c-4f0e-8d53-0d4a3b2f7a10".clone_into(&mut spec.cluster_id);
             spec.upstream = Some(upstream.to_owned());
-            spec.channel = Some("stable-5.1".to_owned());
+            spec.channel = Some(channel.to_owned());
         });
         stage
     }
