@@ -16,6 +16,9 @@ use super::question::Question;
 use super::release::release;
 use super::text::excerpt;
 
+/// Problems of one answer that are told one by one; of the others, only their number.
+const MOST_TOLD: usize = 20;
+
 /// An answer of the update service.
 #[derive(Clone, Debug)]
 pub(super) struct Answer {
@@ -25,8 +28,9 @@ pub(super) struct Answer {
     pub(super) graph: Arc<Graph>,
     /// The updates of this cluster, the latest first; none where its version is not in the graph.
     pub(super) candidates: Option<Arc<[Candidate]>>,
-    /// What made no sense.
+    /// What made no sense: some of it, and how much.
     pub(super) problems: Vec<String>,
+    pub(super) problem_count: usize,
 }
 
 /// The digest of an answer.
@@ -41,13 +45,15 @@ pub(super) fn read(question: &Question, bytes: &[u8]) -> Result<Answer, wire::Wi
     let offer = offer(&graph, &unread, question);
     let (candidates, found) = offer
         .map_or((None, Vec::new()), |offer| (Some(Arc::from(offer.candidates)), offer.problems));
-    let problems = unread
-        .iter()
-        .map(ToString::to_string)
-        .chain(found.iter().map(ToString::to_string))
-        .map(|problem| excerpt(&problem).into_owned())
-        .collect();
-    Ok(Answer { digest: digest(bytes), graph: Arc::new(graph), candidates, problems })
+    // What concerns this cluster comes first.
+    let all = found.iter().map(ToString::to_string).chain(unread.iter().map(ToString::to_string));
+    Ok(Answer {
+        problems: all.take(MOST_TOLD).map(|problem| excerpt(&problem).into_owned()).collect(),
+        problem_count: found.len() + unread.len(),
+        digest: digest(bytes),
+        graph: Arc::new(graph),
+        candidates,
+    })
 }
 
 /// The updates of a cluster.

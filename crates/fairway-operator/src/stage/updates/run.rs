@@ -19,9 +19,6 @@ use super::{Settings, Updates, answer, text};
 use crate::clock;
 use crate::metrics;
 
-/// Problems of one answer that are logged one by one; of the others, only their number.
-const LOGGED_PROBLEMS: usize = 20;
-
 /// Asks the update service and publishes what it offers, until nobody looks any more.
 pub async fn run(
     mut inputs: Inputs,
@@ -199,10 +196,10 @@ fn log(outcome: &Result<News, Failure>) {
     match outcome {
         Ok(News::Unchanged) => tracing::debug!("the update service has nothing new"),
         Ok(News::Answer { answer, .. }) => {
-            let (releases, problems) = (answer.graph.nodes().len(), answer.problems.len());
+            let (releases, problems) = (answer.graph.nodes().len(), answer.problem_count);
             let updates = answer.candidates.as_ref().map_or(0, |candidates| candidates.len());
             tracing::info!(releases, updates, problems, "a new answer of the update service");
-            for problem in answer.problems.iter().take(LOGGED_PROBLEMS) {
+            for problem in &answer.problems {
                 tracing::warn!(problem, "the answer of the update service makes no sense");
             }
         }

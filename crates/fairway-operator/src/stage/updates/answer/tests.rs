@@ -212,6 +212,9 @@ fn each_entry_that_makes_no_sense_costs_itself() {
     });
     insta::assert_snapshot!(told(&answer(&graph)), @r#"
     5.1.1
+    5.1.4 is left out, because this is not an image: "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…
+    5.1.3 is left out, because this is not an image: "two words"
+    5.1.2 is left out, because this is not an image: ""
     a node is left out: "nonsense" is not a version
     5.1.5 is left out: it is claimed by registry.example/release@sha256:5.1.5 and registry.example/other
     the update from node 0 to node 5 is left out: one of them does not exist
@@ -221,10 +224,14 @@ fn each_entry_that_makes_no_sense_costs_itself() {
     the update from node 18446744073709551615 to node 0 is left out: one of them does not exist
     the update from 5.1.0 to 9.9.9 is left out: one of them does not exist
     the update from nonsense to nowhere is left out: one of them does not exist
-    5.1.4 is left out, because this is not an image: "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…
-    5.1.3 is left out, because this is not an image: "two words"
-    5.1.2 is left out, because this is not an image: ""
     "#);
+}
+
+#[test]
+fn of_many_problems_some_are_told() {
+    let edges: Vec<[u64; 2]> = (1..=5000).map(|to| [0, to]).collect();
+    let answer = answer(&json!({"nodes": [node("5.1.0")], "edges": edges}));
+    assert_eq!((answer.problems.len(), answer.problem_count), (MOST_TOLD, 5000));
 }
 
 #[test]
@@ -260,7 +267,7 @@ fn a_target_whose_risks_are_lost_is_withheld() {
         let told = told(&answer);
         assert!(told.starts_with("5.1.2\n"), "{from} {to}: {told}");
         assert!(
-            told.ends_with("5.1.1 is left out: the update to it has risks, but under another name")
+            told.contains("5.1.1 is left out: the update to it has risks, but under another name")
         );
     }
     let others = json!({
