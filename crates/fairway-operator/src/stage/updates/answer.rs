@@ -6,8 +6,9 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use fairway_api::Version;
-use fairway_graph::{Graph, NodeId, wire};
+use fairway_api::cluster_version::Release;
+use fairway_api::{Version, limits};
+use fairway_graph::{Edge, Graph, NodeId, wire};
 use fairway_risk::{Candidate, Risk};
 use sha2::{Digest as _, Sha256};
 
@@ -18,6 +19,9 @@ use super::text::excerpt;
 
 /// Problems of one answer that are told one by one; of the others, only their number.
 const MOST_TOLD: usize = 20;
+
+/// Updates of one cluster: a status has no room for more.
+const MOST_TARGETS: usize = 5000;
 
 /// An answer of the update service.
 #[derive(Clone, Debug)]
@@ -75,47 +79,76 @@ fn offer(graph: &Graph, unread: &[fairway_graph::Problem], question: &Question) 
         targets(graph, &here)
     };
     let mut offer = Offer::default();
-    let mut doubts = ambiguous(graph, &targets);
-    doubts.extend(lost(graph, &targets, unread, &question.current));
-    for Doubt { problem, concerned } in doubts {
-        targets.retain(|id, _| !concerned.contains(id));
+    let mut doubtful = BTreeSet::new();
+    for Doubt { problem, concerned } in doubts(graph, &targets, unread, &question.current) {
+        offer.problems.push(problem);
+        doubtful.extend(concerned);
+    }
+    targets.retain(|id, _| !doubtful.contains(id));
+    if let Some(problem) = too_many(graph, &mut targets) {
         offer.problems.push(problem);
     }
     let mut known = HashMap::new();
-    for (id, risks) in targets.into_iter().rev() {
-        let risks = risks.iter().map(|risk| entry(risk, &mut known)).collect();
-        match release(graph.node(id), &mut offer.problems) {
-            Ok(release) => offer.candidates.push(Candidate { release, risks }),
+    for (id, edges) in targets.into_iter().rev() {
+        let release = release(graph.node(id), &mut offer.problems);
+        match release.and_then(|release| candidate(graph, release, &edges, &mut known)) {
+            Ok(candidate) => offer.candidates.push(candidate),
             Err(problem) => offer.problems.push(problem),
         }
     }
     Some(offer)
 }
 
-/// Where updates lead, with their risks.
-type Targets = BTreeMap<NodeId, Vec<Arc<fairway_graph::Risk>>>;
+/// Where updates lead, and which lead there.
+type Targets = BTreeMap<NodeId, Vec<Edge>>;
 
-/// Where updates lead from here. A version that is there twice has the updates of both, and the
-/// risks of both.
+/// Where updates lead from here. A version that is there twice has the updates of both.
 fn targets(graph: &Graph, here: &[NodeId]) -> Targets {
     let mut targets = Targets::new();
-    let edges = here.iter().flat_map(|id| graph.edges_from(*id));
-    for edge in edges.filter(|edge| !here.contains(&edge.to)) {
-        let risks = targets.entry(edge.to).or_default();
-        for risk in graph.risks(*edge) {
-            if !risks.contains(risk) {
-                risks.push(Arc::clone(risk));
-            }
+    for from in here {
+        let current = &graph.node(*from).version;
+        let edges = graph.edges_from(*from).iter();
+        for edge in edges.filter(|edge| graph.node(edge.to).version != *current) {
+            targets.entry(edge.to).or_default().push(*edge);
         }
     }
     targets
 }
 
-/// A risk as the ledger takes it. Most edges share theirs, in the graph and in the ledger.
-fn entry(
-    risk: &Arc<fairway_graph::Risk>,
-    known: &mut HashMap<*const fairway_graph::Risk, Arc<Risk>>,
-) -> Arc<Risk> {
+/// Leaves out the lowest versions where there are too many.
+fn too_many(graph: &Graph, targets: &mut Targets) -> Option<Problem> {
+    let more = targets.len().checked_sub(MOST_TARGETS).filter(|more| *more > 0)?;
+    let kept = targets.keys().nth(more).copied()?;
+    *targets = targets.split_off(&kept);
+    Some(Problem::TooMany { more, kept: graph.node(kept).version.to_string() })
+}
+
+/// Risks of the graph, and what they are in the ledger. Most edges share theirs.
+type Known = HashMap<*const fairway_graph::Risk, Arc<Risk>>;
+
+/// A release with the risks of all updates that lead there.
+fn candidate(
+    graph: &Graph,
+    release: Release,
+    edges: &[Edge],
+    known: &mut Known,
+) -> Result<Candidate, Problem> {
+    let count: usize = edges.iter().map(|edge| graph.risks(*edge).len()).sum();
+    if count > limits::RISKS {
+        return Err(Problem::TooManyRisks { version: release.version, count });
+    }
+    let mut risks: Vec<Arc<Risk>> = Vec::with_capacity(count);
+    for risk in edges.iter().flat_map(|edge| graph.risks(*edge)) {
+        let risk = entry(risk, known);
+        if !risks.iter().any(|other| Arc::ptr_eq(other, &risk)) {
+            risks.push(risk);
+        }
+    }
+    Ok(Candidate { release, risks })
+}
+
+/// A risk as the ledger takes it.
+fn entry(risk: &Arc<fairway_graph::Risk>, known: &mut Known) -> Arc<Risk> {
     let entry = known.entry(Arc::as_ptr(risk)).or_insert_with(|| {
         Arc::new(Risk {
             name: risk.name.clone(),
@@ -132,6 +165,18 @@ fn entry(
 struct Doubt {
     problem: Problem,
     concerned: Vec<NodeId>,
+}
+
+/// Everything for which targets are not offered.
+fn doubts(
+    graph: &Graph,
+    targets: &Targets,
+    unread: &[fairway_graph::Problem],
+    current: &Version,
+) -> Vec<Doubt> {
+    let mut doubts = ambiguous(graph, targets);
+    doubts.extend(lost(graph, targets, unread, current));
+    doubts
 }
 
 /// Releases that cannot be told apart: the risks of one would not count for the other.

@@ -65,12 +65,14 @@ impl Updates {
         Version::parse(version).is_ok_and(|version| self.graph.find(&version).next().is_some())
     }
 
-    /// Whether both say the same, whenever it was said.
+    /// Whether both say the same, whenever it was said. Equal candidates are the same ones: they
+    /// are made once from each graph.
     fn says_the_same(&self, other: &Self) -> bool {
+        let both_empty = self.candidates.is_empty() && other.candidates.is_empty();
         self.generation == other.generation
             && self.graph_digest == other.graph_digest
             && self.retrieved == other.retrieved
-            && self.candidates == other.candidates
+            && (both_empty || Arc::ptr_eq(&self.candidates, &other.candidates))
     }
 }
 

@@ -17,4 +17,8 @@ pub(super) enum Problem {
     Url { version: String, text: String },
     #[error("the channels of {version} are left out: they have {size} bytes")]
     Channels { version: String, size: usize },
+    #[error("{version} is left out: no status has room for the {count} risks of the update to it")]
+    TooManyRisks { version: String, count: usize },
+    #[error("{more} updates to versions before {kept} are left out: there are too many")]
+    TooMany { more: usize, kept: String },
 }

@@ -1,4 +1,4 @@
-use fairway_api::cluster_version::{Architecture, Release};
+use fairway_api::cluster_version::Architecture;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use url::Url;
@@ -296,6 +296,34 @@ fn risks_that_make_no_sense_stay_with_their_targets() {
     let candidates = answer(&graph).candidates.unwrap();
     assert_eq!(candidates.len(), 4);
     assert!(candidates.iter().all(|candidate| candidate.risks.len() == 1));
+}
+
+#[test]
+fn what_no_status_has_room_for_is_withheld() {
+    let versions: Vec<String> =
+        (0..=MOST_TARGETS + 2).map(|patch| format!("5.1.{patch}")).collect();
+    let nodes: Vec<Value> = versions.iter().map(|version| node(version)).collect();
+    let edges: Vec<[usize; 2]> = (1..nodes.len()).map(|to| [0, to]).collect();
+    let risks: Vec<Value> = (0..=limits::RISKS).map(|number| risk(&format!("R{number}"))).collect();
+    let graph = json!({
+        "nodes": nodes,
+        "edges": edges,
+        "conditionalEdges": [
+            conditional("5.1.0", "5.1.1000", &risks),
+            conditional("5.1.0", "5.1.1001", &risks[1..]),
+        ],
+    });
+    let answer = answer(&graph);
+    insta::assert_snapshot!(answer.problems.join("\n"), @"
+    2 updates to versions before 5.1.3 are left out: there are too many
+    5.1.1000 is left out: no status has room for the 201 risks of the update to it
+    ");
+    let candidates = answer.candidates.unwrap();
+    assert_eq!(candidates.len(), MOST_TARGETS - 1);
+    assert_eq!(
+        candidates.iter().map(|candidate| candidate.risks.len()).sum::<usize>(),
+        limits::RISKS
+    );
 }
 
 #[test]
