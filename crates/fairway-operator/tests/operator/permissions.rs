@@ -1,10 +1,11 @@
 //! What the operator may do, compared with what it does.
 
 use std::collections::BTreeSet;
+use std::sync::Mutex;
 
 use anyhow::{Context as _, Result, ensure};
 use fairway_api::ClusterVersion;
-use fairway_testkit::{AuditEvent, TestCluster, objects, wait};
+use fairway_testkit::{AuditEvent, AuditLog, AuditMark, TestCluster, objects, wait};
 use k8s_openapi::api::authentication::v1::{TokenRequest, TokenRequestSpec};
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Secret, Service, ServiceAccount};
@@ -127,6 +128,40 @@ async fn the_same_on_a_real_cluster_of_its_own() -> Result<()> {
     compare().await
 }
 
+/// What was asked for, and what may be asked for.
+struct Usage {
+    log: AuditLog,
+    mark: AuditMark,
+    allowed: BTreeSet<Permission>,
+}
+
+impl Usage {
+    /// Waits until every permission was needed, except for some.
+    async fn until_only_needed(&self, except: impl Fn(&Permission) -> bool) -> Result<()> {
+        let unneeded = Mutex::new(BTreeSet::new());
+        wait::until("every permission to be needed", async || {
+            let mut left = self.unneeded()?;
+            left.retain(|permission| !except(permission));
+            let is_empty = left.is_empty();
+            *unneeded.lock().expect("one thread") = left;
+            Ok(is_empty.then_some(()))
+        })
+        .await
+        .with_context(|| format!("nothing needs {unneeded:?}"))
+    }
+
+    fn unneeded(&self) -> Result<BTreeSet<Permission>> {
+        let account = format!("system:serviceaccount:{NAMESPACE}:{ACCOUNT}");
+        let mut events = self.log.since(self.mark)?;
+        events.retain(|event| event.user.username == account);
+        let refused = events.iter().find(|event| code_of(event) == Some(403));
+        ensure!(refused.is_none(), "{refused:?}");
+        let needed: BTreeSet<_> =
+            events.iter().flat_map(|event| needed(event, &self.allowed)).collect();
+        Ok(self.allowed.difference(&needed).cloned().collect())
+    }
+}
+
 async fn compare() -> Result<()> {
     let cluster = TestCluster::own().await?.over_tls().await?;
     cluster.install_crds().await?;
@@ -139,20 +174,14 @@ async fn compare() -> Result<()> {
     let operator = Running::start(client.clone(), NAMESPACE).await?;
     operator.until_ready().await?;
     act_as_stages_do(&client, &versions).await?;
-    let allowed = allowed()?;
-    let account = format!("system:serviceaccount:{NAMESPACE}:{ACCOUNT}");
-    wait::until("every permission to be used", async || {
-        let events: Vec<AuditEvent> =
-            log.since(mark)?.into_iter().filter(|event| event.user.username == account).collect();
-        let refused = events
-            .iter()
-            .find(|event| event.response_status.as_ref().is_some_and(|status| status.code == 403));
-        ensure!(refused.is_none(), "{refused:?}");
-        let used: BTreeSet<_> = events.iter().flat_map(|event| needed(event, &allowed)).collect();
-        Ok((used == allowed).then_some(()))
-    })
-    .await?;
+    let usage = Usage { log, mark, allowed: allowed()? };
+    usage.until_only_needed(|(verb, ..)| verb == "watch").await?;
+    let late = objects::cluster_operator("late");
+    Api::all(cluster.client()).create(&PostParams::default(), &late).await?;
+    operator.until("/metrics", |_, text| text.contains(r#"name="late""#)).await?;
     operator.stop().await?;
+    // A real server notes a watch when it ends.
+    usage.until_only_needed(|_| false).await?;
     refuse_everything_else(&client).await
 }
 
@@ -183,6 +212,10 @@ async fn refuse_everything_else(client: &Client) -> Result<()> {
     refused("remove its lease", code(leases.delete("version", &DeleteParams::default()).await));
     refused("read other leases", code(leases.get("other").await));
     Ok(())
+}
+
+fn code_of(event: &AuditEvent) -> Option<u16> {
+    event.response_status.as_ref().map(|status| status.code)
 }
 
 /// The code of a refusal.

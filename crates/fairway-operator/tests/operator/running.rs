@@ -84,7 +84,12 @@ impl Running {
         Ok((answer.status().as_u16(), answer.text().await?))
     }
 
-    async fn until(&self, path: &str, expected: impl Fn(u16, &str) -> bool) -> Result<String> {
+    /// Waits for an answer like this.
+    pub(crate) async fn until(
+        &self,
+        path: &str,
+        expected: impl Fn(u16, &str) -> bool,
+    ) -> Result<String> {
         wait::until(path, async || {
             // It may not listen yet.
             let answer = self.get(path).await.ok();
