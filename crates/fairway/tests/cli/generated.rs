@@ -49,6 +49,7 @@ fn manual_pages() {
     fairway-graph-why.1
     fairway-graph.1
     fairway-man.1
+    fairway-operator.1
     fairway-sandbox.1
     fairway-update-service.1
     fairway-upgrade-accept.1

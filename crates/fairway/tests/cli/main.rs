@@ -5,6 +5,7 @@ mod generated;
 mod graph;
 mod help;
 mod in_a_pod;
+mod operator;
 mod sandbox;
 mod update_service;
 mod upgrade;

@@ -1,0 +1,103 @@
+//! `fairway operator`, as somebody at a terminal meets it.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::net::TcpListener;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use fairway_testkit::{TestCluster, wait};
+use k8s_openapi::api::coordination::v1::Lease;
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::{fairway, transcript};
+
+fn operator() -> Command {
+    let mut command = fairway();
+    for variable in ["KUBECONFIG", "NODE_NAME", "POD_UID", "PAYLOAD_OVERRIDE", "CVO_NAMESPACE"] {
+        command.env_remove(variable);
+    }
+    command.args(["operator", "--node-name=node", "--release-image=registry.example/a"]);
+    command
+}
+
+fn tell(child: &Child, signal: Signal) {
+    kill_process(Pid::from_child(child), signal).unwrap();
+}
+
+/// A server that takes connections and says nothing.
+fn write_kubeconfig(path: &Path, silent: &TcpListener) {
+    let server = format!("http://{}", silent.local_addr().unwrap());
+    let text = format!(
+        "apiVersion: v1\nkind: Config\ncurrent-context: a\n\
+         contexts: [{{name: a, context: {{cluster: a, user: a}}}}]\n\
+         clusters: [{{name: a, cluster: {{server: \"{server}\"}}}}]\n\
+         users: [{{name: a, user: {{}}}}]\n"
+    );
+    fs::write(path, text).unwrap();
+}
+
+#[test]
+fn the_second_signal_ends_it_at_once() {
+    let directory = tempfile::tempdir().unwrap();
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    write_kubeconfig(&directory.path().join("kubeconfig"), &silent);
+    let mut command = operator();
+    command.current_dir(directory.path()).args(["--kubeconfig=kubeconfig", "--listen="]);
+    command.args(["--pod-uid=uid", "--lease-retry-period=40s"]);
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let _request = silent.accept().unwrap();
+    tell(&child, Signal::TERM);
+    let mut said = BufReader::new(child.stderr.take().unwrap()).lines();
+    let stopping = said.find(|line| line.as_ref().unwrap().starts_with("stopping"));
+    assert_eq!(stopping.unwrap().unwrap(), "stopping; a second signal ends it at once");
+    tell(&child, Signal::INT);
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn it_leads_and_releases_its_lease_when_it_is_told_to_stop() -> anyhow::Result<()> {
+    let cluster = TestCluster::in_turn().await?;
+    let namespace = cluster.namespace("operator").await?;
+    let mut command = operator();
+    command.arg("--kubeconfig").arg(cluster.kubeconfig()).args(["--listen=", "--pod-uid=uid"]);
+    command.args(["--namespace", namespace.name(), "--log-format=json"]);
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn()?;
+    let leases: kube::Api<Lease> = namespace.api();
+    let holder = async || -> anyhow::Result<Option<String>> {
+        let lease = leases.get_opt("version").await?;
+        Ok(lease.and_then(|lease| lease.spec?.holder_identity))
+    };
+    let leads = async || Ok(holder().await?.filter(|holder| holder == "uid"));
+    wait::until("the operator to lead", leads).await?;
+    tell(&child, Signal::TERM);
+    let mut log = BufReader::new(child.stderr.take().unwrap()).lines();
+    let event: serde_json::Value = serde_json::from_str(&log.next().unwrap()?)?;
+    assert_eq!((&event["level"], &event["identity"]), (&"INFO".into(), &"uid".into()));
+    let ended = tokio::task::spawn_blocking(move || child.wait()).await??;
+    assert_eq!(ended.code(), Some(0));
+    assert_eq!(holder().await?.as_deref(), Some(""));
+    Ok(())
+}
+
+#[test]
+fn what_keeps_it_from_starting() {
+    let directory = tempfile::tempdir().unwrap();
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = silent.local_addr().unwrap().to_string();
+    write_kubeconfig(&directory.path().join("kubeconfig"), &silent);
+    let run = |arguments: &[&str]| {
+        let mut command = operator();
+        command.current_dir(directory.path()).args(["--kubeconfig=kubeconfig", "--pod-uid=uid"]);
+        transcript(command.args(arguments)).replace(&address, "ADDRESS")
+    };
+    let said = [
+        run(&["--listen", &address]),
+        run(&["--listen=9099"]),
+        run(&["--lease-duration=100s"]),
+        run(&["--promql-allow=("]),
+        run(&["--serving-cert-file=missing.crt", "--serving-key-file=missing.key"]),
+        run(&["--metrics-snapshot=a", "--metrics-url=http://b"]),
+    ];
+    insta::assert_snapshot!(said.join("\n"));
+}
