@@ -21,6 +21,11 @@ fn operator() -> Command {
     command
 }
 
+#[test]
+fn help() {
+    insta::assert_snapshot!(transcript(operator().arg("--help")));
+}
+
 fn tell(child: &Child, signal: Signal) {
     kill_process(Pid::from_child(child), signal).unwrap();
 }
