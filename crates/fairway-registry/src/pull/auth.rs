@@ -4,11 +4,11 @@ use std::fmt;
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
-use reqwest::Client;
-use reqwest::header::AUTHORIZATION;
+use reqwest::header::{AUTHORIZATION, CONTENT_TYPE};
+use reqwest::{Client, RequestBuilder};
 use serde::Deserialize;
 use tokio::sync::Mutex;
-use url::Url;
+use url::{Url, form_urlencoded};
 
 use super::secrets::Credentials;
 use super::{Body, PullError, checked, may_be_plain};
@@ -27,11 +27,20 @@ pub(super) enum Challenge {
 /// Who we are for one repository.
 pub(super) struct Auth {
     path: String,
-    basic: Option<String>,
+    identity: Identity,
     allow_plain_http: bool,
     on_this_machine: bool,
     /// What was accepted last. Whoever waits for it gets the one that another request got.
     authorization: Mutex<Option<String>>,
+}
+
+/// What we have to say about ourselves.
+enum Identity {
+    Nobody,
+    /// The header with user and password.
+    Basic(String),
+    /// What tokens are given for.
+    Token(String),
 }
 
 #[derive(Deserialize)]
@@ -47,12 +56,17 @@ impl Auth {
         credentials: Option<&Credentials>,
         allow_plain_http: bool,
     ) -> Self {
-        let basic = credentials.map(|Credentials { user, password }| {
-            format!("Basic {}", BASE64_STANDARD.encode(format!("{user}:{password}")))
-        });
+        let identity = match credentials {
+            None => Identity::Nobody,
+            Some(Credentials::Password { user, password }) => {
+                let encoded = BASE64_STANDARD.encode(format!("{user}:{password}"));
+                Identity::Basic(format!("Basic {encoded}"))
+            }
+            Some(Credentials::IdentityToken(token)) => Identity::Token(token.clone()),
+        };
         let on_this_machine = is_this_machine(registry);
         let authorization = Mutex::default();
-        Self { path: path.to_owned(), basic, allow_plain_http, on_this_machine, authorization }
+        Self { path: path.to_owned(), identity, allow_plain_http, on_this_machine, authorization }
     }
 
     pub(super) async fn current(&self) -> Option<String> {
@@ -71,7 +85,10 @@ impl Auth {
             return Ok(authorization.clone());
         }
         let answer = match challenge {
-            Challenge::Basic => self.basic.clone(),
+            Challenge::Basic => match &self.identity {
+                Identity::Basic(header) => Some(header.clone()),
+                Identity::Nobody | Identity::Token(_) => None,
+            },
             Challenge::Bearer { realm, service } => {
                 Some(self.token(client, realm, service.as_deref()).await?)
             }
@@ -89,14 +106,8 @@ impl Auth {
         realm: &str,
         service: Option<&str>,
     ) -> Result<String, PullError> {
-        let mut url = self.realm(realm)?;
-        let scope = format!("repository:{}:pull", self.path);
-        url.query_pairs_mut().extend_pairs(service.map(|service| ("service", service)));
-        url.query_pairs_mut().append_pair("scope", &scope);
-        let mut request = client.get(url.clone());
-        if let Some(basic) = &self.basic {
-            request = request.header(AUTHORIZATION, basic);
-        }
+        let url = self.realm(realm)?;
+        let request = self.token_request(client, url.clone(), service);
         let response = request.send().await.map_err(|error| PullError::network(&url, &error))?;
         let body = Body::Response(checked(response, &url)?).read(LARGEST_TOKEN).await?;
         let malformed = |why: &str| PullError::Malformed {
@@ -108,6 +119,41 @@ impl Auth {
             serde_json::from_slice(&body).map_err(|_| malformed("it is not JSON"))?;
         let token = token.token.or(token.access_token).filter(|token| is_header(token));
         Ok(format!("Bearer {}", token.ok_or_else(|| malformed("there is none"))?))
+    }
+
+    /// Asks for a token: with user and password, or with what was given for them.
+    fn token_request(
+        &self,
+        client: &Client,
+        mut url: Url,
+        service: Option<&str>,
+    ) -> RequestBuilder {
+        let scope = format!("repository:{}:pull", self.path);
+        let wanted = service.map(|service| ("service", service));
+        let wanted = wanted.into_iter().chain([("scope", scope.as_str())]);
+        let basic = match &self.identity {
+            Identity::Token(token) => {
+                let granted = [
+                    ("grant_type", "refresh_token"),
+                    ("client_id", "fairway"),
+                    ("refresh_token", token),
+                ];
+                let mut form = form_urlencoded::Serializer::new(String::new());
+                let form = form.extend_pairs(granted).extend_pairs(wanted).finish();
+                let request = client.post(url);
+                return request
+                    .header(CONTENT_TYPE, "application/x-www-form-urlencoded")
+                    .body(form);
+            }
+            Identity::Basic(header) => Some(header),
+            Identity::Nobody => None,
+        };
+        url.query_pairs_mut().extend_pairs(wanted);
+        let request = client.get(url);
+        match basic {
+            Some(header) => request.header(AUTHORIZATION, header),
+            None => request,
+        }
     }
 
     /// Where tokens are to be had. Passwords go there: by TLS, or not beyond this machine.
@@ -195,6 +241,30 @@ mod tests {
         for (header, expected) in cases {
             assert_eq!(Challenge::parse(header), expected, "{header}");
         }
+    }
+
+    #[test]
+    fn tokens_are_asked_for_with_what_there_is() {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let (user, password) = ("user".to_owned(), "pass".to_owned());
+        let asked = [
+            None,
+            Some(Credentials::Password { user, password }),
+            Some(Credentials::IdentityToken("t0ken/+".to_owned())),
+        ]
+        .map(|credentials| {
+            let auth = Auth::new("registry.example", "a/b", credentials.as_ref(), false);
+            let url = Url::parse("https://registry.example/token").unwrap();
+            let request = auth.token_request(&Client::new(), url, Some("s")).build().unwrap();
+            let sent = request.headers().get(AUTHORIZATION).map(|sent| sent.to_str().unwrap());
+            let body = request.body().map(|body| str::from_utf8(body.as_bytes().unwrap()).unwrap());
+            format!("{} {} {sent:?} {body:?}", request.method(), request.url())
+        });
+        insta::assert_snapshot!(asked.join("\n"), @r#"
+        GET https://registry.example/token?service=s&scope=repository%3Aa%2Fb%3Apull None None
+        GET https://registry.example/token?service=s&scope=repository%3Aa%2Fb%3Apull Some("Basic dXNlcjpwYXNz") None
+        POST https://registry.example/token None Some("grant_type=refresh_token&client_id=fairway&refresh_token=t0ken%2F%2B&service=s&scope=repository%3Aa%2Fb%3Apull")
+        "#);
     }
 
     #[test]

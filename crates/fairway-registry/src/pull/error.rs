@@ -120,6 +120,15 @@ impl PullError {
     }
 }
 
+/// What was given as a name, without what may be a password in it.
+pub(super) fn without_password(given: &str) -> String {
+    let (name, digest) = given.split_at(given.find("@sha256:").unwrap_or(given.len()));
+    match name.rsplit_once('@') {
+        Some((_, rest)) => format!("…@{rest}{digest}"),
+        None => given.to_owned(),
+    }
+}
+
 /// The address without what follows it: there may be a secret in a query.
 pub(super) fn place(url: &Url) -> String {
     format!("{}{}", &url[..url::Position::BeforePath], url.path())

@@ -108,10 +108,16 @@ impl Repository {
         }
     }
 
+    /// Asks for the digest alone; some registries do not state it, or refuse the question.
     async fn resolve_once(&self, url: &Url) -> Result<Digest, PullError> {
-        let head = self.send(Method::HEAD, url, MANIFESTS).await?;
-        if let Some(digest) = stated_digest(head.headers()) {
-            return Ok(digest);
+        match self.send(Method::HEAD, url, MANIFESTS).await {
+            Ok(head) => {
+                if let Some(digest) = stated_digest(head.headers()) {
+                    return Ok(digest);
+                }
+            }
+            Err(PullError::Status { status: 405 | 501, .. }) => {}
+            Err(error) => return Err(error),
         }
         let body = Body::Response(self.send(Method::GET, url, MANIFESTS).await?);
         Ok(Digest::of(&body.read(LARGEST_DOCUMENT).await?))
@@ -169,7 +175,7 @@ impl Repository {
 
 /// The name without its scheme, and where the repository is.
 fn address(given: &str, allow_plain_http: bool) -> Result<(String, Url), PullError> {
-    let refused = || PullError::Name { name: given.to_owned() };
+    let refused = || PullError::Name { name: error::without_password(given) };
     let (scheme, name) = match given.split_once("://") {
         Some((scheme @ ("http" | "https"), name)) => (Some(scheme), name),
         Some(_) => return Err(refused()),
@@ -178,8 +184,8 @@ fn address(given: &str, allow_plain_http: bool) -> Result<(String, Url), PullErr
     let (registry, path) = name.split_once('/').ok_or_else(refused)?;
     let legal =
         |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"._-/".contains(&byte);
-    let segments = || path.split('/');
-    if !path.bytes().all(legal) || segments().any(|part| matches!(part, "" | "." | "..")) {
+    let is_step = |part: &str| matches!(part, "" | "." | "..");
+    if registry.contains('@') || !path.bytes().all(legal) || path.split('/').any(is_step) {
         return Err(refused());
     }
     let near = is_this_machine(registry);
@@ -188,7 +194,7 @@ fn address(given: &str, allow_plain_http: bool) -> Result<(String, Url), PullErr
         return Err(PullError::Plain { host: registry.to_owned() });
     }
     let url = Url::parse(&format!("{scheme}://{registry}/v2/{path}")).map_err(|_| refused())?;
-    if url.path() != format!("/v2/{path}") || !url.username().is_empty() {
+    if url.path() != format!("/v2/{path}") {
         return Err(refused());
     }
     Ok((name.to_owned(), url))
@@ -276,11 +282,16 @@ mod tests {
             "registry.example/a/../b",
             "registry.example/a:tag",
             "registry.example/a?b",
+            "registry.example/a@sha256:12",
             "user:password@registry.example/a",
+            "http://user:password@registry.example/a",
+            "https://user:pass/word@registry.example/a",
+            "ftp://user:password@registry.example/a@sha256:12",
             "registry.example:port/a",
             "http://registry.example/a",
         ]
         .map(|name| address(name, false).unwrap_err().to_string());
+        assert!(!told.concat().contains("word"), "{told:?}");
         insta::assert_snapshot!(told.join("\n"), @r#"
         "releases" is not a repository such as registry.example/team/releases
         "ftp://registry.example/a" is not a repository such as registry.example/team/releases
@@ -288,7 +299,11 @@ mod tests {
         "registry.example/a/../b" is not a repository such as registry.example/team/releases
         "registry.example/a:tag" is not a repository such as registry.example/team/releases
         "registry.example/a?b" is not a repository such as registry.example/team/releases
-        "user:password@registry.example/a" is not a repository such as registry.example/team/releases
+        "registry.example/a@sha256:12" is not a repository such as registry.example/team/releases
+        "…@registry.example/a" is not a repository such as registry.example/team/releases
+        "…@registry.example/a" is not a repository such as registry.example/team/releases
+        "…@registry.example/a" is not a repository such as registry.example/team/releases
+        "…@registry.example/a@sha256:12" is not a repository such as registry.example/team/releases
         "registry.example:port/a" is not a repository such as registry.example/team/releases
         registry.example is on another machine, and would be spoken to without TLS
         "#);

@@ -16,11 +16,13 @@ pub struct PullSecrets {
     auths: BTreeMap<String, Credentials>,
 }
 
-/// A user and a password.
+/// What a registry knows us by.
 #[derive(Clone, PartialEq, Eq)]
-pub(super) struct Credentials {
-    pub(super) user: String,
-    pub(super) password: String,
+pub(super) enum Credentials {
+    /// A user and a password.
+    Password { user: String, password: String },
+    /// What a registry gave somebody who logged in, to be exchanged for tokens.
+    IdentityToken(String),
 }
 
 /// Why a pull secret could not be read.
@@ -54,6 +56,7 @@ struct Entry {
     auth: Option<String>,
     username: Option<String>,
     password: Option<String>,
+    identitytoken: Option<String>,
 }
 
 impl PullSecrets {
@@ -88,17 +91,22 @@ impl PullSecrets {
 
 impl Entry {
     fn is_empty(&self) -> bool {
-        let is_empty = |text: &Option<String>| text.as_deref().is_none_or(str::is_empty);
-        is_empty(&self.auth) && is_empty(&self.username) && is_empty(&self.password)
+        let Self { auth, username, password, identitytoken } = self;
+        let all = [auth, username, password, identitytoken];
+        all.into_iter().all(|text| text.as_deref().is_none_or(str::is_empty))
     }
 
     fn credentials(self) -> Option<Credentials> {
+        // Whoever logs in for one leaves a user without a password beside it.
+        if let Some(token) = self.identitytoken.filter(|token| !token.is_empty()) {
+            return Some(Credentials::IdentityToken(token));
+        }
         if let (Some(user), Some(password)) = (self.username, self.password) {
-            return Some(Credentials { user, password });
+            return Some(Credentials::Password { user, password });
         }
         let decoded = String::from_utf8(BASE64_STANDARD.decode(self.auth?).ok()?).ok()?;
         let (user, password) = decoded.split_once(':')?;
-        Some(Credentials { user: user.to_owned(), password: password.to_owned() })
+        Some(Credentials::Password { user: user.to_owned(), password: password.to_owned() })
     }
 }
 
@@ -126,6 +134,7 @@ mod tests {
                 "registry.example": {"auth": "dXNlcjpwYXNz", "email": "x@example"},
                 "registry.example/team": {"username": "team", "password": "a:b"},
                 "https://old.example/v1/": {"auth": "b2xkOnA6cQ=="},
+                "token.example": {"auth": "PHRva2VuPjo=", "identitytoken": "t0ken"},
                 "empty.example": {}
             }, "credsStore": "x"}"#,
         )
@@ -135,17 +144,21 @@ mod tests {
     #[test]
     fn the_longest_part_of_a_name_counts() {
         let cases = [
-            ("registry.example/other/a", Some(("user", "pass"))),
-            ("registry.example/team/a", Some(("team", "a:b"))),
-            ("registry.example/teams", Some(("user", "pass"))),
-            ("old.example/a", Some(("old", "p:q"))),
+            ("registry.example/other/a", Some("user pass")),
+            ("registry.example/team/a", Some("team a:b")),
+            ("registry.example/teams", Some("user pass")),
+            ("old.example/a", Some("old p:q")),
+            ("token.example/a", Some("t0ken")),
             ("registry.example.evil/a", None),
             ("empty.example/a", None),
         ];
         for (name, expected) in cases {
             let secrets = secrets();
-            let found = secrets.find(name).map(|one| (one.user.as_str(), one.password.as_str()));
-            assert_eq!(found, expected, "{name}");
+            let found = secrets.find(name).map(|credentials| match credentials {
+                Credentials::Password { user, password } => format!("{user} {password}"),
+                Credentials::IdentityToken(token) => token.clone(),
+            });
+            assert_eq!(found.as_deref(), expected, "{name}");
         }
     }
 
@@ -165,6 +178,9 @@ mod tests {
         the pull secret is not JSON with `auths`: line 1, column 12
         ");
         let debug = format!("{:?}", secrets());
-        assert_eq!(debug, r#"{"old.example", "registry.example", "registry.example/team"}"#);
+        assert_eq!(
+            debug,
+            r#"{"old.example", "registry.example", "registry.example/team", "token.example"}"#
+        );
     }
 }

@@ -12,7 +12,7 @@ use crate::pull::{Backoff, Body, PullError, Repository};
 #[derive(Debug)]
 pub enum Source {
     /// In a repository of a registry.
-    Registry(Repository),
+    Registry(Box<Repository>),
     /// In a directory.
     Layout {
         /// The directory.

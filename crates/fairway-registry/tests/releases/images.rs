@@ -79,7 +79,7 @@ pub(crate) fn tar(files: &[(&str, &str)]) -> Vec<u8> {
 }
 
 pub(crate) fn gzip(bytes: &[u8]) -> Vec<u8> {
-    let mut gzip = GzEncoder::new(Vec::new(), Compression::fast());
+    let mut gzip = GzEncoder::new(Vec::new(), Compression::best());
     gzip.write_all(bytes).unwrap();
     gzip.finish().unwrap()
 }

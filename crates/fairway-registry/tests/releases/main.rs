@@ -15,7 +15,7 @@ use server::Server;
 /// A repository as a scan sees it; it waits no longer than a test does.
 fn source(name: &str, options: &Options) -> Source {
     let _ = rustls::crypto::ring::default_provider().install_default();
-    Source::Registry(Repository::open(name, options).unwrap())
+    Source::Registry(Box::new(Repository::open(name, options).unwrap()))
 }
 
 async fn scan_once(source: &Source) -> Result<Scan, ScanError> {

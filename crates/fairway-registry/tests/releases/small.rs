@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{HeaderMap, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use fairway_registry::layout::Layout;
 use fairway_registry::pull::{Options, PullSecrets};
@@ -227,6 +227,19 @@ async fn a_pull_secret_opens_what_is_closed() {
     let error = scan_once(&source(&server.repository(), &Options::default())).await.unwrap_err();
     let why = std::error::Error::source(&error).unwrap().to_string();
     insta::assert_snapshot!(anonymous(&why, &server), @"http://HOST/token is not for us to read: check the pull secret");
+}
+
+#[tokio::test]
+async fn a_registry_that_answers_no_head_is_asked_for_the_manifest() {
+    for status in [StatusCode::METHOD_NOT_ALLOWED, StatusCode::NOT_IMPLEMENTED] {
+        let server = Server::misbehaving(move |method, _, _| {
+            (method == Method::HEAD).then(|| status.into_response())
+        })
+        .await;
+        server.add("4.1.0", &release(Style::Docker, "amd64", "4.1.0"));
+        let scan = scan_once(&source(&server.repository(), &Options::default())).await.unwrap();
+        assert_eq!(found(&scan), ["4.1.0 amd64"], "{status}");
+    }
 }
 
 #[tokio::test]
