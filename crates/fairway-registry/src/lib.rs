@@ -6,6 +6,7 @@
 //! * [`layout`] keeps images in a directory and finds them there, [`push`] sends one to a registry.
 //! * [`pull`] reads from a registry: tags, manifests and blobs, none of them trusted.
 //! * [`releases`] finds the releases of a repository or a layout, and fetches nothing twice.
+//! * [`signature`] tells whether somebody whom we trust has signed an image.
 //! * [`unpack`](mod@unpack) makes a directory of files from an image's layers, and trusts none of them.
 
 mod digest;
@@ -18,6 +19,7 @@ pub mod program;
 pub mod pull;
 pub mod push;
 pub mod releases;
+pub mod signature;
 pub mod unpack;
 
 pub use digest::Digest;

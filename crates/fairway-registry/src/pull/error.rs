@@ -17,6 +17,12 @@ pub enum PullError {
         /// What was given.
         name: String,
     },
+    /// The address is none.
+    #[error("{address:?} is not an address such as https://signatures.example/store")]
+    Address {
+        /// What was given.
+        address: String,
+    },
     /// Everybody on the way could read and change what is said.
     #[error("{host} is on another machine, and would be spoken to without TLS")]
     Plain {
@@ -105,7 +111,7 @@ pub enum PullError {
 }
 
 impl PullError {
-    pub(super) fn network(url: &Url, error: &reqwest::Error) -> Self {
+    pub(crate) fn network(url: &Url, error: &reqwest::Error) -> Self {
         let (url, why) = (place(url), cause(error));
         if error.is_redirect() { Self::Redirect { url, why } } else { Self::Network { url, why } }
     }
@@ -121,7 +127,7 @@ impl PullError {
 }
 
 /// What was given as a name, without what may be a password in it.
-pub(super) fn without_password(given: &str) -> String {
+pub(crate) fn without_password(given: &str) -> String {
     let (name, digest) = given.split_at(given.find("@sha256:").unwrap_or(given.len()));
     match name.rsplit_once('@') {
         Some((_, rest)) => format!("…@{rest}{digest}"),

@@ -19,6 +19,7 @@ use url::Url;
 
 pub(crate) use body::{Body, Check};
 pub use error::PullError;
+pub(crate) use error::without_password;
 pub(crate) use retry::Backoff;
 pub use secrets::{PullSecrets, SecretsError};
 
@@ -175,7 +176,7 @@ impl Repository {
 
 /// The name without its scheme, and where the repository is.
 fn address(given: &str, allow_plain_http: bool) -> Result<(String, Url), PullError> {
-    let refused = || PullError::Name { name: error::without_password(given) };
+    let refused = || PullError::Name { name: without_password(given) };
     let (scheme, name) = match given.split_once("://") {
         Some((scheme @ ("http" | "https"), name)) => (Some(scheme), name),
         Some(_) => return Err(refused()),
@@ -200,7 +201,7 @@ fn address(given: &str, allow_plain_http: bool) -> Result<(String, Url), PullErr
     Ok((name.to_owned(), url))
 }
 
-fn client(options: &Options) -> Result<Client, PullError> {
+pub(crate) fn client(options: &Options) -> Result<Client, PullError> {
     let failed = |error: reqwest::Error| PullError::Client { why: error::cause(&error) };
     let authorities =
         reqwest::Certificate::from_pem_bundle(&options.authorities).map_err(failed)?;
@@ -231,12 +232,12 @@ fn redirected(attempt: Attempt<'_>, allow_plain_http: bool) -> reqwest::redirect
     attempt.follow()
 }
 
-fn may_be_plain(url: &Url, allow_plain_http: bool) -> bool {
+pub(crate) fn may_be_plain(url: &Url, allow_plain_http: bool) -> bool {
     allow_plain_http || url.host_str().is_some_and(is_this_machine)
 }
 
 /// The answer, if it is a good one.
-fn checked(response: Response, url: &Url) -> Result<Response, PullError> {
+pub(crate) fn checked(response: Response, url: &Url) -> Result<Response, PullError> {
     let status = response.status();
     let url = error::place(url);
     match status {

@@ -16,7 +16,7 @@ pub(crate) struct Backoff {
 }
 
 impl Backoff {
-    pub(super) fn new(attempts: u32) -> Self {
+    pub(crate) fn new(attempts: u32) -> Self {
         Self { left: attempts.saturating_sub(1), wait: FIRST_WAIT }
     }
 

@@ -1,0 +1,97 @@
+//! What a signature says.
+
+use serde::Deserialize;
+
+use crate::Digest;
+
+/// What every claim says that it is.
+const TYPE: &str = "atomic container signature";
+
+/// That somebody signed an image, under a name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Claim {
+    /// The digest of the image's manifest.
+    pub digest: Digest,
+    /// What the signer calls the image.
+    pub reference: String,
+}
+
+/// Why a signed text says nothing about an image.
+#[derive(Debug, thiserror::Error)]
+pub enum ClaimError {
+    /// It is not a claim at all.
+    #[error("what is signed is not a claim about an image: {why}")]
+    Malformed {
+        /// Why.
+        why: String,
+    },
+    /// It says that it is something else.
+    #[error("what is signed is of the type {0:?}, and not {TYPE:?}")]
+    Type(String),
+    /// It is about another image.
+    #[error("what is signed is {0}, another image")]
+    OtherImage(Digest),
+    /// It does not say what the image is called.
+    #[error("what is signed has no name for the image")]
+    Nameless,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    critical: Critical,
+    #[serde(default, rename = "optional")]
+    _optional: Optional,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Critical {
+    r#type: String,
+    image: Image,
+    identity: Identity,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct Image {
+    docker_manifest_digest: Digest,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct Identity {
+    docker_reference: String,
+}
+
+/// Who signed with what, and when; nothing depends on it, but only this may stand there.
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Optional {
+    #[serde(rename = "creator")]
+    _creator: String,
+    #[serde(rename = "timestamp")]
+    _timestamp: i64,
+}
+
+impl Claim {
+    /// Reads what was signed. It has to be about that image.
+    pub(super) fn read(signed: &[u8], image: &Digest) -> Result<Self, ClaimError> {
+        let Written { critical, _optional } = serde_json::from_slice(signed)
+            .map_err(|error| ClaimError::Malformed { why: error.to_string() })?;
+        let Critical { r#type, image: Image { docker_manifest_digest: digest }, identity } =
+            critical;
+        if r#type != TYPE {
+            return Err(ClaimError::Type(r#type));
+        }
+        if digest != *image {
+            return Err(ClaimError::OtherImage(digest));
+        }
+        let reference = identity.docker_reference;
+        if reference.is_empty() {
+            Err(ClaimError::Nameless)
+        } else {
+            Ok(Self { digest, reference })
+        }
+    }
+}

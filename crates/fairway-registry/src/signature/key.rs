@@ -1,0 +1,123 @@
+//! One key that may sign: what its owner's own signatures say about it.
+
+use jiff::Timestamp;
+use pgp::composed::{SignedPublicKey, SignedPublicSubKey};
+use pgp::packet::{
+    PublicKey, PublicSubkey, Signature, SignatureConfig, SignatureType, SubpacketData,
+};
+use pgp::types::{KeyDetails, Tag, VerifyingKey};
+
+/// A key that may sign, unless it is too late.
+#[derive(Debug)]
+pub(super) struct Key {
+    material: Material,
+    /// What people call it: its fingerprint.
+    pub(super) name: String,
+    pub(super) expires: Option<Timestamp>,
+    pub(super) revoked: bool,
+}
+
+#[derive(Debug)]
+enum Material {
+    Primary(PublicKey),
+    Subkey(PublicSubkey),
+}
+
+impl Key {
+    /// The keys of a certificate that may sign. What no valid signature of the owner binds to it
+    /// does not count.
+    pub(super) fn all(certificate: &SignedPublicKey) -> Vec<Self> {
+        let primary = &certificate.primary_key;
+        let revocations = &certificate.details.revocation_signatures;
+        let revoked = revocations.iter().any(|revocation| revocation.verify_key(primary).is_ok());
+        let Some(own) = newest(self_signatures(certificate)) else { return Vec::new() };
+        let expires = expiry(primary, own);
+        let subkeys = certificate.public_subkeys.iter().filter_map(|subkey| {
+            let key = Self::bound(subkey, primary)?;
+            // A subkey is worth no more than the key that it belongs to.
+            let expires = [key.expires, expires].into_iter().flatten().min();
+            Some(Self { expires, revoked: key.revoked || revoked, ..key })
+        });
+        let primary = may_sign(own).then(|| {
+            let material = Material::Primary(primary.clone());
+            Self { material, name: name(primary), expires, revoked }
+        });
+        primary.into_iter().chain(subkeys).collect()
+    }
+
+    fn bound(subkey: &SignedPublicSubKey, primary: &PublicKey) -> Option<Self> {
+        let valid =
+            |signature: &&Signature| signature.verify_subkey_binding(primary, &subkey.key).is_ok();
+        let of_type = |wanted: SignatureType| {
+            subkey.signatures.iter().filter(move |signature| signature.typ() == Some(wanted))
+        };
+        let binding = newest(of_type(SignatureType::SubkeyBinding).filter(valid))?;
+        // A key that signs has to say itself whose it is: anybody could claim another's.
+        let back = binding.embedded_signature()?;
+        back.verify_primary_key_binding(&subkey.key, primary).ok()?;
+        may_sign(binding).then(|| Self {
+            material: Material::Subkey(subkey.key.clone()),
+            name: name(&subkey.key),
+            expires: expiry(&subkey.key, binding),
+            revoked: of_type(SignatureType::SubkeyRevocation).any(|one| valid(&one)),
+        })
+    }
+
+    /// The key itself, to verify with.
+    pub(super) fn verifying(&self) -> &dyn VerifyingKey {
+        match &self.material {
+            Material::Primary(key) => key,
+            Material::Subkey(key) => key,
+        }
+    }
+
+    /// Whether a signature says that it was made by this key, or does not say by which.
+    pub(super) fn may_have_made(&self, signature: &Signature) -> bool {
+        let (ids, fingerprints) = (signature.issuer_key_id(), signature.issuer_fingerprint());
+        let key = self.verifying();
+        (ids.is_empty() && fingerprints.is_empty())
+            || ids.into_iter().any(|id| *id == key.legacy_key_id())
+            || fingerprints.into_iter().any(|fingerprint| *fingerprint == key.fingerprint())
+    }
+}
+
+/// What the owner says about the primary key: with a name, or directly.
+fn self_signatures(certificate: &SignedPublicKey) -> impl Iterator<Item = &Signature> {
+    let (key, details) = (&certificate.primary_key, &certificate.details);
+    let named = details.users.iter().flat_map(move |user| {
+        let valid = move |signature: &&Signature| {
+            signature.is_certification()
+                && signature.verify_certification(key, Tag::UserId, &user.id).is_ok()
+        };
+        user.signatures.iter().filter(valid)
+    });
+    let direct = details.direct_signatures.iter();
+    named.chain(direct.filter(move |signature| signature.verify_key(key).is_ok()))
+}
+
+fn newest<'a>(signatures: impl Iterator<Item = &'a Signature>) -> Option<&'a Signature> {
+    signatures.max_by_key(|signature| signature.created().map(pgp::types::Timestamp::as_secs))
+}
+
+/// Old keys do not say what they are for, and may sign.
+fn may_sign(own: &Signature) -> bool {
+    let mut subpackets = own.config().into_iter().flat_map(SignatureConfig::hashed_subpackets);
+    let says = subpackets.any(|subpacket| matches!(subpacket.data, SubpacketData::KeyFlags(_)));
+    !says || own.key_flags().sign()
+}
+
+fn expiry(key: &impl KeyDetails, own: &Signature) -> Option<Timestamp> {
+    let seconds = own.key_expiration_time()?.as_secs();
+    (seconds > 0).then(|| after(key.created_at(), seconds))
+}
+
+/// A time some seconds after another one.
+pub(super) fn after(begin: pgp::types::Timestamp, seconds: u32) -> Timestamp {
+    // Two numbers of 32 bits are within what a timestamp can hold.
+    let second = i64::from(begin.as_secs()) + i64::from(seconds);
+    Timestamp::from_second(second).unwrap_or(Timestamp::MAX)
+}
+
+fn name(key: &impl KeyDetails) -> String {
+    format!("{:X}", key.fingerprint())
+}
