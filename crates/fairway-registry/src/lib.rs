@@ -5,10 +5,12 @@
 //! * [`program`] tells what a program of this machine needs to run in an image.
 //! * [`layout`] keeps images in a directory and finds them there, [`push`] sends one to a registry.
 //! * [`pull`] reads from a registry: tags, manifests and blobs, none of them trusted.
+//! * [`contents`] reads some files of an image into memory.
 //! * [`releases`] finds the releases of a repository or a layout, and fetches nothing twice.
 //! * [`signature`] tells whether somebody whom we trust has signed an image.
 //! * [`unpack`](mod@unpack) makes a directory of files from an image's layers, and trusts none of them.
 
+pub mod contents;
 mod digest;
 mod image;
 mod layer;

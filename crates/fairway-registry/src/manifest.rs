@@ -9,6 +9,8 @@ use crate::image::architecture;
 
 /// Real indices, manifests and configurations have some kilobytes; registries take at most 4 MiB.
 pub(crate) const LARGEST_DOCUMENT: u64 = 4 << 20;
+/// The layers of real images have at most a few hundred megabytes.
+pub(crate) const LARGEST_LAYER: u64 = 1 << 30;
 /// Container engines cannot stack more.
 pub(crate) const MOST_LAYERS: usize = 128;
 /// A layout's index names the index of an image's platforms, which names manifests; one more for

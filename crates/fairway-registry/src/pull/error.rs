@@ -102,6 +102,14 @@ pub enum PullError {
         /// How many are read.
         limit: usize,
     },
+    /// It could be any of several.
+    #[error("{what} has not exactly one image: name one of {}", names.join(", "))]
+    Ambiguous {
+        /// What was asked for.
+        what: String,
+        /// What there is.
+        names: Vec<String>,
+    },
     /// A file of a layout cannot be read.
     #[error("cannot read a file of the layout: {why}")]
     File {

@@ -6,6 +6,7 @@
 mod auth;
 mod body;
 mod error;
+mod pass;
 mod retry;
 mod secrets;
 mod tags;
@@ -17,11 +18,14 @@ use reqwest::redirect::{Attempt, Policy};
 use reqwest::{Client, Method, Response, StatusCode};
 use url::Url;
 
-pub(crate) use body::{Body, Check};
+pub(crate) use body::Body;
+use body::Check;
 pub use error::PullError;
 pub(crate) use error::without_password;
+pub(crate) use pass::pass;
 pub(crate) use retry::Backoff;
 pub use secrets::{PullSecrets, SecretsError};
+pub(crate) use tags::is_tag;
 
 use crate::Digest;
 use crate::manifest::LARGEST_DOCUMENT;

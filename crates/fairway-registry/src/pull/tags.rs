@@ -88,7 +88,8 @@ fn malformed(url: &Url, why: &impl ToString) -> PullError {
     PullError::Malformed { what: error::place(url), why: why.to_string() }
 }
 
-fn is_tag(text: &str) -> bool {
+/// Whether it can be a tag.
+pub(crate) fn is_tag(text: &str) -> bool {
     let legal = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
     (1..=LONGEST_TAG).contains(&text.len())
         && text.bytes().all(legal)

@@ -7,22 +7,14 @@
 use std::io::{self, Read};
 use std::path::{Component, Path};
 
-use bytes::{Buf, Bytes};
 use fairway_release::metadata::{MAX_BYTES, PATH};
 use tar::{Archive, EntryType};
-use tokio::sync::mpsc;
-use tokio::task;
 
 use super::source::{Kind, Source};
 use super::{Reason, printable};
-use crate::manifest::Descriptor;
-use crate::pull::Check;
+use crate::manifest::{Descriptor, LARGEST_LAYER};
+use crate::pull::pass;
 use crate::unpack::{Limits, Unpacked};
-
-/// The layers of real release images have at most a few hundred megabytes.
-const LARGEST_LAYER: u64 = 1 << 30;
-/// Pieces of a layer that wait to be unpacked, 64 KiB at most each.
-const WAITING: usize = 4;
 
 /// The file with release metadata, if the layer has one.
 pub(super) async fn search(source: &Source, layer: &Descriptor) -> Result<Option<Vec<u8>>, Reason> {
@@ -30,21 +22,10 @@ pub(super) async fn search(source: &Source, layer: &Descriptor) -> Result<Option
     if layer.size > LARGEST_LAYER {
         return Err(failed(format!("it has more than {LARGEST_LAYER} bytes")));
     }
-    let mut body = source.open(Kind::Blob, &layer.digest).await?;
-    let (sender, chunks) = mpsc::channel(WAITING);
-    let unpacking = {
-        let (media_type, size) = (layer.media_type.clone(), layer.size);
-        task::spawn_blocking(move || find(Chunks { chunks, rest: Bytes::new() }, &media_type, size))
-    };
-    let mut check = Check::new(&layer.digest, layer.size);
-    while let Some(chunk) = body.chunk().await? {
-        check.update(&chunk)?;
-        // Nobody listens any longer once the file is found.
-        let _ = sender.send(chunk).await;
-    }
-    drop(sender);
-    check.finish()?;
-    match unpacking.await.map_err(|error| failed(error.to_string()))? {
+    let body = source.open(Kind::Blob, &layer.digest).await?;
+    let (media_type, size) = (layer.media_type.clone(), layer.size);
+    let found = pass(body, layer, move |chunks| find(chunks, &media_type, size)).await?;
+    match found.map_err(|error| failed(error.to_string()))? {
         Ok(found) => Ok(found),
         Err(FindError::MediaType) => {
             let (layer, media_type) = (layer.digest.clone(), printable(&layer.media_type));
@@ -100,26 +81,6 @@ fn is_metadata(path: &Path) -> bool {
     let inside =
         |component: &Component<'_>| !matches!(component, Component::CurDir | Component::RootDir);
     path.components().filter(inside).eq(Path::new(PATH).components())
-}
-
-/// What arrives, for a reader on another thread.
-struct Chunks {
-    chunks: mpsc::Receiver<Bytes>,
-    rest: Bytes,
-}
-
-impl Read for Chunks {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        while self.rest.is_empty() {
-            match self.chunks.blocking_recv() {
-                Some(chunk) => self.rest = chunk,
-                None => return Ok(0),
-            }
-        }
-        let count = buffer.len().min(self.rest.len());
-        self.rest.copy_to_slice(&mut buffer[..count]);
-        Ok(count)
-    }
 }
 
 #[cfg(test)]

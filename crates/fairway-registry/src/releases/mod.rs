@@ -18,10 +18,11 @@ mod source;
 use fairway_release::ReleaseMetadata;
 use serde::{Deserialize, Serialize};
 
-use report::printable;
+pub(crate) use report::printable;
 pub use report::{Problem, Reason, Report};
 pub use scan::{Known, Scan, ScanError, Settings, scan};
 pub use source::Source;
+pub(crate) use source::{Kind, Tag};
 
 /// A release image, and what it says about itself. A list of them as JSON is a list of releases
 /// such as the update graph is built from.

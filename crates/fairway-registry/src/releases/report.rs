@@ -144,7 +144,7 @@ impl Reason {
 const LONGEST_TEXT: usize = 200;
 
 /// What an image says, fit to be printed.
-pub(super) fn printable(text: impl AsRef<str>) -> String {
+pub(crate) fn printable(text: impl AsRef<str>) -> String {
     let is_printable = |char: &char| !char.is_control() && *char != char::REPLACEMENT_CHARACTER;
     text.as_ref().chars().filter(is_printable).take(LONGEST_TEXT).collect()
 }

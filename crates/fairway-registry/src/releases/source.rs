@@ -23,15 +23,15 @@ pub enum Source {
 }
 
 /// What somebody called an image.
-pub(super) struct Tag {
-    pub(super) name: String,
+pub(crate) struct Tag {
+    pub(crate) name: String,
     /// What it stands for, where the list of tags says it.
-    pub(super) digest: Option<Digest>,
+    pub(crate) digest: Option<Digest>,
 }
 
 /// Manifests and other blobs lie in different places of a registry.
 #[derive(Clone, Copy)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     Manifest,
     Blob,
 }
@@ -45,7 +45,7 @@ impl Source {
         }
     }
 
-    pub(super) async fn tags(&self) -> Result<Vec<Tag>, PullError> {
+    pub(crate) async fn tags(&self) -> Result<Vec<Tag>, PullError> {
         match self {
             Self::Registry(repository) => {
                 let names = repository.tags().await?.into_iter();
@@ -58,7 +58,7 @@ impl Source {
         }
     }
 
-    pub(super) async fn resolve(&self, tag: &Tag) -> Result<Digest, PullError> {
+    pub(crate) async fn resolve(&self, tag: &Tag) -> Result<Digest, PullError> {
         match (self, &tag.digest) {
             (_, Some(digest)) => Ok(digest.clone()),
             (Self::Registry(repository), None) => repository.resolve(&tag.name).await,
@@ -67,7 +67,7 @@ impl Source {
     }
 
     /// Begins to read something.
-    pub(super) async fn open(&self, kind: Kind, digest: &Digest) -> Result<Body, PullError> {
+    pub(crate) async fn open(&self, kind: Kind, digest: &Digest) -> Result<Body, PullError> {
         match (self, kind) {
             (Self::Registry(repository), Kind::Manifest) => repository.manifest(digest).await,
             (Self::Registry(repository), Kind::Blob) => repository.blob(digest).await,
@@ -76,7 +76,7 @@ impl Source {
     }
 
     /// Reads something small, and checks it.
-    pub(super) async fn document(&self, kind: Kind, digest: &Digest) -> Result<Vec<u8>, PullError> {
+    pub(crate) async fn document(&self, kind: Kind, digest: &Digest) -> Result<Vec<u8>, PullError> {
         let mut backoff = self.backoff();
         loop {
             let read = match self.open(kind, digest).await {
@@ -101,7 +101,7 @@ impl Source {
         }
     }
 
-    fn backoff(&self) -> Backoff {
+    pub(crate) fn backoff(&self) -> Backoff {
         match self {
             Self::Registry(repository) => repository.backoff(),
             Self::Layout { .. } => Backoff::never(),

@@ -1,5 +1,6 @@
-//! Reading releases from registries: a real one, and one that does what it should not.
+//! Reading from registries: a real one, and one that does what it should not.
 
+mod contents;
 mod hostile;
 mod images;
 mod proxy;

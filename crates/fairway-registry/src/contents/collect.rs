@@ -1,0 +1,274 @@
+//! What one layer does to the files that are wanted.
+
+use std::collections::BTreeMap;
+use std::io::{self, Read};
+use std::path::{Component, Path};
+
+use tar::{Archive, Entry, EntryType};
+
+use crate::unpack::Unpacked;
+
+/// What marks, in a layer, something of the layers below as gone.
+const GONE: &str = ".wh.";
+/// What marks everything in a directory as gone.
+const ALL_GONE: &str = ".wh..wh..opq";
+
+/// Which files of an image are wanted, and how much of them.
+#[derive(Clone, Debug)]
+pub struct Wanted {
+    /// Single files.
+    pub files: Vec<String>,
+    /// Directories whose files are wanted, without those of directories in them.
+    pub directories: Vec<String>,
+    /// How many files are read.
+    pub most_files: usize,
+    /// How many bytes of one file are read.
+    pub file_bytes: usize,
+    /// How many bytes of all of them are read.
+    pub all_bytes: usize,
+}
+
+impl Wanted {
+    fn has(&self, path: &str) -> bool {
+        let parent = path.rsplit_once('/').map_or("", |(parent, _)| parent);
+        self.files.iter().any(|file| file == path)
+            || self.directories.iter().any(|dir| dir == parent)
+    }
+
+    /// Whether something that is wanted would have to be found through this.
+    fn leads_through(&self, path: &str) -> bool {
+        let below = |wanted: &String| wanted == path || is_below(wanted, path);
+        self.has(path) || self.files.iter().chain(&self.directories).any(below)
+    }
+
+    pub(super) fn has_room_for(&self, files: &BTreeMap<String, Vec<u8>>) -> bool {
+        let bytes: usize = files.values().map(Vec::len).sum();
+        files.len() <= self.most_files && bytes <= self.all_bytes
+    }
+}
+
+/// What a layer has, and what it hides of the layers below.
+#[derive(Default)]
+pub(super) struct Layer {
+    files: BTreeMap<String, Vec<u8>>,
+    bytes: usize,
+    /// Files and whole directories.
+    gone: Vec<String>,
+    /// Directories of which only the content is hidden.
+    emptied: Vec<String>,
+}
+
+impl Layer {
+    pub(super) fn collect(
+        archive: Unpacked,
+        wanted: &Wanted,
+        most_entries: u64,
+    ) -> io::Result<Self> {
+        let meter = archive.meter();
+        let mut archive = Archive::new(archive);
+        let mut entries = archive.entries()?;
+        let mut layer = Self::default();
+        for _ in 0..most_entries {
+            meter.expect_headers();
+            let Some(entry) = entries.next() else { return Ok(layer) };
+            let mut entry = entry?;
+            meter.expect_content();
+            layer.take(&mut entry, wanted)?;
+            // The archive's reader would skip the rest, too, but on the account of headers.
+            io::copy(&mut entry, &mut io::sink())?;
+        }
+        Err(io::Error::other(format!("it has more than {most_entries} files")))
+    }
+
+    fn take(&mut self, entry: &mut Entry<'_, impl Read>, wanted: &Wanted) -> io::Result<()> {
+        let path = plain(&entry.path()?)?;
+        let (parent, name) = path.rsplit_once('/').unwrap_or(("", &path));
+        if name == ALL_GONE {
+            self.emptied.extend(wanted.leads_through(parent).then(|| parent.to_owned()));
+            return Ok(());
+        }
+        if let Some(name) = name.strip_prefix(GONE) {
+            let gone = joined(parent, name);
+            self.gone.extend(wanted.leads_through(&gone).then_some(gone));
+            return Ok(());
+        }
+        match entry.header().entry_type() {
+            EntryType::Directory => Ok(()),
+            EntryType::Regular if wanted.has(&path) => self.keep(path, entry, wanted),
+            // Whoever follows a link leaves what is looked at, and whoever skips it may lose what
+            // somebody wanted to say.
+            _ if wanted.leads_through(&path) => {
+                Err(io::Error::other(format!("{path} is a link, or no file")))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn keep(&mut self, path: String, file: impl Read, wanted: &Wanted) -> io::Result<()> {
+        let mut bytes = Vec::new();
+        file.take(wanted.file_bytes as u64 + 1).read_to_end(&mut bytes)?;
+        if bytes.len() > wanted.file_bytes {
+            let limit = wanted.file_bytes;
+            return Err(io::Error::other(format!("{path} has more than {limit} bytes")));
+        }
+        self.bytes += bytes.len();
+        self.files.insert(path, bytes);
+        if self.bytes > wanted.all_bytes || self.files.len() > wanted.most_files {
+            return Err(io::Error::other("it has more files than are read, or longer ones"));
+        }
+        Ok(())
+    }
+
+    /// Lays this layer on those below it.
+    pub(super) fn put_on(self, files: &mut BTreeMap<String, Vec<u8>>) {
+        let Self { files: own, bytes: _, gone, emptied } = self;
+        let is_hidden = |path: &str| {
+            gone.iter().any(|gone| gone == path || is_below(path, gone))
+                || emptied.iter().any(|directory| is_below(path, directory))
+        };
+        files.retain(|path, _| !is_hidden(path));
+        files.extend(own);
+    }
+}
+
+fn is_below(path: &str, directory: &str) -> bool {
+    directory.is_empty() || path.strip_prefix(directory).is_some_and(|rest| rest.starts_with('/'))
+}
+
+fn joined(parent: &str, name: &str) -> String {
+    if parent.is_empty() { name.to_owned() } else { format!("{parent}/{name}") }
+}
+
+/// The path without what some builders begin it with.
+fn plain(path: &Path) -> io::Result<String> {
+    let mut parts = Vec::new();
+    for component in path.components() {
+        match component {
+            Component::Normal(part) => parts.push(part.to_string_lossy()),
+            Component::CurDir | Component::RootDir => {}
+            Component::ParentDir | Component::Prefix(_) => {
+                let path = path.display();
+                return Err(io::Error::other(format!("{path} leads out of the image")));
+            }
+        }
+    }
+    Ok(parts.join("/"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PLAIN: &str = "application/vnd.oci.image.layer.v1.tar";
+
+    fn wanted() -> Wanted {
+        Wanted {
+            files: vec!["data/version".to_owned()],
+            directories: vec!["data/channels".to_owned()],
+            most_files: 3,
+            file_bytes: 10,
+            all_bytes: 20,
+        }
+    }
+
+    /// A layer of files, links (`a -> b`) and directories (`a/`).
+    fn layer(entries: &[(&str, &str)]) -> io::Result<Layer> {
+        let mut archive = tar::Builder::new(Vec::new());
+        for (path, content) in entries {
+            let mut header = tar::Header::new_gnu();
+            header.set_size(0);
+            if let Some((path, target)) = path.split_once(" -> ") {
+                header.set_entry_type(EntryType::Symlink);
+                archive.append_link(&mut header, path, target).unwrap();
+            } else if path.ends_with('/') {
+                header.set_entry_type(EntryType::Directory);
+                archive.append_data(&mut header, path, io::empty()).unwrap();
+            } else {
+                header.set_size(content.len() as u64);
+                archive.append_data(&mut header, path, content.as_bytes()).unwrap();
+            }
+        }
+        let bytes = archive.into_inner().unwrap();
+        let size = bytes.len() as u64;
+        let archive = Unpacked::new(io::Cursor::new(bytes), PLAIN, size, 10).unwrap();
+        Layer::collect(archive, &wanted(), 8)
+    }
+
+    fn stacked(layers: &[&[(&str, &str)]]) -> String {
+        let mut files = BTreeMap::new();
+        for entries in layers {
+            layer(entries).unwrap().put_on(&mut files);
+        }
+        let text = |(path, bytes): (String, Vec<u8>)| format!("{path}={}", bytes.len());
+        files.into_iter().map(text).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn layers_cover_and_remove_what_is_below() {
+        let below: &[(&str, &str)] = &[
+            ("etc/passwd", "root"),
+            ("data/version", "1"),
+            ("./data/channels/a", "aa"),
+            ("data/channels/b", "b"),
+            ("data/channels/deep/c", "c"),
+        ];
+        let whole = "data/channels/a=2 data/channels/b=1 data/version=1";
+        assert_eq!(stacked(&[below]), whole);
+        let cases: [(&[(&str, &str)], &str); 7] = [
+            (&[("data/channels/b", "bbb")], "data/channels/a=2 data/channels/b=3 data/version=1"),
+            (&[("data/channels/.wh.b", "")], "data/channels/a=2 data/version=1"),
+            (
+                &[("data/channels/.wh..wh..opq", ""), ("data/channels/c", "c")],
+                "data/channels/c=1 data/version=1",
+            ),
+            (&[("data/.wh.channels", "")], "data/version=1"),
+            (&[(".wh.data", ""), ("data/version", "2.0")], "data/version=3"),
+            (&[(".wh..wh..opq", "")], ""),
+            (&[("data/channels/", ""), ("other -> data", "")], whole),
+        ];
+        for (above, expected) in cases {
+            assert_eq!(stacked(&[below, above]), expected, "{above:?}");
+        }
+    }
+
+    #[test]
+    fn links_and_what_is_too_much_are_refused() {
+        let nine: Vec<(String, &str)> = (0..9).map(|number| (number.to_string(), "")).collect();
+        let nine: Vec<(&str, &str)> =
+            nine.iter().map(|(path, text)| (path.as_str(), *text)).collect();
+        let told: Vec<String> = [
+            [("data/channels/a -> b", "")].as_slice(),
+            &[("data/version -> /etc/passwd", "")],
+            &[("data/channels -> elsewhere", "")],
+            &[("data -> elsewhere", "")],
+            &[("data/channels", "a file")],
+            &[("data/channels/a", "12345678901")],
+            &[
+                ("data/channels/a", "1234567890"),
+                ("data/channels/b", "1234567890"),
+                ("data/version", "1"),
+            ],
+            &[
+                ("data/channels/a", ""),
+                ("data/channels/b", ""),
+                ("data/channels/c", ""),
+                ("data/version", ""),
+            ],
+            &nine,
+        ]
+        .into_iter()
+        .map(|entries| layer(entries).err().unwrap().to_string())
+        .collect();
+        insta::assert_snapshot!(told.join("\n"), @"
+        data/channels/a is a link, or no file
+        data/version is a link, or no file
+        data/channels is a link, or no file
+        data is a link, or no file
+        data/channels is a link, or no file
+        data/channels/a has more than 10 bytes
+        it has more files than are read, or longer ones
+        it has more files than are read, or longer ones
+        it has more than 8 files
+        ");
+    }
+}

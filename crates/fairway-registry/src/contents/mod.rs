@@ -1,0 +1,150 @@
+//! Some files of an image, in memory: what its layers make of them, one after the other.
+//!
+//! * A [`NamedImage`] is what somebody calls an image; it may stand for another one tomorrow.
+//! * [`read`] fetches the layers of one, and keeps of them only what is [`Wanted`].
+
+mod collect;
+mod reference;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+pub use collect::Wanted;
+pub use reference::{NamedImage, ReferenceError};
+
+use crate::Digest;
+use crate::manifest::{DEEPEST_INDEX, Descriptor, Document, LARGEST_LAYER, MOST_LAYERS, Platform};
+use crate::pull::{PullError, pass};
+use crate::releases::{Kind, Source, printable};
+use crate::unpack::{Limits, Unpacked};
+use collect::Layer;
+
+/// Why the files of an image cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ContentsError {
+    /// It is something else.
+    #[error("{digest} is not an image: {why}")]
+    NotAnImage {
+        /// What was looked at.
+        digest: Digest,
+        /// Why.
+        why: String,
+    },
+    /// A layer is packed in a way that is not known here.
+    #[error("layer {layer} is of the type {media_type:?}; only tar and tar+gzip can be unpacked")]
+    LayerType {
+        /// The layer.
+        layer: Digest,
+        /// How it is packed.
+        media_type: String,
+    },
+    /// A layer cannot be unpacked.
+    #[error("layer {layer} cannot be unpacked: {why}")]
+    Layer {
+        /// The layer.
+        layer: Digest,
+        /// Why.
+        why: String,
+    },
+    /// Together, the layers have more than may be kept.
+    #[error("the image has more files than are read, or longer ones")]
+    TooMuch,
+    /// It cannot be fetched.
+    #[error(transparent)]
+    Pull(#[from] PullError),
+}
+
+/// The files of an image that are wanted, by their paths. Everything is compared with its digest.
+pub async fn read(
+    source: &Source,
+    image: &Digest,
+    wanted: &Arc<Wanted>,
+) -> Result<BTreeMap<String, Vec<u8>>, ContentsError> {
+    let mut files = BTreeMap::new();
+    for layer in layers(source, image).await? {
+        fetch(source, &layer, wanted).await?.put_on(&mut files);
+        if !wanted.has_room_for(&files) {
+            return Err(ContentsError::TooMuch);
+        }
+    }
+    Ok(files)
+}
+
+/// The layers of an image, the lowest first; of several platforms, those of this machine's or of
+/// the first, because files that are only data are the same everywhere.
+async fn layers(source: &Source, image: &Digest) -> Result<Vec<Descriptor>, ContentsError> {
+    let mut digest = image.clone();
+    for _ in 0..=DEEPEST_INDEX {
+        let refused =
+            |why: &str| ContentsError::NotAnImage { digest: digest.clone(), why: why.to_owned() };
+        let bytes = source.document(Kind::Manifest, &digest).await?;
+        let document: Document = serde_json::from_slice(&bytes)
+            .map_err(|error| refused(&printable(error.to_string())))?;
+        match document.manifests {
+            Some(manifests) => {
+                let chosen = choose(&manifests).ok_or_else(|| refused("it is an empty list"))?;
+                digest = chosen.digest.clone();
+            }
+            None if document.config.is_none() => {
+                return Err(refused("its manifest names no configuration"));
+            }
+            None if document.layers.len() > MOST_LAYERS => {
+                return Err(refused("it has too many layers"));
+            }
+            None => return Ok(document.layers),
+        }
+    }
+    let why = "its lists of images are nested too deeply".to_owned();
+    Err(ContentsError::NotAnImage { digest: image.clone(), why })
+}
+
+fn choose(manifests: &[Descriptor]) -> Option<&Descriptor> {
+    let is_ours =
+        |entry: &&Descriptor| entry.platform.as_ref().is_some_and(Platform::is_this_machine);
+    // What other tools put beside images is for no machine.
+    let is_image = |entry: &&Descriptor| {
+        entry.platform.as_ref().is_none_or(|platform| platform.architecture != "unknown")
+    };
+    manifests.iter().find(is_ours).or_else(|| manifests.iter().find(is_image))
+}
+
+async fn fetch(
+    source: &Source,
+    layer: &Descriptor,
+    wanted: &Arc<Wanted>,
+) -> Result<Layer, ContentsError> {
+    let mut backoff = source.backoff();
+    loop {
+        match fetch_once(source, layer, Arc::clone(wanted)).await {
+            Err(ContentsError::Pull(error)) if backoff.retry(&error).await => {}
+            done => return done,
+        }
+    }
+}
+
+async fn fetch_once(
+    source: &Source,
+    layer: &Descriptor,
+    wanted: Arc<Wanted>,
+) -> Result<Layer, ContentsError> {
+    let failed =
+        |why: String| ContentsError::Layer { layer: layer.digest.clone(), why: printable(why) };
+    if layer.size > LARGEST_LAYER {
+        return Err(failed(format!("it has more than {LARGEST_LAYER} bytes")));
+    }
+    let Limits { ratio, entries, .. } = Limits::default();
+    let (media_type, size) = (layer.media_type.clone(), layer.size);
+    let body = source.open(Kind::Blob, &layer.digest).await?;
+    let collected = pass(body, layer, move |chunks| {
+        let archive = Unpacked::new(chunks, &media_type, size, ratio)?;
+        Some(Layer::collect(archive, &wanted, entries))
+    });
+    match collected.await?.map_err(|error| failed(error.to_string()))? {
+        Some(Ok(collected)) => Ok(collected),
+        Some(Err(error)) => Err(failed(error.to_string())),
+        None => {
+            let (layer, media_type) = (layer.digest.clone(), printable(&layer.media_type));
+            Err(ContentsError::LayerType { layer, media_type })
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! Content that passes by a reader on another thread, while it is compared with its digest.
+
+use std::io::{self, Read};
+
+use bytes::{Buf, Bytes};
+use tokio::sync::mpsc;
+use tokio::task::{self, JoinError};
+
+use super::{Body, Check, PullError};
+use crate::manifest::Descriptor;
+
+/// Pieces that wait to be read, 64 KiB at most each.
+const WAITING: usize = 4;
+
+/// What a reader makes of content. It counts for nothing before all of it was compared: this
+/// returns only then, wherever the reader stopped.
+pub(crate) async fn pass<T: Send + 'static>(
+    mut body: Body,
+    descriptor: &Descriptor,
+    read: impl FnOnce(Chunks) -> T + Send + 'static,
+) -> Result<Result<T, JoinError>, PullError> {
+    let (sender, chunks) = mpsc::channel(WAITING);
+    let reading = task::spawn_blocking(move || read(Chunks { chunks, rest: Bytes::new() }));
+    let mut check = Check::new(&descriptor.digest, descriptor.size);
+    while let Some(chunk) = body.chunk().await? {
+        check.update(&chunk)?;
+        // Nobody listens any longer once the reader has what it wants.
+        let _ = sender.send(chunk).await;
+    }
+    drop(sender);
+    check.finish()?;
+    Ok(reading.await)
+}
+
+/// What arrives, for a reader on another thread.
+pub(crate) struct Chunks {
+    chunks: mpsc::Receiver<Bytes>,
+    rest: Bytes,
+}
+
+impl Read for Chunks {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        while self.rest.is_empty() {
+            match self.chunks.blocking_recv() {
+                Some(chunk) => self.rest = chunk,
+                None => return Ok(0),
+            }
+        }
+        let count = buffer.len().min(self.rest.len());
+        self.rest.copy_to_slice(&mut buffer[..count]);
+        Ok(count)
+    }
+}
