@@ -107,8 +107,10 @@ struct GoodData {
     findings: Vec<Finding>,
 }
 
-/// Reads graph-data. A file that would lose what it said is used as it was before; if it was not
-/// there before, nothing of the new data is used, except by a service that has nothing else.
+/// Reads graph-data. A file that would lose what it said is used as it was before. If it was not
+/// there before, and neither what it says nor its name tells which updates to close, nothing of the
+/// new data is used. A service that has just started has nothing else: it serves the rest, because
+/// one file must not keep every cluster from every update, and says that the file closes nothing.
 fn good_data(files: &Files, before: Option<&Files>) -> Result<GoodData, Hold> {
     let data = GraphData::read(files)?;
     let findings: Vec<Finding> = data
@@ -136,13 +138,21 @@ fn good_data(files: &Files, before: Option<&Files>) -> Result<GoodData, Hold> {
 
 /// Whether a file is so broken that what it was about is lost.
 fn loses(finding: &Finding) -> bool {
-    use data::Problem::{BadChannelName, UnnamedChannel, UnreadableChannel};
+    use data::Problem::{
+        BadChannelName, BadTarget, NoTarget, Salvaged, UnnamedChannel, Unreadable,
+        UnreadableChannel,
+    };
 
-    let channel = matches!(
+    matches!(
         finding.problem,
-        UnreadableChannel { .. } | UnnamedChannel | BadChannelName { .. }
-    );
-    channel || opens(finding)
+        Unreadable { .. }
+            | Salvaged { .. }
+            | NoTarget { .. }
+            | BadTarget { .. }
+            | UnreadableChannel { .. }
+            | UnnamedChannel
+            | BadChannelName { .. }
+    )
 }
 
 fn opens(finding: &Finding) -> bool {

@@ -9,7 +9,7 @@ use serde_saphyr::Spanned;
 
 use super::finding::{Finding, Position, Problem, reason};
 use super::pattern::{Pattern, Patterns};
-use super::salvage::salvage;
+use super::salvage::{named, salvage};
 use crate::risk::{self, Risk, stand_in};
 
 /// A block: updates to one version, from some versions, are not for everybody.
@@ -85,12 +85,9 @@ pub(super) fn read(
         Ok(written) => written.with_end_of(bytes),
         Err(error) => return salvaged(path, bytes, patterns, error, found),
     };
-    let Some(to) = &written.to else {
-        found(Problem::NoTarget, None);
-        return None;
-    };
-    let to_at = Some(Position::from(to));
-    let target = target(&to.value, |problem| found(problem, to_at))?;
+    let to_at = written.to.as_ref().map(Position::from);
+    let to = written.to.as_ref().map(|to| to.value.as_str());
+    let target = target(path, to, |problem| found(problem, to_at))?;
     Some(Block {
         file: path.to_owned(),
         to: target,
@@ -103,13 +100,17 @@ pub(super) fn read(
     })
 }
 
-fn target(text: &str, mut found: impl FnMut(Problem)) -> Option<Version> {
-    if let Ok(version) = Version::parse(text) {
+/// The version that `to` names, or the one that it probably means, or that the file's name says.
+fn target(path: &str, to: Option<&str>, mut found: impl FnMut(Problem)) -> Option<Version> {
+    if let Some(Ok(version)) = to.map(Version::parse) {
         return Some(version);
     }
-    let meant = Version::parse_tolerant(text).ok();
+    let meant = to.and_then(|to| Version::parse_tolerant(to).ok()).or_else(|| named(path));
     let taken_as = meant.as_ref().map(Version::to_string);
-    found(Problem::BadTarget { to: text.to_owned(), taken_as });
+    found(match to {
+        Some(to) => Problem::BadTarget { to: to.to_owned(), taken_as },
+        None => Problem::NoTarget { taken_as },
+    });
     meant
 }
 
@@ -205,7 +206,7 @@ fn salvaged(
     let (why, position) = reason(error);
     let salvage = salvage(path, bytes);
     let to = salvage.to.as_deref().and_then(|to| Version::parse_tolerant(to).ok());
-    let Some(to) = to else {
+    let Some(to) = to.or_else(|| named(path)) else {
         found(Problem::Unreadable { why }, position);
         return None;
     };

@@ -103,7 +103,10 @@ pub enum Problem {
         to: String,
     },
     /// A block names no target.
-    NoTarget,
+    NoTarget {
+        /// The version in the name of its file.
+        taken_as: Option<String>,
+    },
     /// The target of a block is not a version.
     BadTarget {
         /// What is there.
@@ -157,10 +160,11 @@ impl Problem {
         match self {
             Self::NotYaml | Self::NewerSchema { .. } => Severity::Note,
             Self::Yml | Self::ChannelTwice { .. } => Severity::Warning,
-            Self::Unreadable { .. } | Self::NoTarget | Self::BadTarget { taken_as: None, .. } => {
-                Severity::Open
-            }
-            Self::BadTarget { .. }
+            Self::Unreadable { .. }
+            | Self::NoTarget { taken_as: None }
+            | Self::BadTarget { taken_as: None, .. } => Severity::Open,
+            Self::NoTarget { .. }
+            | Self::BadTarget { .. }
             | Self::Salvaged { .. }
             | Self::NoSource
             | Self::BadSource { .. }
@@ -197,7 +201,10 @@ impl fmt::Display for Problem {
             Self::Salvaged { why, to } => {
                 write!(f, "unreadable, so updates to {to} are blocked for every cluster: {why}")
             }
-            Self::NoTarget => f.write_str("no `to`, so nothing is blocked"),
+            Self::NoTarget { taken_as: None } => f.write_str("no `to`, so nothing is blocked"),
+            Self::NoTarget { taken_as: Some(version) } => {
+                write!(f, "no `to`; by the name of the file, it is taken as {version}")
+            }
             Self::BadTarget { to, taken_as: None } => {
                 write!(f, "`to` is {to:?}, which is not a version, so nothing is blocked")
             }

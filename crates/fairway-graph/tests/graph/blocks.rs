@@ -190,13 +190,29 @@ fn an_unreadable_file_blocks_what_can_be_read_of_it() {
 }
 
 #[test]
-fn what_names_no_target_is_said_to_leave_edges_open() {
+fn what_names_no_target_not_even_by_its_file_is_said_to_leave_edges_open() {
     for text in ["_to: 4.7.4\nfrom: .*\n", "to: soon\nfrom: .*\n", "- 4.7.4\n", ""] {
-        let data = data([(BLOCK, text)]);
-        let severities: Vec<Severity> =
-            data.findings.iter().map(|finding| finding.problem.severity()).collect();
-        assert_eq!(severities, [Severity::Open], "{text}");
+        for (file, severity, blocks) in
+            [("blocked-edges/leak.yaml", Severity::Open, 0), (BLOCK, Severity::Error, 1)]
+        {
+            let data = data([(file, text)]);
+            let worst = data.findings.iter().map(|finding| finding.problem.severity()).max();
+            assert_eq!(worst, Some(severity), "{file}: {text}");
+            assert_eq!(data.blocks.len(), blocks, "{file}: {text}");
+        }
     }
+}
+
+#[test]
+fn a_target_that_only_the_file_s_name_says_is_told() {
+    let texts = ["_to: 4.7.4\nfrom: .*\n", "to: soon\nfrom: .*\n", "- 4.7.4\n", ""];
+    let told = texts.map(|text| data([(BLOCK, text)]).findings[0].to_string());
+    insta::assert_snapshot!(told.join("\n"), @r#"
+    blocked-edges/4.7.4-leak.yaml: no `to`; by the name of the file, it is taken as 4.7.4
+    blocked-edges/4.7.4-leak.yaml:1:5: `to` is "soon", which is not a version; it is taken as 4.7.4
+    blocked-edges/4.7.4-leak.yaml:1:1: unreadable, so updates to 4.7.4 are blocked for every cluster: expected mapping start
+    blocked-edges/4.7.4-leak.yaml: no `to`; by the name of the file, it is taken as 4.7.4
+    "#);
 }
 
 #[test]

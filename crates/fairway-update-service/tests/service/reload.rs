@@ -42,8 +42,9 @@ async fn data_that_cannot_be_used_changes_nothing() {
         ("raw/metadata.json", "{"),
         (CHANNEL, "name: stable-5.1\nversions: []\n"),
         // A block that nobody can read may have closed something.
-        ("blocked-edges/5.1.1-New.yaml", "{{{"),
-        ("blocked-edges/5.1.1-New.yaml", "from: .*"),
+        ("blocked-edges/New.yaml", "{{{"),
+        ("blocked-edges/New.yaml", "from: .*"),
+        ("blocked-edges/New.yaml", "to: five\nfrom: .*"),
     ] {
         let world = World::new();
         let service = world.serve().await;
@@ -105,10 +106,10 @@ async fn hostile_data_changes_nothing() {
 async fn the_reason_is_said() {
     let world = World::new();
     let service = world.serve().await;
-    world.write("blocked-edges/5.1.1-New.yaml", "from: .*");
+    world.write("blocked-edges/New.yaml", "from: .*");
     until(&service, |status| status.held.is_some()).await;
-    insta::assert_snapshot!(service.status().held.clone().unwrap(), @"new graph-data may leave updates open that somebody wanted to close: blocked-edges/5.1.1-New.yaml: no `to`, so nothing is blocked");
-    world.remove("blocked-edges/5.1.1-New.yaml");
+    insta::assert_snapshot!(service.status().held.clone().unwrap(), @"new graph-data may leave updates open that somebody wanted to close: blocked-edges/New.yaml: no `to`, so nothing is blocked");
+    world.remove("blocked-edges/New.yaml");
     until(&service, |status| status.held.is_none()).await;
 }
 
@@ -134,10 +135,29 @@ async fn a_file_that_breaks_is_used_as_it_was_and_the_rest_goes_on() {
 #[tokio::test]
 async fn a_first_graph_is_served_without_what_nobody_can_read() {
     let world = World::new();
-    world.write("blocked-edges/5.1.1-New.yaml", "{{{");
+    world.write("blocked-edges/New.yaml", "{{{");
     let service = world.serve().await;
     assert_eq!(get(&service, GRAPH).await.status, 200);
     assert_eq!(service.status().quarantined.len(), 1);
+}
+
+#[tokio::test]
+async fn what_a_file_s_name_says_is_closed_whether_the_service_is_new_or_not() {
+    let world = World::new();
+    let old = world.serve().await;
+    world.write("blocked-edges/5.1.1-New.yaml", "{{{");
+    until(&old, |status| status.quarantined.len() == 1).await;
+    let new = world.serve().await;
+    for service in [old, new] {
+        let status = service.status();
+        let why = &status.quarantined[0].why;
+        assert!(why.contains("updates to 5.1.1 are blocked for every cluster"), "{why}");
+        let graph = get(&service, GRAPH).await.json();
+        assert_eq!(graph["edges"], serde_json::json!([[0, 2]]));
+        let risks = graph["conditionalEdges"].as_array().unwrap().iter();
+        let closed = risks.flat_map(|group| group["edges"].as_array().unwrap());
+        assert_eq!(closed.count(), 2);
+    }
 }
 
 #[tokio::test]

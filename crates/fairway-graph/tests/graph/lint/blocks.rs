@@ -5,7 +5,7 @@ use super::{block, shown, shown_of, with};
 #[test]
 fn schema() {
     insta::assert_snapshot!(shown_of("from: .*\n"), @"
-    error[schema]: no `to`, so nothing is blocked
+    error[schema]: no `to`; by the name of the file, it is taken as 4.7.4
     --> blocked-edges/4.7.4-Risk.yaml
 
     1 error
@@ -34,7 +34,7 @@ fn schema() {
     1 error
     ");
     insta::assert_snapshot!(shown_of("to: [4.7.4\n"), @"
-    error[schema]: unreadable, so nothing is blocked: field to: expected string scalar
+    error[schema]: unreadable, so updates to 4.7.4 are blocked for every cluster: field to: expected string scalar
      --> blocked-edges/4.7.4-Risk.yaml:1:5
       |
     1 | to: [4.7.4
