@@ -15,6 +15,13 @@ pub enum Problem {
         /// Why.
         why: String,
     },
+    /// A release cannot be looked at now; it is used as it was.
+    UnconfirmedRelease {
+        /// What people call it.
+        release: String,
+        /// Why.
+        why: String,
+    },
     /// Different images say that they are the same version.
     DuplicateVersion {
         /// The version.
@@ -85,6 +92,9 @@ impl fmt::Display for Problem {
         match self {
             Self::UnreadableRelease { release, why } => {
                 write!(f, "{release} is left out: {why}")
+            }
+            Self::UnconfirmedRelease { release, why } => {
+                write!(f, "{release} stays as it was: {why}")
             }
             Self::DuplicateVersion { version, images } => {
                 write!(f, "{version} is left out: it is claimed by {}", images.join(" and "))

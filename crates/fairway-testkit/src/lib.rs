@@ -13,6 +13,7 @@ mod access;
 mod audit;
 mod cluster;
 pub mod environment;
+pub mod gpg;
 pub mod images;
 pub mod measure;
 mod namespace;

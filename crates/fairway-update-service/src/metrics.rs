@@ -55,6 +55,7 @@ pub(crate) struct Metrics {
     quarantined: Family<KindLabel, Gauge>,
     held: Gauge,
     vanished: Counter,
+    vanished_releases: Counter,
     pub(crate) connections: Gauge,
     pub(crate) refused: Counter,
     pub(crate) tls_errors: Counter,
@@ -81,6 +82,7 @@ impl Metrics {
             quarantined: Family::default(),
             held: Gauge::default(),
             vanished: Counter::default(),
+            vanished_releases: Counter::default(),
             connections: Gauge::default(),
             refused: Counter::default(),
             tls_errors: Counter::default(),
@@ -161,6 +163,11 @@ impl Metrics {
             "Block files that were there and are gone",
             self.vanished.clone(),
         );
+        registry.register(
+            "vanished_releases",
+            "Releases that the source had and has no more",
+            self.vanished_releases.clone(),
+        );
         registry.register("connections", "Connections that are open", self.connections.clone());
         registry.register(
             "refused_requests",
@@ -197,6 +204,11 @@ impl Metrics {
     pub(crate) fn published(&self, raw_releases: usize, vanished: usize) {
         self.raw_releases.set(count(raw_releases));
         self.vanished.inc_by(vanished as u64);
+    }
+
+    /// The source has no longer some of the releases that it had.
+    pub(crate) fn releases_vanished(&self, count: u64) {
+        self.vanished_releases.inc_by(count);
     }
 
     /// Things are like this now.

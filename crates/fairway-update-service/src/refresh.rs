@@ -3,6 +3,7 @@
 //! A task for each source says what it sees; one more makes of both what is served, and swaps it
 //! in. None of them can hold up a request.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use fairway_graph::{Files, ReleaseImage};
@@ -122,6 +123,8 @@ impl Publisher {
                 Arc::ptr_eq(used_files, &files) && Arc::ptr_eq(used_releases, &releases)
             });
             if !same {
+                let before = self.used.as_ref().map(|(_, used)| used.content.as_slice());
+                self.miss(before.unwrap_or_default(), &releases.content);
                 self.used = Some((Arc::clone(&files), Arc::clone(&releases)));
                 self.make(files, releases).await;
             }
@@ -129,6 +132,18 @@ impl Publisher {
         self.status.sources = vec![files.status, releases.status];
         self.confirm();
         self.state.report(self.status.clone());
+    }
+
+    /// Says which releases a source had, and has no more.
+    fn miss(&self, before: &[ReleaseImage], now: &[ReleaseImage]) {
+        let now: BTreeSet<&str> = now.iter().map(|release| release.image.as_str()).collect();
+        let mut count = 0;
+        for gone in before.iter().filter(|release| !now.contains(release.image.as_str())) {
+            let version = &gone.release_metadata.version;
+            tracing::warn!(%version, image = gone.image, "a release is gone");
+            count += 1;
+        }
+        self.state.metrics.releases_vanished(count);
     }
 
     async fn make(&mut self, files: Arc<Found<Files>>, releases: Arc<Found<Vec<ReleaseImage>>>) {

@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use report::printable;
 pub use report::{Problem, Reason, Report};
-pub use scan::{Known, Scan, ScanError, Settings, scan};
+pub use scan::{Known, Progress, Scan, ScanError, Settings, scan, scan_with};
 pub use source::Source;
 pub(crate) use source::{Kind, Tag};
 

@@ -82,11 +82,31 @@ pub enum ScanError {
     },
 }
 
-/// Finds the releases of a repository. Manifests that are `known` are not read again.
+/// How far a scan is. Lists name images that nobody knew of, so that there may be more to read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// How many manifests were read.
+    pub read: usize,
+    /// How many there are to read, as far as it is known.
+    pub of: usize,
+}
+
+/// Finds the releases of a repository. Manifests that are `known` are not read again. This may be
+/// dropped before its end: what was read until then is known.
 pub async fn scan(
     source: &Source,
     known: &mut Known,
     settings: &Settings,
+) -> Result<Scan, ScanError> {
+    scan_with(source, known, settings, &|_| {}).await
+}
+
+/// Like [`scan`], telling how far it is.
+pub async fn scan_with(
+    source: &Source,
+    known: &mut Known,
+    settings: &Settings,
+    progress: &(dyn Fn(Progress) + Sync),
 ) -> Result<Scan, ScanError> {
     let repository = || source.name().to_owned();
     let deadline = Instant::now() + settings.everything;
@@ -97,7 +117,7 @@ pub async fn scan(
     let pace = Pace { source, settings, deadline };
     let mut scanning = Scanning { pace, known, unread: BTreeMap::new() };
     let problems = scanning.resolve(&tags).await;
-    let read = scanning.read().await;
+    let read = scanning.read(progress).await;
     Ok(scanning.finish(tags.len(), read, problems))
 }
 
@@ -131,15 +151,17 @@ impl Scanning<'_> {
     }
 
     /// Reads the manifests that are new, and then those that they name. Returns how many it tried.
-    async fn read(&mut self) -> usize {
+    async fn read(&mut self, progress: &(dyn Fn(Progress) + Sync)) -> usize {
         let source = self.pace.source;
         let mut room = MOST_MEMORY.saturating_sub(self.known.weight());
         let mut count = 0;
         for _ in 0..=DEEPEST_INDEX {
             let missing = self.missing();
+            let of = count + missing.len();
             let mut read = pin!(self.pace.each(&missing, |digest| manifest::read(source, digest)));
             while let Some((digest, manifest)) = read.next().await {
                 count += 1;
+                progress(Progress { read: count, of });
                 match manifest.and_then(|manifest| fitting(manifest, &mut room)) {
                     Ok(manifest) => drop(self.known.manifests.insert(digest.clone(), manifest)),
                     Err(reason) => drop(self.unread.insert(digest.clone(), reason)),

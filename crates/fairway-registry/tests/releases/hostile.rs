@@ -28,7 +28,7 @@ fn endless() -> Response {
 }
 
 /// A byte, and then nothing for ever.
-fn stuck() -> Response {
+pub(crate) fn stuck() -> Response {
     use futures::StreamExt;
     let first = stream::iter([Ok::<_, Infallible>(vec![b'{'])]);
     Body::from_stream(first.chain(stream::pending())).into_response()

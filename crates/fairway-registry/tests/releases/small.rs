@@ -6,7 +6,7 @@ use axum::http::{HeaderMap, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use fairway_registry::layout::Layout;
 use fairway_registry::pull::{Options, PullSecrets};
-use fairway_registry::releases::{Known, Settings, Source, scan};
+use fairway_registry::releases::{Known, Progress, Settings, Source, scan, scan_with};
 use fairway_registry::{Digest, Image, ImageConfig, LayerBuilder, layout};
 
 use crate::images::{Style, image, list, metadata, release, release_layer, tar};
@@ -227,6 +227,39 @@ async fn a_pull_secret_opens_what_is_closed() {
     let error = scan_once(&source(&server.repository(), &Options::default())).await.unwrap_err();
     let why = std::error::Error::source(&error).unwrap().to_string();
     insta::assert_snapshot!(anonymous(&why, &server), @"http://HOST/token is not for us to read: check the pull secret");
+}
+
+#[tokio::test]
+async fn a_scan_that_is_dropped_has_not_read_in_vain() {
+    let stuck = std::sync::Arc::new(AtomicU32::new(1));
+    let is_stuck = std::sync::Arc::clone(&stuck);
+    let slow = release(Style::Oci, "amd64", "4.2.0");
+    let path = format!("manifests/{}", slow.digest());
+    let server = Server::misbehaving(move |_, asked, _| {
+        let stuck = asked == path && is_stuck.load(Ordering::Relaxed) == 1;
+        stuck.then(crate::hostile::stuck)
+    })
+    .await;
+    server.add("4.1.0", &release(Style::Oci, "amd64", "4.1.0"));
+    server.add("4.2.0", &slow);
+    let source = source(&server.repository(), &Options::default());
+    let (mut known, settings) = (Known::default(), Settings::default());
+    let read = tokio::sync::Notify::new();
+    let said = |progress| {
+        assert_eq!(progress, Progress { read: 1, of: 2 });
+        read.notify_one();
+    };
+    tokio::select! {
+        _ = scan_with(&source, &mut known, &settings, &said) => panic!("it ended"),
+        () = read.notified() => {}
+    }
+    stuck.store(0, Ordering::Relaxed);
+    server.asked();
+    let scan = scan(&source, &mut known, &settings).await.unwrap();
+    assert_eq!(found(&scan), ["4.1.0 amd64", "4.2.0 amd64"]);
+    let manifests =
+        server.asked().iter().filter(|asked| asked.contains("manifests/sha256:")).count();
+    assert_eq!(manifests, 1, "the one that was not read before");
 }
 
 #[tokio::test]

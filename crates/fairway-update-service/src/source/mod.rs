@@ -1,12 +1,16 @@
 //! Where graph-data and releases come from.
 
 mod directory;
+mod image;
 mod releases;
+mod repository;
 mod settled;
 mod tarball;
 
 pub use directory::Directory;
+pub use image::{GraphDataImage, Signatures};
 pub use releases::ReleasesFile;
+pub use repository::Repository;
 pub use tarball::Tarball;
 
 use std::time::Duration;

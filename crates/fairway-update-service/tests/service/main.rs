@@ -4,7 +4,11 @@ mod conditional;
 mod contract;
 mod crowds;
 mod hostile;
+mod image;
 mod operations;
+#[path = "../../../fairway-registry/tests/releases/proxy.rs"]
+mod proxy;
+mod registry;
 mod reload;
 mod shutdown;
 mod support;

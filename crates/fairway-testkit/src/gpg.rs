@@ -1,0 +1,66 @@
+//! Signatures of images, made as their maintainers make them: with `gpg`.
+
+use std::io::Write as _;
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, ensure};
+use fairway_registry::Digest;
+use serde_json::json;
+use tempfile::TempDir;
+
+/// Somebody with a key of their own, for as long as this value lives.
+pub struct Signer {
+    home: TempDir,
+}
+
+impl Signer {
+    /// Makes a key; `None` where there is no `gpg`.
+    pub fn new() -> Result<Option<Self>> {
+        if Command::new("gpg").arg("--version").output().is_err() {
+            return Ok(None);
+        }
+        let signer = Self { home: tempfile::tempdir()? };
+        let key = ["--quick-generate-key", "maintainer@example.com", "ed25519", "sign", "never"];
+        signer.gpg(&key, b"")?;
+        Ok(Some(signer))
+    }
+
+    /// The public key.
+    pub fn keyring(&self) -> Result<Vec<u8>> {
+        self.gpg(&["--armor", "--export"], b"")
+    }
+
+    /// A signature of an image, as stores have it.
+    pub fn sign(&self, image: &Digest) -> Result<Vec<u8>> {
+        let claim = json!({ "critical": {
+            "type": "atomic container signature",
+            "image": { "docker-manifest-digest": image },
+            "identity": { "docker-reference": "registry.example/graph-data:latest" },
+        }});
+        self.gpg(&["--sign"], claim.to_string().as_bytes())
+    }
+
+    fn gpg(&self, arguments: &[&str], input: &[u8]) -> Result<Vec<u8>> {
+        let mut command = Command::new("gpg");
+        command.arg("--homedir").arg(self.home.path());
+        command.args(["--batch", "--quiet", "--pinentry-mode", "loopback", "--passphrase", ""]);
+        let mut child = command
+            .args(arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()?;
+        child.stdin.take().context("gpg reads nothing")?.write_all(input)?;
+        let output = child.wait_with_output()?;
+        ensure!(output.status.success(), "gpg {arguments:?} failed");
+        Ok(output.stdout)
+    }
+}
+
+impl Drop for Signer {
+    fn drop(&mut self) {
+        // The agent that gpg has started for this directory.
+        let mut command = Command::new("gpgconf");
+        let _ = command.arg("--homedir").arg(self.home.path()).args(["--kill", "all"]).status();
+    }
+}
