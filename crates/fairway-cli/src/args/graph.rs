@@ -3,10 +3,11 @@
 use std::path::PathBuf;
 
 use clap::builder::{PossibleValue, PossibleValuesParser};
-use clap::{Subcommand, ValueEnum, ValueHint};
+use clap::{ArgGroup, Subcommand, ValueEnum, ValueHint};
 use fairway_api::Version;
 use fairway_graph::lint::Rule;
 
+use super::registry::{GraphDataImageArgs, RegistryArgs, ReleasesArgs};
 use super::report::ReportArgs;
 
 #[derive(clap::Args)]
@@ -25,6 +26,7 @@ pub(crate) enum GraphCommand {
     #[command(after_help = "\
 Examples:
   fairway graph build --releases=releases.json --graph-data=. --channel=stable-5.1 --arch=amd64
+  fairway graph build --registry=registry.example/team/releases --graph-data=.
   fairway graph build --from-graph=raw.json --graph-data=.")]
     Build(BuildArgs),
 
@@ -34,7 +36,7 @@ Examples:
     /// it. The exit code is 3 when there are errors; `--deny` makes it 3 for warnings or notes,
     /// too. `--base` leaves out what was wrong before, so that only new mistakes count.
     ///
-    /// With `--releases` it is known which versions exist and which updates lead to them; without,
+    /// With `--releases`, `--registry` or `--oci-layout` it is known which versions exist and which updates lead to them; without,
     /// the versions of all channels are taken for that, and no version is found to be stranded.
     #[command(after_help = "\
 Examples:
@@ -76,8 +78,9 @@ Example:
 
     /// Show what changed between two states of graph-data, or between two graphs
     ///
-    /// Two directories are compared as graph-data; with `--releases`, the graphs that clusters get
-    /// from them are compared as well. Two files are compared as graphs.
+    /// Two directories are compared as graph-data; with `--releases`, `--registry` or
+    /// `--oci-layout`, the graphs that clusters get from them are compared as well. Two files are
+    /// compared as graphs.
     #[command(after_help = "\
 Examples:
   git worktree add ../old main && fairway graph diff ../old . --releases=releases.json
@@ -99,14 +102,26 @@ Example:
 
 /// What the graph is made of.
 #[derive(clap::Args)]
-#[command(next_help_heading = "The graph")]
+#[command(
+    next_help_heading = "The graph",
+    group(ArgGroup::new("source").required(true).args(["releases", "registry", "oci_layout", "from_graph"]))
+)]
 pub(crate) struct InputArgs {
     #[command(flatten)]
-    pub(crate) source: SourceArgs,
+    pub(crate) releases: ReleasesArgs,
+
+    /// A graph, as an update service answers it; `-` is standard input
+    ///
+    /// Without `--graph-data` it is taken as it is.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) from_graph: Option<PathBuf>,
 
     /// What its maintainers say about releases: a directory with `channels` and `blocked-edges`
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) graph_data: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) image: GraphDataImageArgs,
 
     /// Only releases for this architecture
     ///
@@ -114,33 +129,20 @@ pub(crate) struct InputArgs {
     /// is.
     #[arg(long, value_name = "ARCH")]
     pub(crate) arch: Option<String>,
-}
 
-#[derive(clap::Args)]
-#[group(required = true, multiple = false)]
-pub(crate) struct SourceArgs {
-    /// What releases say about themselves: a JSON list with `image`, `arch` and `release-metadata`
-    /// of each
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub(crate) releases: Option<PathBuf>,
-
-    /// A graph, as an update service answers it; `-` is standard input
-    ///
-    /// Without `--graph-data` it is taken as it is.
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub(crate) from_graph: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) registries: RegistryArgs,
 }
 
 /// The part of a graph that some clusters see.
 #[derive(clap::Args)]
-#[command(next_help_heading = "The graph")]
 pub(crate) struct ViewArgs {
+    /// Only releases in this channel
+    #[arg(long, value_name = "CHANNEL", help_heading = "The graph")]
+    pub(crate) channel: Option<String>,
+
     #[command(flatten)]
     pub(crate) input: InputArgs,
-
-    /// Only releases in this channel
-    #[arg(long, value_name = "CHANNEL")]
-    pub(crate) channel: Option<String>,
 }
 
 #[derive(clap::Args)]
@@ -165,10 +167,8 @@ pub(crate) struct LintArgs {
     #[arg(value_name = "DIR", value_hint = ValueHint::DirPath, default_value = ".")]
     pub(crate) dir: PathBuf,
 
-    /// What releases say about themselves: a JSON list with `image`, `arch` and `release-metadata`
-    /// of each
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub(crate) releases: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) releases: ReleasesArgs,
 
     /// An older state of the directory: what was wrong there is not shown
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
@@ -185,6 +185,9 @@ pub(crate) struct LintArgs {
     /// How to print what was found
     #[arg(long, short, value_name = "FORMAT", default_value = "text")]
     pub(crate) output: LintFormat,
+
+    #[command(flatten)]
+    pub(crate) registries: RegistryArgs,
 }
 
 /// The rules by name, each with what it finds.
@@ -276,9 +279,8 @@ pub(crate) struct DiffArgs {
     #[arg(value_hint = ValueHint::AnyPath)]
     pub(crate) new: PathBuf,
 
-    /// Compare the graphs of these releases as well
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub(crate) releases: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) releases: ReleasesArgs,
 
     /// Compare graphs for this architecture
     #[arg(long, value_name = "ARCH")]
@@ -294,6 +296,9 @@ pub(crate) struct DiffArgs {
 
     #[command(flatten)]
     pub(crate) output: ReportArgs,
+
+    #[command(flatten)]
+    pub(crate) registries: RegistryArgs,
 }
 
 #[derive(clap::Args)]

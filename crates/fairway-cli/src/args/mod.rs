@@ -4,6 +4,7 @@ pub(crate) mod acceptance;
 pub(crate) mod cluster;
 pub(crate) mod graph;
 pub(crate) mod operator;
+pub(crate) mod registry;
 pub(crate) mod report;
 pub(crate) mod update_service;
 pub(crate) mod upgrade;
@@ -108,6 +109,8 @@ pub(crate) enum Command {
     #[command(after_help = "\
 Examples:
   fairway update-service --graph-data=. --releases=releases.json
+  fairway update-service --graph-data-image=registry.example/graph-data:latest \\
+    --registry=registry.example/team/releases --pull-secret=config.json
   fairway update-service --graph-data=. --releases=releases.json --address=[::]:8443 \\
     --tls-cert=tls.crt --tls-key=tls.key")]
     UpdateService(UpdateServiceArgs),

@@ -4,22 +4,29 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::ValueHint;
+use clap::{ArgGroup, ValueHint};
 use fairway_update_service::DEFAULT_PREFIX;
 use jiff::SignedDuration;
 
+use super::registry::{GraphDataImageArgs, RegistryArgs, ReleasesArgs};
+
 #[derive(clap::Args)]
+#[command(
+    group(ArgGroup::new("data").required(true).args(["graph_data", "graph_data_image"])),
+    group(ArgGroup::new("source").required(true).args(["releases", "registry", "oci_layout"]))
+)]
 pub(crate) struct UpdateServiceArgs {
     /// What its maintainers say about releases: a directory, or a tarball of one
     ///
     /// A tarball's name ends in `.tar`, `.tar.gz` or `.tgz`.
     #[arg(long, value_name = "PATH", value_hint = ValueHint::AnyPath)]
-    pub(crate) graph_data: PathBuf,
+    pub(crate) graph_data: Option<PathBuf>,
 
-    /// What releases say about themselves: a JSON list with `image`, `arch` and `release-metadata`
-    /// of each
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub(crate) releases: PathBuf,
+    #[command(flatten)]
+    pub(crate) image: GraphDataImageArgs,
+
+    #[command(flatten)]
+    pub(crate) releases: ReleasesArgs,
 
     /// Where to listen; port 0 is one that is free
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8080")]
@@ -48,9 +55,13 @@ pub(crate) struct UpdateServiceArgs {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "tls_cert")]
     pub(crate) tls_key: Option<PathBuf>,
 
-    /// The time between two looks at graph-data, releases and certificates
+    /// The time between two looks at files: graph-data, releases and certificates
     #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = duration)]
     pub(crate) refresh: Duration,
+
+    /// The time between two looks at images: releases and graph-data
+    #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = duration)]
+    pub(crate) image_refresh: Duration,
 
     /// For how long caches may answer in place of the service
     #[arg(long, value_name = "DURATION", default_value = "1m", value_parser = duration)]
@@ -63,6 +74,9 @@ pub(crate) struct UpdateServiceArgs {
     /// How many connections are served at once; of others, only probes are answered
     #[arg(long, value_name = "COUNT", default_value_t = 4096, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) max_connections: u32,
+
+    #[command(flatten)]
+    pub(crate) registries: RegistryArgs,
 }
 
 /// A time such as `30s`, `5m` or `1h`.

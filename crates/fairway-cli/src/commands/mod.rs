@@ -6,6 +6,7 @@ mod graph;
 mod man;
 mod operator;
 mod reference;
+mod registry;
 #[cfg(feature = "sandbox")]
 mod sandbox;
 mod update_service;

@@ -6,10 +6,12 @@ use std::io::Write;
 use std::path::Path;
 
 use anyhow::Context;
+use fairway_graph::{Files, ReleaseImage};
 use fairway_update_service::source::{Directory, ReleasesFile, Tarball};
 use fairway_update_service::{Limits, Options, Service, StartError, TlsFiles, Watched};
 use tokio::signal::unix::{SignalKind, signal};
 
+use super::registry;
 use crate::args::update_service::UpdateServiceArgs;
 use crate::errors::WithHint;
 use crate::exit::ExitStatus;
@@ -27,7 +29,7 @@ async fn serve(args: &UpdateServiceArgs, printer: &Printer) -> anyhow::Result<Ex
     // Before the service runs: whoever ends it at once must find it listening.
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
-    let service = Service::start(options(args)).await.map_err(advise)?;
+    let service = Service::start(options(args)?).await.map_err(advise)?;
     write!(printer.stdout(), "{}", Greeting { args, service: &service })?;
     tokio::select! {
         _ = interrupt.recv() => {}
@@ -43,15 +45,8 @@ async fn serve(args: &UpdateServiceArgs, printer: &Printer) -> anyhow::Result<Ex
     Ok(ExitStatus::Yes)
 }
 
-fn options(args: &UpdateServiceArgs) -> Options {
-    // By its name: it may not be there yet.
-    let graph_data = if is_tarball(&args.graph_data) {
-        Watched::new(Tarball::new(&args.graph_data), args.refresh)
-    } else {
-        Watched::new(Directory::new(&args.graph_data), args.refresh)
-    };
-    let releases = Watched::new(ReleasesFile::new(&args.releases), args.refresh);
-    Options {
+fn options(args: &UpdateServiceArgs) -> anyhow::Result<Options> {
+    Ok(Options {
         status_address: args.status_address,
         prefix: args.path_prefix.clone(),
         signatures: args.signatures.clone(),
@@ -62,8 +57,29 @@ fn options(args: &UpdateServiceArgs) -> Options {
             drain: args.drain,
             ..Limits::default()
         },
-        ..Options::new(args.address, graph_data, releases)
+        ..Options::new(args.address, graph_data(args)?, releases(args)?)
+    })
+}
+
+fn graph_data(args: &UpdateServiceArgs) -> anyhow::Result<Watched<Files>> {
+    if let Some(image) = registry::graph_data(&args.image, &args.registries)? {
+        return Ok(Watched::new(image, args.image_refresh));
     }
+    let path = args.graph_data.as_deref().unwrap_or(Path::new("."));
+    // By its name: it may not be there yet.
+    Ok(if is_tarball(path) {
+        Watched::new(Tarball::new(path), args.refresh)
+    } else {
+        Watched::new(Directory::new(path), args.refresh)
+    })
+}
+
+fn releases(args: &UpdateServiceArgs) -> anyhow::Result<Watched<Vec<ReleaseImage>>> {
+    if let Some(repository) = registry::releases(&args.releases, &args.registries)? {
+        return Ok(Watched::new(repository, args.image_refresh));
+    }
+    let path = args.releases.releases.as_deref().unwrap_or(Path::new("releases.json"));
+    Ok(Watched::new(ReleasesFile::new(path), args.refresh))
 }
 
 fn is_tarball(path: &Path) -> bool {

@@ -113,12 +113,14 @@ async fn two_hundred_releases_of_a_real_registry_are_served() -> Result<()> {
     let proxy = Proxy::start(&pushed.registry).await?;
     let name = format!("{}/{}", proxy.address(), pushed.path);
     let begin = Instant::now();
-    let service = Service::start(options(&world(), &name)?).await?;
+    let world = world();
+    let service = Service::start(options(&world, &name)?).await?;
     until(&service, |status| status.graph.is_some()).await;
     println!("{RELEASES} releases are served after {:?}", begin.elapsed());
     let graph = get(&service, GRAPH).await.json();
     assert_eq!(graph["nodes"].as_array().map(Vec::len), Some(RELEASES));
-    assert_eq!(graph["edges"].as_array().map(Vec::len), Some(RELEASES - 1));
+    // Each but the first can be reached from the one before; one of these updates has a risk.
+    assert_eq!(graph["edges"].as_array().map(Vec::len), Some(RELEASES - 2));
     let payload = format!("{name}@{}", release(0)?.digest());
     assert_eq!(graph["nodes"][0]["payload"], Value::from(payload));
 

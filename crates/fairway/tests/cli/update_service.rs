@@ -10,11 +10,16 @@ use std::time::Duration;
 use fairway_testbed::process::resident_bytes;
 use fairway_testbed::wait::until;
 use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
 
+use crate::graph::{Desk, GRAPH, IMAGES};
 use crate::{fairway, transcript};
 
 /// Nothing here takes so long, unless it is broken.
 const PATIENCE: Duration = Duration::from_mins(2);
+
+/// What it is to serve.
+const FILES: [&str; 2] = ["--graph-data=graph-data", "--releases=releases.json"];
 
 /// The program, listening.
 struct Running {
@@ -28,8 +33,7 @@ impl Running {
     fn start(directory: &Path, arguments: &[&str]) -> Self {
         let mut command = fairway();
         command.current_dir(directory).args(["update-service", "--address=127.0.0.1:0"]);
-        command.args(["--graph-data=graph-data", "--releases=releases.json", "--drain=0s", "-q"]);
-        command.args(arguments).stdout(Stdio::piped()).stderr(Stdio::null());
+        command.args(["--drain=0s", "-q"]).args(arguments).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().unwrap();
         let mut stdout = BufReader::new(child.stdout.take().unwrap());
         let mut greeting = String::new();
@@ -45,6 +49,18 @@ impl Running {
         }
         Self { child, greeting, addresses }
     }
+
+    /// The nodes of a graph, once there is one.
+    fn nodes(&self, channel: &str) -> Vec<Value> {
+        let path = format!("/api/upgrades_info/v1/graph?channel={channel}");
+        let body = until("a graph", PATIENCE, || {
+            let answer = get(&self.addresses[0], &path);
+            let body = answer.split_once("\r\n\r\n").map(|(_, body)| body.to_owned());
+            Ok(body.filter(|_| answer.starts_with("HTTP/1.1 200 ")))
+        });
+        let graph: Value = serde_json::from_str(&body.unwrap()).unwrap();
+        graph["nodes"].as_array().unwrap().clone()
+    }
 }
 
 impl Drop for Running {
@@ -58,7 +74,7 @@ impl Drop for Running {
 #[test]
 fn it_says_where_it_is_and_ends_when_it_is_told_to() {
     let directory = tempfile::tempdir().unwrap();
-    let mut service = Running::start(directory.path(), &[]);
+    let mut service = Running::start(directory.path(), &FILES);
     let address = &service.addresses[0];
     insta::assert_snapshot!(service.greeting.replace(address, "ADDRESS"), @"
     Update graphs are served at http://ADDRESS/api/upgrades_info/graph.
@@ -103,7 +119,7 @@ fn its_memory_stays_bounded_whatever_clients_do() {
     let directory = tempfile::tempdir().unwrap();
     write_world(directory.path(), 12, 900 << 10);
     let arguments = ["--max-connections=64", "--status-address=127.0.0.1:0"];
-    let service = Running::start(directory.path(), &arguments);
+    let service = Running::start(directory.path(), &[&FILES[..], &arguments].concat());
     let [address, probes] = &service.addresses[..] else { panic!("{}", service.greeting) };
     let until = |what: &str, reached: &dyn Fn() -> bool| {
         until(what, PATIENCE, || Ok(reached().then_some(()))).unwrap();
@@ -138,6 +154,25 @@ fn its_memory_stays_bounded_whatever_clients_do() {
     until("the others to be served", &|| get(address, graph).starts_with("HTTP/1.1 200 "));
 }
 
+#[test]
+fn a_graph_of_files_is_fetched() {
+    let desk = Desk::new();
+    let service = Running::start(desk.path(), &GRAPH);
+    assert_eq!(service.nodes("stable-5.1").len(), 4);
+    assert_eq!(service.nodes("fast-5.1").len(), 5);
+}
+
+#[test]
+fn a_graph_of_images_is_fetched() {
+    let desk = Desk::new();
+    desk.images();
+    let service = Running::start(desk.path(), &IMAGES);
+    let nodes = service.nodes("stable-5.1");
+    assert_eq!(nodes.len(), 1);
+    let payload = nodes[0]["payload"].as_str().unwrap();
+    assert!(payload.starts_with("registry.example/releases@sha256:"), "{payload}");
+}
+
 fn get(address: &str, path: &str) -> String {
     let mut connection = TcpStream::connect(address).unwrap();
     let request = format!("GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
@@ -162,6 +197,9 @@ fn what_keeps_it_from_starting() {
         run(&["--address=127.0.0.1:0", "--tls-cert=missing.crt", "--tls-key=missing.key"]),
         run(&["--tls-cert=tls.crt"]),
         run(&["--refresh=often"]),
+        run(&["--registry=registry.example/releases"]),
+        run(&["--graph-data-image=registry.example/graph-data"]),
+        transcript(fairway().args(["update-service", "--graph-data=d"])),
     ];
     insta::assert_snapshot!(said.join("\n"), @r#"
     exit code: 1
@@ -189,13 +227,38 @@ fn what_keeps_it_from_starting() {
     error: the following required arguments were not provided:
       --tls-key <FILE>
 
-    Usage: fairway update-service --graph-data <PATH> --releases <FILE> --tls-cert <FILE> --tls-key <FILE>
+    Usage: fairway update-service --tls-cert <FILE> --tls-key <FILE> <--graph-data <PATH>|--graph-data-image <IMAGE>> <--releases <FILE>|--registry <REPOSITORY>|--oci-layout <DIR>>
 
     For more information, try '--help'.
 
     exit code: 2
     ----- stderr -----
     error: invalid value 'often' for '--refresh <DURATION>': not a time such as 30s, 5m or 1h
+
+    For more information, try '--help'.
+
+    exit code: 2
+    ----- stderr -----
+    error: the argument '--releases <FILE>' cannot be used with '--registry <REPOSITORY>'
+
+    Usage: fairway update-service <--graph-data <PATH>|--graph-data-image <IMAGE>> <--releases <FILE>|--registry <REPOSITORY>|--oci-layout <DIR>>
+
+    For more information, try '--help'.
+
+    exit code: 2
+    ----- stderr -----
+    error: the argument '--graph-data <PATH>' cannot be used with '--graph-data-image <IMAGE>'
+
+    Usage: fairway update-service <--graph-data <PATH>|--graph-data-image <IMAGE>> <--releases <FILE>|--registry <REPOSITORY>|--oci-layout <DIR>>
+
+    For more information, try '--help'.
+
+    exit code: 2
+    ----- stderr -----
+    error: the following required arguments were not provided:
+      <--releases <FILE>|--registry <REPOSITORY>|--oci-layout <DIR>>
+
+    Usage: fairway update-service <--graph-data <PATH>|--graph-data-image <IMAGE>> <--releases <FILE>|--registry <REPOSITORY>|--oci-layout <DIR>>
 
     For more information, try '--help'.
     "#);

@@ -36,10 +36,9 @@ fn unlike(args: &DiffArgs) -> WithHint {
 fn directories(args: &DiffArgs, printer: &Printer) -> anyhow::Result<Difference> {
     let (old, new) =
         (input::graph_data(&args.old, printer)?, input::graph_data(&args.new, printer)?);
-    let graph = match &args.releases {
+    let graph = match input::declared(&args.releases, &args.registries, printer)? {
         None => None,
-        Some(releases) => {
-            let declared = input::declared(releases, printer)?;
+        Some(declared) => {
             let before = input::finish(declared.clone(), &old, printer);
             Some(compare(args, &before, &input::finish(declared, &new, printer))?)
         }

@@ -7,9 +7,13 @@ use std::path::Path;
 use anyhow::Context;
 use fairway_graph::build::build;
 use fairway_graph::data::Severity;
-use fairway_graph::{Files, Graph, GraphData, Problem, directory, releases, wire};
+use fairway_graph::{Files, Graph, GraphData, Problem, ReleaseImage, directory, releases, wire};
+use fairway_update_service::Source;
+use fairway_update_service::source::{Found, Repository};
 
-use crate::args::graph::{InputArgs, SourceArgs};
+use crate::args::graph::InputArgs;
+use crate::args::registry::{RegistryArgs, ReleasesArgs};
+use crate::commands::registry;
 use crate::errors::WithHint;
 use crate::printer::Printer;
 
@@ -18,11 +22,12 @@ const STDIN: &str = "-";
 
 /// Builds the graph that clusters get.
 pub(super) fn graph(args: &InputArgs, printer: &Printer) -> anyhow::Result<Graph> {
-    let source = source(&args.source, printer)?;
-    match &args.graph_data {
-        None if args.source.from_graph.is_some() => Ok(source),
-        None => Ok(finish(source, &GraphData::default(), printer)),
-        Some(dir) => Ok(finish(source, &graph_data(dir, printer)?, printer)),
+    // What is small first: a look at a registry takes its time.
+    let data = data(args, printer)?;
+    let source = source(args, printer)?;
+    match data {
+        None if args.from_graph.is_some() => Ok(source),
+        data => Ok(finish(source, &data.unwrap_or_default(), printer)),
     }
 }
 
@@ -34,26 +39,78 @@ pub(super) fn finish(declared: Graph, data: &GraphData, printer: &Printer) -> Gr
 }
 
 /// The graph before graph-data is looked at.
-pub(super) fn source(args: &SourceArgs, printer: &Printer) -> anyhow::Result<Graph> {
-    match (&args.releases, &args.from_graph) {
-        (_, Some(path)) => wire_graph(path, printer),
-        (Some(path), None) => declared(path, printer),
-        (None, None) => Ok(Graph::default()),
+pub(super) fn source(args: &InputArgs, printer: &Printer) -> anyhow::Result<Graph> {
+    match &args.from_graph {
+        Some(path) => wire_graph(path, printer),
+        None => Ok(declared(&args.releases, &args.registries, printer)?.unwrap_or_default()),
     }
 }
 
-/// What releases declare by themselves.
-pub(super) fn declared(path: &Path, printer: &Printer) -> anyhow::Result<Graph> {
+/// What the maintainers of graph-data say, if somebody asks for it.
+pub(super) fn data(args: &InputArgs, printer: &Printer) -> anyhow::Result<Option<GraphData>> {
+    if let Some(mut image) = registry::graph_data(&args.image, &args.registries)? {
+        let name = image.name();
+        let Found { content, .. } = look(&mut image).with_context(|| WithHint {
+            message: format!("cannot read the {name}"),
+            hint:
+                "check its name, --pull-secret if it is not for everybody, and its signatures if \
+                   there is a keyring"
+                    .to_owned(),
+        })?;
+        return meaning(&content, &name, "DIR", printer).map(Some);
+    }
+    args.graph_data.as_deref().map(|dir| graph_data(dir, printer)).transpose()
+}
+
+/// What releases declare by themselves, if the arguments name any.
+pub(super) fn declared(
+    args: &ReleasesArgs,
+    registries: &RegistryArgs,
+    printer: &Printer,
+) -> anyhow::Result<Option<Graph>> {
+    let (releases, unreadable) = if let Some(path) = &args.releases {
+        listed(path)?
+    } else if let Some(repository) = registry::releases(args, registries)? {
+        scanned(repository, printer)?
+    } else {
+        return Ok(None);
+    };
+    let (graph, problems) = releases::declare(releases);
+    warn(unreadable.iter().chain(&problems), printer);
+    Ok(Some(graph))
+}
+
+/// The releases in a file.
+fn listed(path: &Path) -> anyhow::Result<(Vec<ReleaseImage>, Vec<Problem>)> {
     let hint = || WithHint {
         message: "cannot read the releases".to_owned(),
         hint: "they are a JSON list: [{\"image\": …, \"arch\": …, \"release-metadata\": {…}}, …]"
             .to_owned(),
     };
     let bytes = bytes(path, releases::MAX_BYTES).with_context(hint)?;
-    let (releases, unreadable) = releases::read(&name(path), &bytes).with_context(hint)?;
-    let (graph, problems) = releases::declare(releases);
-    warn(unreadable.iter().chain(&problems), printer);
-    Ok(graph)
+    releases::read(&name(path), &bytes).with_context(hint)
+}
+
+/// The releases among images.
+fn scanned(
+    repository: Repository,
+    printer: &Printer,
+) -> anyhow::Result<(Vec<ReleaseImage>, Vec<Problem>)> {
+    let mut repository = repository.telling(registry::progress(*printer));
+    let name = repository.name();
+    let Found { content, problems } = look(&mut repository).with_context(|| WithHint {
+        message: format!("cannot read the {name}"),
+        hint: "check its name, and --pull-secret if it is not for everybody".to_owned(),
+    })?;
+    printer.note(format_args!("{name}: {} found, {} left out", content.len(), problems.len()));
+    Ok((content, problems))
+}
+
+/// Looks at a source once.
+fn look<T>(source: &mut impl Source<T>) -> anyhow::Result<Found<T>> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let found = runtime.block_on(source.refresh()).map_err(anyhow::Error::from_boxed)?;
+    found.context("there is nothing")
 }
 
 /// A graph as an update service answers it.
@@ -69,13 +126,18 @@ pub(super) fn wire_graph(path: &Path, printer: &Printer) -> anyhow::Result<Graph
     Ok(graph)
 }
 
-/// What the maintainers of graph-data say. What is wrong in it is only hinted at: `lint` is the
-/// command that shows it.
+/// What the maintainers of graph-data say.
 pub(super) fn graph_data(dir: &Path, printer: &Printer) -> anyhow::Result<GraphData> {
-    let files = files(dir)?;
-    let data = GraphData::read(&files).with_context(|| WithHint {
-        message: format!("the graph-data in {} cannot be used", dir.display()),
-        hint: format!("`fairway graph lint {}` shows what is wrong in it", dir.display()),
+    let place = dir.display().to_string();
+    meaning(&files(dir)?, &format!("graph-data in {place}"), &place, printer)
+}
+
+/// What files of graph-data mean. What is wrong in them is only hinted at: `lint` is the command
+/// that shows it.
+fn meaning(files: &Files, name: &str, place: &str, printer: &Printer) -> anyhow::Result<GraphData> {
+    let data = GraphData::read(files).with_context(|| WithHint {
+        message: format!("the {name} cannot be used"),
+        hint: format!("`fairway graph lint {place}` shows what is wrong in it"),
     })?;
     let grave = data.findings.iter().filter(|found| found.problem.severity() >= Severity::Error);
     printer.warnings(&grave.map(ToString::to_string).collect::<Vec<_>>());

@@ -12,8 +12,7 @@ use crate::printer::Printer;
 
 pub(crate) fn run(args: &LintArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
     let files = input::files(&args.dir)?;
-    let releases = args.releases.as_deref();
-    let declared = releases.map(|path| input::declared(path, printer)).transpose()?;
+    let declared = input::declared(&args.releases, &args.registries, printer)?;
     let mut report = lint(&files, declared.as_ref());
     if let Some(base) = &args.base {
         let before = lint(&input::files(base)?, declared.as_ref());

@@ -1,8 +1,8 @@
 //! `fairway graph why`: what becomes of an update, and why.
 
+use fairway_graph::Scope;
 use fairway_graph::build::Draft;
 use fairway_graph::question::Verdict;
-use fairway_graph::{GraphData, Scope};
 
 use super::{input, view};
 use crate::args::graph::WhyArgs;
@@ -11,11 +11,8 @@ use crate::output;
 use crate::printer::Printer;
 
 pub(crate) fn run(args: &WhyArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
-    let declared = input::source(&args.view.input.source, printer)?;
-    let data = match &args.view.input.graph_data {
-        Some(dir) => input::graph_data(dir, printer)?,
-        None => GraphData::default(),
-    };
+    let data = input::data(&args.view.input, printer)?.unwrap_or_default();
+    let declared = input::source(&args.view.input, printer)?;
     let draft = Draft::new(declared, &data);
     let architecture = view::usual(draft.graph(), args.view.input.arch.as_deref())?;
     let scope = Scope { architecture, channel: args.view.channel.as_deref() };

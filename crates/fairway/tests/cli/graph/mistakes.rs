@@ -144,13 +144,13 @@ fn what_is_wrong_beside_the_answer() {
     ----- stdout -----
     {"version":1,"nodes":[],"edges":[],"conditionalEdges":[]}
     ----- stderr -----
+    warning: blocked-edges/5.0.2.yaml: no `from`, so every update to this version is blocked
     warning: releases.json[0] is left out: invalid type: integer `0`, expected struct ReleaseImage at line 1 column 1
     warning: releases.json[1] is left out: invalid type: integer `1`, expected struct ReleaseImage at line 1 column 1
     warning: releases.json[2] is left out: invalid type: integer `2`, expected struct ReleaseImage at line 1 column 1
     warning: releases.json[3] is left out: invalid type: integer `3`, expected struct ReleaseImage at line 1 column 1
     warning: releases.json[4] is left out: invalid type: integer `4`, expected struct ReleaseImage at line 1 column 1
     2 more warnings: --verbose shows them
-    warning: blocked-edges/5.0.2.yaml: no `from`, so every update to this version is blocked
 
     exit code: 0
     ----- stdout -----
@@ -180,9 +180,9 @@ fn arguments_that_make_no_sense() {
     exit code: 2
     ----- stderr -----
     error: the following required arguments were not provided:
-      <--releases <FILE>|--from-graph <FILE>>
+      <--releases <FILE>|--registry <REPOSITORY>|--oci-layout <DIR>|--from-graph <FILE>>
 
-    Usage: fairway graph build <--releases <FILE>|--from-graph <FILE>>
+    Usage: fairway graph build <--releases <FILE>|--registry <REPOSITORY>|--oci-layout <DIR>|--from-graph <FILE>>
 
     For more information, try '--help'.
 
@@ -190,7 +190,7 @@ fn arguments_that_make_no_sense() {
     ----- stderr -----
     error: the argument '--releases <FILE>' cannot be used with '--from-graph <FILE>'
 
-    Usage: fairway graph build <--releases <FILE>|--from-graph <FILE>>
+    Usage: fairway graph build <--releases <FILE>|--registry <REPOSITORY>|--oci-layout <DIR>|--from-graph <FILE>>
 
     For more information, try '--help'.
 

@@ -4,6 +4,7 @@ mod answers;
 mod build;
 mod diff;
 mod hostile;
+mod images;
 mod lint;
 mod mistakes;
 mod platform;
@@ -13,13 +14,21 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use fairway_registry::{Image, ImageConfig, LayerBuilder, layout};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::{fairway, transcript};
 
 /// What makes a graph of the files of a [`Desk`].
-const GRAPH: [&str; 2] = ["--releases=releases.json", "--graph-data=graph-data"];
+pub(crate) const GRAPH: [&str; 2] = ["--releases=releases.json", "--graph-data=graph-data"];
+
+/// The same of the images of a [`Desk`].
+pub(crate) const IMAGES: [&str; 3] = [
+    "--oci-layout=release-images",
+    "--pull-from=registry.example/releases",
+    "--graph-data-image=oci:graph-data-image:latest",
+];
 
 const FILES: [(&str, &str); 5] = [
     ("version", "1.1.0\n"),
@@ -47,10 +56,10 @@ matchingRules:
 ];
 
 /// A directory with releases and graph-data, where commands are run.
-struct Desk(TempDir);
+pub(crate) struct Desk(TempDir);
 
 impl Desk {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let desk = Self(tempfile::tempdir().unwrap());
         let releases = json!([
             release("5.0.1", "amd64", &[]),
@@ -65,7 +74,7 @@ impl Desk {
         desk
     }
 
-    fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         self.0.path()
     }
 
@@ -79,6 +88,21 @@ impl Desk {
     fn graph_data(&self, directory: &str, others: &[(&str, &str)]) {
         for (path, text) in FILES.iter().chain(others) {
             self.write(&format!("{directory}/{path}"), text);
+        }
+    }
+
+    /// Writes a release as an image, and graph-data as another.
+    pub(crate) fn images(&self) {
+        let metadata = release("5.1.1", "amd64", &["5.0.1"])["release-metadata"].to_string();
+        let release = LayerBuilder::new();
+        let release = release.file("release-manifests/release-metadata", 0o644, metadata).unwrap();
+        let inside = "/var/lib/cincinnati-graph-data";
+        let data = LayerBuilder::new().host_tree(inside, &self.path().join("graph-data")).unwrap();
+        for (directory, name, layer) in
+            [("release-images", "5.1.1", release), ("graph-data-image", "latest", data)]
+        {
+            let image = Image::new(vec![layer.build().unwrap()], &ImageConfig::default());
+            layout::write(&self.path().join(directory), &image, name).unwrap();
         }
     }
 

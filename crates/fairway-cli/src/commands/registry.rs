@@ -1,0 +1,143 @@
+//! Images that commands read, from registries and from layouts.
+
+use std::fs;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use anyhow::Context;
+use fairway_registry::contents::{NamedImage, ReferenceError};
+use fairway_registry::layout::Layout;
+use fairway_registry::pull::{self, Options, PullError, PullSecrets};
+use fairway_registry::releases::{Progress, Source};
+use fairway_registry::signature::{Keyring, Store};
+use fairway_update_service::source::{GraphDataImage, Repository, Signatures};
+use tokio::time::Instant;
+
+use crate::args::registry::{GraphDataImageArgs, RegistryArgs, ReleasesArgs};
+use crate::errors::WithHint;
+use crate::printer::Printer;
+
+/// Somebody who waits wants to see that something happens, but not all of it.
+const SECONDS_BETWEEN_NOTES: u64 = 5;
+
+/// The release images that the arguments name, if they name any.
+pub(crate) fn releases(
+    args: &ReleasesArgs,
+    registries: &RegistryArgs,
+) -> anyhow::Result<Option<Repository>> {
+    let images = if let Some(name) = &args.registry {
+        let (name, options) = (spoken_to(name, registries), options(registries)?);
+        let opened = pull::Repository::open(&name, &options);
+        let repository = opened.map_err(|error| advise(error, "cannot read the releases"))?;
+        Source::Registry(Box::new(repository))
+    } else if let Some(directory) = &args.oci_layout {
+        let layout = Layout::open(directory).with_context(|| WithHint {
+            message: "cannot read the releases".to_owned(),
+            hint: "name a directory such as `skopeo copy docker://… oci:DIR:NAME` writes"
+                .to_owned(),
+        })?;
+        Source::Layout { layout, name: pulled_from(directory, registries) }
+    } else {
+        return Ok(None);
+    };
+    Ok(Some(Repository::new(images)))
+}
+
+/// The image with graph-data that the arguments name, if they name one.
+pub(crate) fn graph_data(
+    args: &GraphDataImageArgs,
+    registries: &RegistryArgs,
+) -> anyhow::Result<Option<GraphDataImage>> {
+    let Some(name) = &args.graph_data_image else { return Ok(None) };
+    let options = options(registries)?;
+    let opened = NamedImage::open(&spoken_to(name, registries), &options);
+    let image = GraphDataImage::new(opened.map_err(|error| {
+        match error {
+            ReferenceError::Repository(error) => advise(error, "cannot read the graph-data"),
+            other => anyhow::Error::from(other).context(WithHint {
+                message: "cannot read the graph-data".to_owned(),
+                hint: "name an image in a registry, or one in an OCI image layout: oci:DIR:NAME"
+                    .to_owned(),
+            }),
+        }
+    })?);
+    let (Some(keyring), Some(place)) = (&args.graph_data_keyring, &args.graph_data_signatures)
+    else {
+        return Ok(Some(image));
+    };
+    let hint = || WithHint {
+        message: format!("cannot use the keys in {}", keyring.display()),
+        hint: "write them with `gpg --export KEY > FILE`".to_owned(),
+    };
+    let keyring = Keyring::parse(&fs::read(keyring).with_context(hint)?).with_context(hint)?;
+    let store = Store::open(place, &options)
+        .map_err(|error| advise(error, "cannot look for signatures"))?;
+    Ok(Some(image.signed(Signatures { keyring, store })))
+}
+
+/// Says from time to time how far a scan is.
+pub(crate) fn progress(printer: Printer) -> impl Fn(Progress) + Send + Sync + 'static {
+    let (begin, said) = (Instant::now(), AtomicU64::new(0));
+    move |Progress { read, of }| {
+        let due = begin.elapsed().as_secs() / SECONDS_BETWEEN_NOTES;
+        if said.fetch_max(due, Ordering::Relaxed) < due {
+            printer.note(format_args!("{read} of {of} images are read"));
+        }
+    }
+}
+
+/// The name, with what it has to begin with where nobody protects what is said.
+fn spoken_to(name: &str, registries: &RegistryArgs) -> String {
+    let has_scheme = name.contains("://") || name.starts_with("oci:");
+    if registries.plain_http && !has_scheme { format!("http://{name}") } else { name.to_owned() }
+}
+
+fn pulled_from(directory: &Path, registries: &RegistryArgs) -> String {
+    let called = || directory.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    registries.pull_from.clone().unwrap_or_else(called)
+}
+
+fn options(args: &RegistryArgs) -> anyhow::Result<Options> {
+    let secrets = args.pull_secret.as_deref().map(pull_secret).transpose()?;
+    let authorities = args.registry_ca.as_deref().map(authorities).transpose()?;
+    Ok(Options {
+        secrets: secrets.unwrap_or_default(),
+        allow_plain_http: args.plain_http,
+        authorities: authorities.unwrap_or_default(),
+        ..Options::default()
+    })
+}
+
+fn pull_secret(path: &Path) -> anyhow::Result<PullSecrets> {
+    let hint = || {
+        WithHint {
+        message: format!("cannot use the pull secret {}", path.display()),
+        hint: "it is JSON such as `docker login` writes: {\"auths\": {\"registry.example\": {\"auth\": …}}}"
+            .to_owned(),
+    }
+    };
+    PullSecrets::parse(&fs::read(path).with_context(hint)?).with_context(hint)
+}
+
+fn authorities(path: &Path) -> anyhow::Result<Vec<u8>> {
+    let hint = || WithHint {
+        message: format!("cannot use the certificates in {}", path.display()),
+        hint: "name a file that has certificates as PEM".to_owned(),
+    };
+    let pem = fs::read(path).with_context(hint)?;
+    let begin = b"-----BEGIN CERTIFICATE-----";
+    let has_some = pem.windows(begin.len()).any(|window| window == begin);
+    if has_some { Ok(pem) } else { Err(anyhow::anyhow!("there is no certificate in it")) }
+        .with_context(hint)
+}
+
+/// What can be done about a registry that cannot even be asked.
+fn advise(error: PullError, message: &str) -> anyhow::Error {
+    let hint = match &error {
+        PullError::Plain { .. } => "--plain-http allows it",
+        PullError::Client { .. } => "check the certificates of --registry-ca",
+        _ => "name it without a tag and without a password; passwords are in --pull-secret",
+    };
+    let (message, hint) = (message.to_owned(), hint.to_owned());
+    anyhow::Error::from(error).context(WithHint { message, hint })
+}
