@@ -16,7 +16,7 @@ const HINT: Style = AnsiColor::Cyan.on_default().bold();
 const FEW_WARNINGS: usize = 5;
 
 /// Writes results to standard output, and everything else to standard error.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub(crate) struct Printer {
     color: ColorChoice,
     verbosity: Verbosity,

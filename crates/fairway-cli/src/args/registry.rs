@@ -29,28 +29,35 @@ pub(crate) struct GraphDataImageArgs {
     /// oci:DIR:NAME in an OCI image layout
     ///
     /// The image has graph-data in /var/lib/cincinnati-graph-data, or at the top.
-    #[arg(long, value_name = "IMAGE", conflicts_with = "graph_data")]
-    pub(crate) graph_data_image: Option<String>,
+    #[arg(
+        id = "graph_data_image",
+        long = "graph-data-image",
+        value_name = "IMAGE",
+        conflicts_with = "graph_data"
+    )]
+    pub(crate) image: Option<String>,
 
     /// Take the image only if one of these keys has signed it: OpenPGP public keys
     #[arg(
-        long,
+        id = "graph_data_keyring",
+        long = "graph-data-keyring",
         value_name = "FILE",
         value_hint = ValueHint::FilePath,
         requires = "graph_data_image",
         requires = "graph_data_signatures"
     )]
-    pub(crate) graph_data_keyring: Option<PathBuf>,
+    pub(crate) keyring: Option<PathBuf>,
 
     /// Where signatures of the image are: a directory or an address with
     /// sha256=DIGEST/signature-1 and so on
     #[arg(
-        long,
+        id = "graph_data_signatures",
+        long = "graph-data-signatures",
         value_name = "DIR|URL",
         value_hint = ValueHint::AnyPath,
         requires = "graph_data_keyring"
     )]
-    pub(crate) graph_data_signatures: Option<String>,
+    pub(crate) signatures: Option<String>,
 }
 
 /// How registries are spoken to.

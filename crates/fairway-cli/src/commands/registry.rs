@@ -48,7 +48,7 @@ pub(crate) fn graph_data(
     args: &GraphDataImageArgs,
     registries: &RegistryArgs,
 ) -> anyhow::Result<Option<GraphDataImage>> {
-    let Some(name) = &args.graph_data_image else { return Ok(None) };
+    let Some(name) = &args.image else { return Ok(None) };
     let options = options(registries)?;
     let opened = NamedImage::open(&spoken_to(name, registries), &options);
     let image = GraphDataImage::new(opened.map_err(|error| {
@@ -61,8 +61,7 @@ pub(crate) fn graph_data(
             }),
         }
     })?);
-    let (Some(keyring), Some(place)) = (&args.graph_data_keyring, &args.graph_data_signatures)
-    else {
+    let (Some(keyring), Some(place)) = (&args.keyring, &args.signatures) else {
         return Ok(Some(image));
     };
     let hint = || WithHint {

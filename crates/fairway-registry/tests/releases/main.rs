@@ -6,6 +6,7 @@ mod images;
 mod proxy;
 mod real;
 mod server;
+mod signatures;
 mod small;
 mod tls;
 

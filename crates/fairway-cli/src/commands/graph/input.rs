@@ -96,7 +96,7 @@ fn scanned(
     repository: Repository,
     printer: &Printer,
 ) -> anyhow::Result<(Vec<ReleaseImage>, Vec<Problem>)> {
-    let mut repository = repository.telling(registry::progress(*printer));
+    let mut repository = repository.telling(registry::progress(printer.clone()));
     let name = repository.name();
     let Found { content, problems } = look(&mut repository).with_context(|| WithHint {
         message: format!("cannot read the {name}"),

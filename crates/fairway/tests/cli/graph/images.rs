@@ -66,13 +66,6 @@ fn what_is_wrong_with_images_is_said() {
             "--graph-data-keyring=keys.gpg",
             "--graph-data-signatures=signatures",
         ]),
-        build(&[
-            layout,
-            "--graph-data-image=oci:graph-data-image",
-            "--graph-data-keyring=keys.gpg",
-        ]),
-        build(&[layout, "--graph-data=graph-data", "--graph-data-image=oci:graph-data-image"]),
-        build(&[layout, "--releases=releases.json"]),
     ];
     let said = anonymous(&said.join("\n"));
     assert!(!said.contains("password@"), "{said}");
@@ -138,7 +131,19 @@ fn what_is_wrong_with_images_is_said() {
     error: cannot use the keys in keys.gpg
       caused by: the keyring does not consist of OpenPGP public keys: not enough bytes in buffer: armor header
     hint: write them with `gpg --export KEY > FILE`
+    "#);
+}
 
+#[test]
+fn images_that_are_named_in_vain() {
+    let desk = Desk::new();
+    let build = |arguments: &[&str]| desk.run(&[&["build", "--oci-layout=l"], arguments].concat());
+    let said = [
+        build(&["--graph-data-image=oci:g", "--graph-data-keyring=keys.gpg"]),
+        build(&["--graph-data=graph-data", "--graph-data-image=oci:g"]),
+        build(&["--releases=releases.json"]),
+    ];
+    insta::assert_snapshot!(said.join("\n"), @"
     exit code: 2
     ----- stderr -----
     error: the following required arguments were not provided:
@@ -163,7 +168,7 @@ fn what_is_wrong_with_images_is_said() {
     Usage: fairway graph build <--releases <FILE>|--registry <REPOSITORY>|--oci-layout <DIR>|--from-graph <FILE>>
 
     For more information, try '--help'.
-    "#);
+    ");
 }
 
 #[test]
