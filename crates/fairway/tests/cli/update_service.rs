@@ -33,7 +33,11 @@ impl Running {
     fn start(directory: &Path, arguments: &[&str]) -> Self {
         let mut command = fairway();
         command.current_dir(directory).args(["update-service", "--address=127.0.0.1:0"]);
-        command.args(["--drain=0s", "-q"]).args(arguments).stdout(Stdio::piped()).stderr(Stdio::null());
+        command
+            .args(["--drain=0s", "-q"])
+            .args(arguments)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null());
         let mut child = command.spawn().unwrap();
         let mut stdout = BufReader::new(child.stdout.take().unwrap());
         let mut greeting = String::new();
