@@ -93,7 +93,11 @@ impl Operator {
     async fn work(&self, leadership: Leadership) -> Result<(), OperatorError> {
         self.phase.send_replace(Phase::Starting);
         let sight = Sight::open(&self.client, &TaskTracker::new());
-        let running = Running { image: self.settings.release.image.clone(), ..Running::default() };
+        let running = Running {
+            version: self.own.release.version.clone(),
+            image: self.own.release.image.clone(),
+            created: self.own.created,
+        };
         tokio::select! {
             () = self.stop.cancelled() => Ok(()),
             () = self.metrics.follow(sight.clone(), running) => Err(OperatorError::BrokeDown(None)),

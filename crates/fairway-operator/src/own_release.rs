@@ -9,6 +9,11 @@ use fairway_api::cluster_version::{Architecture, Release};
 use fairway_graph::graph::key;
 use fairway_release::ReleaseMetadata;
 use fairway_release::metadata::{self, MetadataError};
+use jiff::Timestamp;
+use serde::Deserialize;
+
+/// Where a release image lists the images it is made of.
+const IMAGE_REFERENCES: &str = "release-manifests/image-references";
 
 /// The release that the operator is part of.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -17,6 +22,8 @@ pub struct OwnRelease {
     pub release: Release,
     /// The architecture to ask the update service for.
     pub architecture: String,
+    /// When it was made, where it says so.
+    pub created: Option<Timestamp>,
 }
 
 /// Why the operator does not know its own release.
@@ -39,13 +46,11 @@ impl OwnRelease {
     /// Reads the payload below a directory, which is that of the release image.
     pub fn read(payload: &Path, image: &str) -> Result<Self, OwnReleaseError> {
         let path = payload.join(metadata::PATH);
-        let failed = |source| OwnReleaseError::Unreadable { path: path.clone(), source };
-        let mut bytes = Vec::new();
-        let file = File::open(&path).map_err(failed)?;
-        // A byte more than is allowed, so that what is too large is refused as such.
-        file.take(metadata::MAX_BYTES as u64 + 1).read_to_end(&mut bytes).map_err(failed)?;
+        let bytes = read(&path)
+            .map_err(|source| OwnReleaseError::Unreadable { path: path.clone(), source })?;
         let metadata = ReleaseMetadata::read(&path.display().to_string(), &bytes)?;
-        Ok(Self::new(&metadata, image, consts::ARCH))
+        let created = read(&payload.join(IMAGE_REFERENCES)).ok().and_then(|bytes| created(&bytes));
+        Ok(Self { created, ..Self::new(&metadata, image, consts::ARCH) })
     }
 
     fn new(metadata: &ReleaseMetadata, image: &str, machine: &str) -> Self {
@@ -68,8 +73,30 @@ impl OwnRelease {
             ..Release::default()
         };
         let architecture = if is_multi { "multi" } else { architecture(machine) };
-        Self { release, architecture: architecture.to_owned() }
+        Self { release, architecture: architecture.to_owned(), created: None }
     }
+}
+
+/// A file of the payload, up to a byte more than is allowed: whoever parses it refuses that.
+fn read(path: &Path) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(metadata::MAX_BYTES as u64 + 1).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// When the release was made, by its list of images.
+fn created(image_references: &[u8]) -> Option<Timestamp> {
+    #[derive(Deserialize)]
+    struct ImageReferences {
+        metadata: Metadata,
+    }
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Metadata {
+        creation_timestamp: Timestamp,
+    }
+    let read = fairway_api::read::document::<ImageReferences>(IMAGE_REFERENCES, image_references);
+    Some(read.ok()?.metadata.creation_timestamp)
 }
 
 /// What release images call the architecture of a machine.
@@ -116,6 +143,14 @@ mod tests {
             (own.architecture.as_str(), own.release.architecture),
             ("multi", Some(Architecture::Multi))
         );
+    }
+
+    #[test]
+    fn the_list_of_images_says_when_the_release_was_made() {
+        let made = created(br#"{"metadata": {"creationTimestamp": "2026-01-01T00:00:00Z"}}"#);
+        assert_eq!(made, Some("2026-01-01T00:00:00Z".parse().unwrap()));
+        assert_eq!(created(b"{"), None);
+        assert_eq!(created(br#"{"metadata": {"creationTimestamp": null}}"#), None);
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! depends on are asked one after the other, at the scheduler's pace; and whenever one of it
 //! changes, the ledger is evaluated again.
 
+mod book;
 mod concerns;
 mod inputs;
 mod questions;
@@ -12,12 +13,14 @@ mod telemetry;
 use std::sync::Arc;
 use std::time::Duration;
 
+use fairway_risk::Evaluated;
 use fairway_risk::schedule;
-use fairway_risk::{Evaluated, Ledger, Outcomes, Previous, QueryPolicy, Round};
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout_at};
 
 pub(crate) use inputs::Inputs;
+
+use book::Book;
 use inputs::View;
 use questions::Questions;
 use telemetry::Telemetry;
@@ -50,8 +53,9 @@ pub(crate) async fn run(
 ) {
     let RiskSettings { metrics: source, min_interval, burst, policy, unaccepted: _ } = settings;
     let pace = schedule::Settings { min_interval, burst, ..schedule::Settings::default() };
-    let mut questions = Questions::new(Telemetry::new(source, kube), pace, metrics);
-    let mut book = Book { policy, ..Book::default() };
+    let mut book = Book::new(policy, metrics.clone());
+    let mut questions =
+        Questions::new(Telemetry::new(source, kube, metrics.clone()), pace, metrics);
     // Since when there is something new that was not published.
     let mut unpublished: Option<Instant> = None;
     let mut view = None;
@@ -99,40 +103,5 @@ async fn sleep_until(wake: Option<Instant>) {
     match wake {
         Some(wake) => drop(timeout_at(wake, std::future::pending::<()>()).await),
         None => std::future::pending().await,
-    }
-}
-
-/// The ledger, and what was said last.
-#[derive(Default)]
-struct Book {
-    policy: QueryPolicy,
-    ledger: Ledger,
-    previous: Option<Previous>,
-}
-
-impl Book {
-    /// Enters what is seen in the cluster.
-    fn enter(&mut self, view: &View) {
-        let candidates = view.updates.candidates.to_vec();
-        self.ledger = Ledger::new(&view.current, candidates, view.concerns.clone());
-        let status = view.cluster_version.status.as_ref();
-        self.previous.get_or_insert_with(|| status.map(Previous::from).unwrap_or_default());
-    }
-
-    fn evaluate(&self, view: &View, outcomes: &Outcomes) -> Risks {
-        let nothing = Previous::default();
-        let evaluated = self.ledger.evaluate(Round {
-            outcomes,
-            policy: &self.policy,
-            acceptance: &view.acceptance,
-            previous: self.previous.as_ref().unwrap_or(&nothing),
-            now: clock::now(),
-        });
-        let graph_digest = view.updates.graph_digest.clone();
-        Risks { generation: view.generation, graph_digest, evaluated }
-    }
-
-    fn remember(&mut self, evaluated: &Evaluated) {
-        self.previous = Some(Previous::from(evaluated));
     }
 }

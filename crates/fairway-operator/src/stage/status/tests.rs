@@ -16,7 +16,11 @@ fn at(second: i64) -> Timestamp {
 }
 
 fn own() -> OwnRelease {
-    OwnRelease { release: objects::release("5.0.1"), architecture: "amd64".to_owned() }
+    OwnRelease {
+        release: objects::release("5.0.1"),
+        architecture: "amd64".to_owned(),
+        created: None,
+    }
 }
 
 fn offering(versions: &[&str]) -> Updates {

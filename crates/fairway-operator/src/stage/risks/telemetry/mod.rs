@@ -7,6 +7,7 @@ mod snapshot;
 
 use fairway_risk::{Answer, Failure};
 
+use crate::metrics;
 use crate::settings::MetricsSource;
 use prometheus::Prometheus;
 use snapshot::SnapshotFile;
@@ -20,11 +21,15 @@ enum Server {
 }
 
 impl Telemetry {
-    pub(super) fn new(source: MetricsSource, kube: kube::Client) -> Self {
+    pub(super) fn new(
+        source: MetricsSource,
+        kube: kube::Client,
+        metrics: metrics::Queries,
+    ) -> Self {
         Self(match source {
             MetricsSource::Snapshot(path) => Server::Snapshot(SnapshotFile::new(path)),
             MetricsSource::Prometheus(settings) => {
-                Server::Prometheus(Box::new(Prometheus::new(settings, kube)))
+                Server::Prometheus(Box::new(Prometheus::new(settings, kube, metrics)))
             }
         })
     }

@@ -13,6 +13,7 @@ use url::Url;
 
 use super::client::{self, Basis, ClientError};
 use super::reply::{self, ReplyError};
+use crate::metrics;
 use crate::settings::PrometheusSettings;
 
 /// Bytes of an answer: one sample is expected. Alerts of a large and troubled cluster have some
@@ -47,20 +48,27 @@ pub(super) enum AskError {
 pub(super) struct Prometheus {
     settings: PrometheusSettings,
     kube: kube::Client,
+    metrics: metrics::Queries,
     /// The client in use, and what it was made from. It is gone after a failure, so that a Service
     /// that moved is found again.
     client: Mutex<Option<(Arc<Basis>, reqwest::Client)>>,
 }
 
 impl Prometheus {
-    pub(super) fn new(settings: PrometheusSettings, kube: kube::Client) -> Self {
-        Self { settings, kube, client: Mutex::new(None) }
+    pub(super) fn new(
+        settings: PrometheusSettings,
+        kube: kube::Client,
+        metrics: metrics::Queries,
+    ) -> Self {
+        Self { settings, kube, metrics, client: Mutex::new(None) }
     }
 
     /// The answer to an instant query. With GET: authorizing proxies take POST for a write.
     pub(super) async fn query(&self, query: &str) -> Result<Answer, AskError> {
         let (status, body) = self.get("api/v1/query", &[("query", query)]).await?;
-        Ok(reply::read(status, &body)?)
+        let (answer, warnings) = reply::read(status, &body)?;
+        self.metrics.warned(warnings as u64);
+        Ok(answer)
     }
 
     /// The list of alerts, as it came.

@@ -22,6 +22,8 @@ struct Reply {
     status: String,
     data: Option<Data>,
     #[serde(default)]
+    warnings: Vec<IgnoredAny>,
+    #[serde(default)]
     error_type: String,
     #[serde(default)]
     error: String,
@@ -41,8 +43,8 @@ struct Sample {
     value: (f64, String),
 }
 
-/// Reads the answer to an instant query.
-pub(super) fn read(status: StatusCode, body: &[u8]) -> Result<Answer, ReplyError> {
+/// Reads the answer to an instant query, and how many warnings came with it.
+pub(super) fn read(status: StatusCode, body: &[u8]) -> Result<(Answer, usize), ReplyError> {
     let reply = match serde_json::from_slice::<Reply>(body) {
         Ok(reply) => reply,
         // Whatever stands before Prometheus speaks its own language when it refuses.
@@ -52,15 +54,16 @@ pub(super) fn read(status: StatusCode, body: &[u8]) -> Result<Answer, ReplyError
     if reply.status != "success" {
         return Err(ReplyError::Refused { kind: reply.error_type, error: reply.error });
     }
-    match reply.data {
-        None => Err(ReplyError::Malformed("it has no data".to_owned())),
+    let answer = match reply.data {
+        None => return Err(ReplyError::Malformed("it has no data".to_owned())),
         Some(Data::Vector(samples)) => {
-            Ok(Answer::Samples(samples.iter().map(number).collect::<Result<_, _>>()?))
+            Answer::Samples(samples.iter().map(number).collect::<Result<_, _>>()?)
         }
-        Some(Data::Scalar(_)) => Ok(Answer::Other(ResultType::Scalar)),
-        Some(Data::Matrix(_)) => Ok(Answer::Other(ResultType::Range)),
-        Some(Data::String(_)) => Ok(Answer::Other(ResultType::Text)),
-    }
+        Some(Data::Scalar(_)) => Answer::Other(ResultType::Scalar),
+        Some(Data::Matrix(_)) => Answer::Other(ResultType::Range),
+        Some(Data::String(_)) => Answer::Other(ResultType::Text),
+    };
+    Ok((answer, reply.warnings.len()))
 }
 
 fn number(Sample { value: (_, text) }: &Sample) -> Result<f64, ReplyError> {
@@ -74,7 +77,8 @@ mod tests {
 
     fn told(status: u16, body: &str) -> String {
         match read(StatusCode::from_u16(status).unwrap(), body.as_bytes()) {
-            Ok(answer) => format!("{answer:?}"),
+            Ok((answer, 0)) => format!("{answer:?}"),
+            Ok((answer, warnings)) => format!("{answer:?} with {warnings} warnings"),
             Err(error) => error.to_string(),
         }
     }
@@ -97,7 +101,7 @@ mod tests {
         .map(|(status, body)| told(status, body));
         insta::assert_snapshot!(told.join("\n"), @r#"
         Samples([1.0])
-        Samples([])
+        Samples([]) with 1 warnings
         Samples([NaN, inf])
         Other(Scalar)
         Other(Range)

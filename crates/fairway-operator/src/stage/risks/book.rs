@@ -1,0 +1,77 @@
+//! The ledger at hand, and what was said last.
+
+use std::collections::BTreeSet;
+
+use fairway_risk::{Candidate, Evaluated, Ledger, Outcomes, Previous, QueryPolicy, Round};
+
+use super::Risks;
+use super::inputs::View;
+use crate::clock;
+use crate::metrics;
+
+/// The ledger, and what was said last.
+pub(super) struct Book {
+    policy: QueryPolicy,
+    ledger: Ledger,
+    previous: Option<Previous>,
+    /// The queries that are not sent, so that each is counted and logged once.
+    refused: BTreeSet<String>,
+    metrics: metrics::Queries,
+}
+
+impl Book {
+    pub(super) fn new(policy: QueryPolicy, metrics: metrics::Queries) -> Self {
+        let (ledger, previous) = (Ledger::default(), None);
+        Self { policy, ledger, previous, refused: BTreeSet::new(), metrics }
+    }
+
+    /// Enters what is seen in the cluster.
+    pub(super) fn enter(&mut self, view: &View) {
+        self.refuse(&view.updates.candidates);
+        let candidates = view.updates.candidates.to_vec();
+        self.ledger = Ledger::new(&view.current, candidates, view.concerns.clone());
+        let status = view.cluster_version.status.as_ref();
+        self.previous.get_or_insert_with(|| status.map(Previous::from).unwrap_or_default());
+    }
+
+    /// What there is to say, with these answers of the cluster's metrics.
+    pub(super) fn evaluate(&self, view: &View, outcomes: &Outcomes) -> Risks {
+        let nothing = Previous::default();
+        let evaluated = self.ledger.evaluate(Round {
+            outcomes,
+            policy: &self.policy,
+            acceptance: &view.acceptance,
+            previous: self.previous.as_ref().unwrap_or(&nothing),
+            now: clock::now(),
+        });
+        let graph_digest = view.updates.graph_digest.clone();
+        Risks { generation: view.generation, graph_digest, evaluated }
+    }
+
+    /// This was said.
+    pub(super) fn remember(&mut self, evaluated: &Evaluated) {
+        self.previous = Some(Previous::from(evaluated));
+    }
+
+    /// Counts the queries that are not sent.
+    fn refuse(&mut self, candidates: &[Candidate]) {
+        let risks = candidates.iter().flat_map(|candidate| &candidate.risks);
+        let rules = risks.flat_map(|risk| &risk.matching_rules);
+        let queries = rules.filter_map(|rule| rule.promql.as_ref()).map(|rule| &rule.promql);
+        let refused: BTreeSet<String> = queries
+            .collect::<BTreeSet<_>>()
+            .into_iter()
+            .filter(|query| self.policy.check(query).is_err())
+            .cloned()
+            .collect();
+        for query in refused.difference(&self.refused) {
+            self.metrics.refused();
+            let query: String = query.chars().take(SHOWN).collect();
+            tracing::warn!(query, "a query of a risk is not sent to the cluster's metrics");
+        }
+        self.refused = refused;
+    }
+}
+
+/// Characters of a query in the log: it may be as long as its author liked.
+const SHOWN: usize = 200;
