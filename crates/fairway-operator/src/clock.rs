@@ -13,3 +13,11 @@ pub(crate) fn instant_of(time: Timestamp) -> Instant {
     let wait = time.duration_since(Timestamp::now());
     Instant::now() + wait.try_into().unwrap_or_default()
 }
+
+/// Sleeps until a time, or for ever.
+pub(crate) async fn sleep_until(wake: Option<Instant>) {
+    match wake {
+        Some(wake) => tokio::time::sleep_until(wake).await,
+        None => std::future::pending().await,
+    }
+}

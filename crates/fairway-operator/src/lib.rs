@@ -12,6 +12,7 @@ mod operator;
 pub mod own_release;
 pub mod settings;
 pub mod stage;
+mod text;
 
 pub use operator::{OperatorError, run};
 pub use settings::Settings;

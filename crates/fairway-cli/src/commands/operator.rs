@@ -235,8 +235,23 @@ mod tests {
                     tls: None,
                 },
             ),
-            updates: UpdateSettings {
-                service: None,
+            updates: Settings {
+                services: Services {
+                    instead: None,
+                    default: Some(
+                        "https://api.openshift.com/api/upgrades_info/v1/graph",
+                    ),
+                },
+                pace: Pace {
+                    every: 120s..=240s,
+                    retry: 10s,
+                    gap: 1s,
+                },
+                patience: Patience {
+                    connect: 10s,
+                    silence: 15s,
+                    answer: 60s,
+                },
             },
             risks: RiskSettings {
                 metrics: Prometheus(
@@ -251,7 +266,9 @@ mod tests {
                 ),
                 min_interval: 1s,
                 burst: 8,
-                allow: None,
+                policy: QueryPolicy {
+                    metrics: None,
+                },
                 unaccepted: Refuse,
             },
         }

@@ -46,7 +46,6 @@ async fn run(
         else {
             return;
         };
-        definitions.mark_unchanged();
         if established {
             let api = Api::<DynamicObject>::all_with(client.clone(), resource);
             let events = watcher(api, config.clone()).default_backoff();

@@ -12,10 +12,12 @@ use fairway_api::{
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::ConfigMap;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use url::Url;
 
 use super::Operators;
 use super::family::{Family, Samples};
 use super::handles::seconds;
+use crate::text::place;
 
 /// The release that this operator is from.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -131,7 +133,8 @@ fn available_updates(object: Option<&ClusterVersion>, status: &ClusterVersionSta
         let upstream = spec.upstream.as_deref().filter(|upstream| !upstream.is_empty());
         if upstream.is_some() || count > 0 || status.conditions.is_true(retrieved_updates::TYPE) {
             let channel = spec.channel.as_deref().unwrap_or_default();
-            let labels = [("upstream", upstream.unwrap_or("<default>")), ("channel", channel)];
+            let upstream = upstream.map_or_else(|| "<default>".to_owned(), place_of);
+            let labels = [("upstream", upstream.as_str()), ("channel", channel)];
             samples.add(labels, seconds(i64::try_from(count).unwrap_or(i64::MAX)));
         }
     }
@@ -140,6 +143,11 @@ fn available_updates(object: Option<&ClusterVersion>, status: &ClusterVersionSta
         "How many updates are recommended for this cluster",
         samples,
     )
+}
+
+/// An address without what in it may be secret: metrics are for everybody.
+fn place_of(upstream: &str) -> String {
+    Url::parse(upstream).map_or_else(|_| "<invalid>".to_owned(), |url| place(&url))
 }
 
 fn capabilities(status: &ClusterVersionStatus) -> Family {
@@ -173,7 +181,10 @@ fn up(object: Option<&ClusterVersion>, status: &ClusterVersionStatus, view: &Vie
         add(name, version, status.map_or(&Vec::new(), |status| &status.conditions));
     }
     if object.is_some() {
-        add(VERSION, &view.running.version, &status.conditions);
+        // Without the condition nobody says anything about the version, and nobody is to be woken.
+        if status.conditions.find(available::TYPE).is_some() {
+            add(VERSION, &view.running.version, &status.conditions);
+        }
     } else {
         let reason = ("reason", "ClusterVersionNotFound");
         samples.add([("name", VERSION), ("version", &view.running.version), reason], 0.0);

@@ -34,7 +34,8 @@ fn the_deployment_is_as_the_design_wants_it() -> Result<()> {
 
 #[test]
 fn everything_is_in_the_namespaces_of_the_platform() -> Result<()> {
-    for file in ["00-namespace.yaml", "rbac.yaml", "deployment.yaml", "monitoring.yaml", "alerts.yaml"]
+    for file in
+        ["00-namespace.yaml", "rbac.yaml", "deployment.yaml", "monitoring.yaml", "alerts.yaml"]
     {
         for object in objects(file)? {
             let (kind, metadata) = (&object["kind"], &object["metadata"]);

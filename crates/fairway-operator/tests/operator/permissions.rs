@@ -8,7 +8,7 @@ use fairway_api::ClusterVersion;
 use fairway_testkit::{AuditEvent, AuditLog, AuditMark, TestCluster, objects, wait};
 use k8s_openapi::api::authentication::v1::{TokenRequest, TokenRequestSpec};
 use k8s_openapi::api::coordination::v1::Lease;
-use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Secret, Service, ServiceAccount};
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Secret, ServiceAccount};
 use kube::api::{DeleteParams, DynamicObject, ListParams, ObjectMeta, PostParams};
 use kube::core::{GroupVersionKind, TypeMeta};
 use kube::discovery::ApiResource;
@@ -173,7 +173,6 @@ async fn compare() -> Result<()> {
 
     let operator = Running::start(client.clone(), NAMESPACE).await?;
     operator.until_ready().await?;
-    act_as_stages_do(&client, &versions).await?;
     let usage = Usage { log, mark, allowed: allowed()? };
     usage.until_only_needed(|(verb, ..)| verb == "watch").await?;
     let late = objects::cluster_operator("late");
@@ -183,17 +182,6 @@ async fn compare() -> Result<()> {
     // A real server notes a watch when it ends.
     usage.until_only_needed(|_| false).await?;
     refuse_everything_else(&client).await
-}
-
-/// The requests that stages make, each when there is a reason.
-async fn act_as_stages_do(client: &Client, versions: &Api<ClusterVersion>) -> Result<()> {
-    let mut version = versions.get("version").await?;
-    version.status = Some(objects::status_at("5.1.0"));
-    let own: Api<ClusterVersion> = Api::all(client.clone());
-    own.replace_status("version", &PostParams::default(), &version).await?;
-    let services: Api<Service> = Api::namespaced(client.clone(), "openshift-monitoring");
-    assert!(services.get_opt("thanos-querier").await?.is_none());
-    Ok(())
 }
 
 async fn refuse_everything_else(client: &Client) -> Result<()> {

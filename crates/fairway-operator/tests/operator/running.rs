@@ -8,7 +8,9 @@ use anyhow::{Context as _, Result};
 use fairway_api::{ClusterOperator, ClusterVersion};
 use fairway_operator::election::{ElectionSettings, LeaseName, Timing};
 use fairway_operator::endpoint::EndpointSettings;
-use fairway_operator::settings::{MetricsSource, ReleaseSettings, RiskSettings, UnacceptedRisks};
+use fairway_operator::settings::{
+    MetricsSource, PrometheusSettings, ReleaseSettings, RiskSettings, UnacceptedRisks,
+};
 use fairway_operator::stage::updates::{self, Services};
 use fairway_operator::{OperatorError, Settings, run};
 use fairway_risk::QueryPolicy;
@@ -28,6 +30,9 @@ const TIMING: Timing = Timing {
     retry: Duration::from_millis(300),
 };
 
+/// A file in the place of those that a pod has.
+const CA: &str = "ca.crt";
+
 fn settings(namespace: &str, payload: &Path, listen: SocketAddr) -> Settings {
     Settings {
         node_name: "node-1".to_owned(),
@@ -46,7 +51,15 @@ fn settings(namespace: &str, payload: &Path, listen: SocketAddr) -> Settings {
             ..updates::Settings::default()
         },
         risks: RiskSettings {
-            metrics: MetricsSource::Snapshot("/dev/null".into()),
+            // Which the cluster does not have.
+            metrics: MetricsSource::Prometheus(PrometheusSettings {
+                url: None,
+                namespace: "openshift-monitoring".to_owned(),
+                service: "thanos-querier".to_owned(),
+                use_dns: false,
+                ca_bundle: payload.join(CA),
+                token: payload.join(CA),
+            }),
             min_interval: Duration::from_secs(1),
             burst: 8,
             policy: QueryPolicy::default(),
@@ -66,6 +79,8 @@ pub(crate) struct Running {
 
 impl Running {
     pub(crate) async fn start(client: Client, namespace: &str) -> Result<Self> {
+        // An error means that another test of this process has done it already.
+        let _ = rustls::crypto::ring::default_provider().install_default();
         // Nobody else gets a port so soon after it was free.
         let address = TcpListener::bind(("127.0.0.1", 0)).await?.local_addr()?;
         let stop = CancellationToken::new();
@@ -73,6 +88,7 @@ impl Running {
         let metadata = payload.path().join("release-manifests/release-metadata");
         std::fs::create_dir_all(metadata.parent().context("a directory")?)?;
         std::fs::write(metadata, r#"{"kind": "cincinnati-metadata-v0", "version": "5.1.0"}"#)?;
+        std::fs::write(payload.path().join(CA), "")?;
         let settings = settings(namespace, payload.path(), address);
         let task = tokio::spawn(run(client, settings, stop.clone()));
         let http = reqwest::Client::builder().no_proxy().build()?;

@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::net::TcpListener;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use fairway_testkit::{TestCluster, wait};
@@ -18,7 +18,18 @@ fn operator() -> Command {
         command.env_remove(variable);
     }
     command.args(["operator", "--node-name=node", "--release-image=registry.example/a"]);
+    command.arg("--payload").arg(payload());
     command
+}
+
+/// The content of a release image.
+fn payload() -> PathBuf {
+    let payload = Path::new(env!("CARGO_TARGET_TMPDIR")).join("payload");
+    let manifests = payload.join("release-manifests");
+    fs::create_dir_all(&manifests).unwrap();
+    let metadata = r#"{"kind": "cincinnati-metadata-v0", "version": "5.1.0"}"#;
+    fs::write(manifests.join("release-metadata"), metadata).unwrap();
+    payload
 }
 
 #[test]
@@ -100,7 +111,7 @@ fn what_keeps_it_from_starting() {
         run(&["--listen", &address]),
         run(&["--listen=9099"]),
         run(&["--lease-duration=100s"]),
-        run(&["--promql-allow=("]),
+        run(&["--payload=nowhere"]),
         run(&["--serving-cert-file=missing.crt", "--serving-key-file=missing.key"]),
         run(&["--metrics-snapshot=a", "--metrics-url=http://b"]),
     ];

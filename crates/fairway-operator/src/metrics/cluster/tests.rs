@@ -135,7 +135,6 @@ fn risks_and_the_updates_they_stand_before() {
     cluster_version{type="current",version="5.1.0",image="registry.example/a",from_version=""} 9
     cluster_version{type="initial",version="",image="",from_version=""} 0
     cluster_version_available_updates{upstream="https://updates.example/graph",channel="stable-5.1"} 2
-    cluster_operator_up{name="version",version="5.1.0",reason="NoAvailableCondition"} 0
     cluster_version_risk_conditions{condition="Applies",risk="A",reason="Match"} 1
     cluster_version_risk_conditions{condition="Applies",risk="B",reason="NotMatch"} 0
     cluster_version_risk_conditions{condition="Applies",risk="C",reason="EvaluationFailed"} -1
@@ -174,7 +173,6 @@ fn components_whatever_they_say() {
     cluster_version{type="initial",version="",image="",from_version=""} 0
     cluster_operator_up{name="dns",version="5.1.0",reason=""} 1
     cluster_operator_up{name="new",version="",reason="NoAvailableCondition"} 0
-    cluster_operator_up{name="version",version="5.1.0",reason="NoAvailableCondition"} 0
     cluster_operator_conditions{name="dns",condition="Available",reason=""} 1
     cluster_operator_conditions{name="dns",condition="Degraded",reason=""} 0
     cluster_operator_conditions{name="dns",condition="Progressing",reason=""} 0

@@ -2,11 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use fairway_risk::{Candidate, Evaluated, Ledger, Outcomes, Previous, QueryPolicy, Round};
+use fairway_risk::{
+    Candidate, Evaluated, Ledger, Outcomes, Previous, QueryPolicy, Round, Withheld,
+};
+
+use jiff::Timestamp;
 
 use super::Risks;
 use super::inputs::View;
-use crate::clock;
 use crate::metrics;
 
 /// The ledger, and what was said last.
@@ -16,18 +19,28 @@ pub(super) struct Book {
     previous: Option<Previous>,
     /// The queries that are not sent, so that each is counted and logged once.
     refused: BTreeSet<String>,
+    /// The updates that the status has no room for, and what is wrong with the acceptance: each
+    /// is logged once.
+    withheld: Vec<Withheld>,
+    problems: Vec<String>,
     metrics: metrics::Queries,
 }
 
 impl Book {
     pub(super) fn new(policy: QueryPolicy, metrics: metrics::Queries) -> Self {
         let (ledger, previous) = (Ledger::default(), None);
-        Self { policy, ledger, previous, refused: BTreeSet::new(), metrics }
+        let (refused, withheld, problems) = (BTreeSet::new(), Vec::new(), Vec::new());
+        Self { policy, ledger, previous, refused, withheld, problems, metrics }
     }
 
     /// Enters what is seen in the cluster.
     pub(super) fn enter(&mut self, view: &View) {
         self.refuse(&view.updates.candidates);
+        let problems: Vec<String> = view.acceptance.problems().collect();
+        for problem in problems.iter().filter(|problem| !self.problems.contains(problem)) {
+            tracing::warn!(problem, "a risk does not count as accepted");
+        }
+        self.problems = problems;
         let candidates = view.updates.candidates.to_vec();
         self.ledger = Ledger::new(&view.current, candidates, view.concerns.clone());
         let status = view.cluster_version.status.as_ref();
@@ -35,21 +48,25 @@ impl Book {
     }
 
     /// What there is to say, with these answers of the cluster's metrics.
-    pub(super) fn evaluate(&self, view: &View, outcomes: &Outcomes) -> Risks {
+    pub(super) fn evaluate(&self, view: &View, outcomes: &Outcomes, now: Timestamp) -> Risks {
         let nothing = Previous::default();
         let evaluated = self.ledger.evaluate(Round {
             outcomes,
             policy: &self.policy,
             acceptance: &view.acceptance,
             previous: self.previous.as_ref().unwrap_or(&nothing),
-            now: clock::now(),
+            now,
         });
         let graph_digest = view.updates.graph_digest.clone();
         Risks { generation: view.generation, graph_digest, evaluated }
     }
 
-    /// This was said.
+    /// This was said. Whatever a status cannot show is in the log.
     pub(super) fn remember(&mut self, evaluated: &Evaluated) {
+        for withheld in evaluated.withheld.iter().filter(|one| !self.withheld.contains(one)) {
+            tracing::warn!(%withheld);
+        }
+        self.withheld.clone_from(&evaluated.withheld);
         self.previous = Some(Previous::from(evaluated));
     }
 

@@ -1,20 +1,41 @@
 //! What in the cluster speaks against updates.
 
-use fairway_api::{ClusterOperator, ClusterVersion};
-use fairway_risk::Concern;
+use fairway_api::cluster_version::{ClusterVersionStatus, ConditionalUpdateRisk};
+use fairway_api::reason::applies;
+use fairway_api::{ClusterOperator, ClusterVersion, Conditions as _};
 use fairway_risk::sources::{self, ConfigData};
+use fairway_risk::{Claim, Concern, Risk, Source, Targets};
 use k8s_openapi::api::core::v1::ConfigMap;
 
 use crate::cluster::Objects;
+
+/// What people read about what could not be seen for so long.
+const UNLISTED: &str = "The operator cannot list them; its log says why.";
 
 /// What was found.
 #[derive(Clone, Copy)]
 pub(super) struct Findings<'a> {
     pub(super) cluster_version: &'a ClusterVersion,
-    pub(super) operators: &'a Objects<ClusterOperator>,
+    /// `None` where they cannot be listed.
+    pub(super) operators: Option<&'a Objects<ClusterOperator>>,
     pub(super) admin_gates: Option<&'a ConfigMap>,
     pub(super) admin_acks: Option<&'a ConfigMap>,
     pub(super) alerts: &'a [Concern],
+}
+
+/// What alerts said against updates when the status was written: it counts until they are known.
+pub(super) fn remembered_alerts(status: Option<&ClusterVersionStatus>) -> Vec<Concern> {
+    let risks = status.map_or(&[][..], |status| &status.conditional_update_risks);
+    let of_alert = |risk: &ConditionalUpdateRisk| {
+        let applies = risk.conditions.find(applies::TYPE)?;
+        let claim = (applies.reason == applies::ALERT_FIRING.code).then(|| Claim {
+            since: applies.last_transition_time.as_ref().map(|time| time.0),
+            ..Claim::new(applies.status.clone(), &applies.reason, &applies.message)
+        })?;
+        let risk = Risk::always(&risk.name, &risk.message, &risk.url).claiming(claim);
+        Some(Concern { risk, source: Source::Alert, targets: Targets::All })
+    };
+    risks.iter().filter_map(of_alert).collect()
 }
 
 /// Everything that speaks against updates of a cluster at that version.
@@ -29,7 +50,11 @@ pub(super) fn collect(current: &str, findings: Findings) -> Vec<Concern> {
         gates.ok_or("there is no such ConfigMap"),
         acks.ok_or("there is no such ConfigMap"),
     );
-    sources::cluster_operators(operators.values().map(AsRef::as_ref))
+    let operators = match operators {
+        Some(operators) => sources::cluster_operators(operators.values().map(AsRef::as_ref)),
+        None => vec![sources::unlisted_cluster_operators(UNLISTED)],
+    };
+    operators
         .into_iter()
         .chain(gates)
         .chain(sources::overrides(&cluster_version.spec.overrides))

@@ -4,13 +4,12 @@ use std::sync::Arc;
 
 use fairway_api::{ClusterOperator, ClusterVersion};
 use fairway_risk::{ANNOTATION, Acceptance, Concern};
-use jiff::Timestamp;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::ResourceExt as _;
 use tokio::sync::watch;
 
 use super::concerns::{self, Findings};
-use crate::clock;
+use super::questions::Alerts;
 use crate::cluster::{Objects, only};
 use crate::own_release::OwnRelease;
 use crate::stage::updates::Updates;
@@ -37,38 +36,41 @@ pub(super) struct View {
     pub(super) concerns: Vec<Concern>,
 }
 
-impl View {
-    /// When an acceptance ends next.
-    pub(super) fn next_end(&self) -> Option<Timestamp> {
-        self.acceptance.next_end(clock::now())
-    }
-}
-
 impl Inputs {
-    /// Everything, if it was all seen.
-    pub(super) fn look(&mut self, alerts: &[Concern]) -> Option<View> {
+    /// Everything that there is to see. What was not seen yet is waited for, unless that was long
+    /// enough: then nobody knows what it says, and that is a risk.
+    pub(super) fn look(&mut self, alerts: &Alerts, long_enough: bool) -> Option<View> {
         let cluster_version = self.cluster_version.borrow_and_update().clone();
-        let operators = self.cluster_operators.borrow_and_update().clone()?;
-        let gates = self.admin_gates.borrow_and_update().clone()?;
-        let acks = self.admin_acks.borrow_and_update().clone()?;
+        let operators = self.cluster_operators.borrow_and_update().clone();
+        let gates = self.admin_gates.borrow_and_update().clone();
+        let acks = self.admin_acks.borrow_and_update().clone();
         let updates = self.updates.borrow_and_update().clone()?;
         let cluster_version = Arc::clone(only(cluster_version.as_ref())?);
+        let all_seen = operators.is_some() && gates.is_some() && acks.is_some();
+        if !all_seen && !long_enough {
+            return None;
+        }
+        let remembered;
+        let alerts = match alerts {
+            Alerts::Known(alerts) => alerts,
+            Alerts::Asked | Alerts::Unknown => {
+                remembered = concerns::remembered_alerts(cluster_version.status.as_ref());
+                &remembered
+            }
+        };
         let current = self.own.release.version.clone();
         let findings = Findings {
             cluster_version: &cluster_version,
-            operators: &operators,
-            admin_gates: only(Some(&gates)).map(AsRef::as_ref),
-            admin_acks: only(Some(&acks)).map(AsRef::as_ref),
+            operators: operators.as_ref(),
+            admin_gates: only(gates.as_ref()).map(AsRef::as_ref),
+            admin_acks: only(acks.as_ref()).map(AsRef::as_ref),
             alerts,
         };
         let annotation = cluster_version.annotations().get(ANNOTATION).map(String::as_str);
         let desired = cluster_version.spec.desired_update.as_ref();
+        let generation = cluster_version.metadata.generation.unwrap_or_default();
         Some(View {
-            generation: cluster_version
-                .metadata
-                .generation
-                .unwrap_or_default()
-                .min(updates.generation),
+            generation: generation.min(updates.generation),
             acceptance: Acceptance::read(desired, annotation),
             concerns: concerns::collect(&current, findings),
             current,

@@ -1,8 +1,8 @@
 //! The stage `risks`: what is recommended for this cluster, and why not.
 //!
 //! Everything that speaks against an update is entered into the ledger; queries that the ledger
-//! depends on are asked one after the other, at the scheduler's pace; and whenever one of it
-//! changes, the ledger is evaluated again.
+//! depends on are asked at the scheduler's pace; and whenever something of it changes, the ledger
+//! is evaluated again.
 
 mod book;
 mod concerns;
@@ -16,13 +16,12 @@ use std::time::Duration;
 use fairway_risk::Evaluated;
 use fairway_risk::schedule;
 use tokio::sync::watch;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::Instant;
 
 pub(crate) use inputs::Inputs;
 
 use book::Book;
-use inputs::View;
-use questions::Questions;
+use questions::{Alerts, Questions};
 use telemetry::Telemetry;
 
 use crate::clock;
@@ -41,7 +40,13 @@ pub struct Risks {
 }
 
 /// How long answers that come in one after the other are collected before the status is written.
-const COLLECT: Duration = Duration::from_secs(1);
+const COLLECT: Duration = Duration::from_secs(5);
+
+/// How long it is waited for what has to be seen of the cluster. Lists are answered in a second.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// The longest sleep until an acceptance ends: somebody may set the clock meanwhile.
+const DOZE: Duration = Duration::from_mins(1);
 
 /// Keeps the evaluation right.
 pub(crate) async fn run(
@@ -56,34 +61,39 @@ pub(crate) async fn run(
     let mut book = Book::new(policy, metrics.clone());
     let mut questions =
         Questions::new(Telemetry::new(source, kube, metrics.clone()), pace, metrics);
+    let impatient = Instant::now() + PATIENCE;
     // Since when there is something new that was not published.
     let mut unpublished: Option<Instant> = None;
     let mut view = None;
     let mut look_again = true;
     loop {
-        if std::mem::take(&mut look_again) {
-            view = inputs.look(questions.alerts());
+        let now = clock::now();
+        if std::mem::take(&mut look_again) || view.is_none() {
+            view = inputs.look(questions.alerts(), impatient <= Instant::now());
             if let Some(view) = &view {
                 book.enter(view);
             }
         }
-        let risks = view.as_ref().map(|view| book.evaluate(view, questions.outcomes()));
+        let risks = view.as_ref().map(|view| book.evaluate(view, &questions.outcomes(now), now));
         questions.want(risks.as_ref().map_or(&[], |risks| &risks.evaluated.wanted_queries));
         questions.ask();
         let news = risks.filter(|risks| out.borrow().as_deref() != Some(risks));
-        let since = news.is_some().then(|| unpublished.unwrap_or_else(Instant::now));
-        unpublished = since;
-        if let (Some(risks), Some(since)) = (news, since)
-            && (questions.are_settled() || since.elapsed() >= COLLECT)
+        unpublished = news.is_some().then(|| unpublished.unwrap_or_else(Instant::now));
+        if let (Some(risks), Some(since)) = (news, unpublished)
+            // Who does not know the alerts would recommend too much.
+            && *questions.alerts() != Alerts::Asked
+            && (questions.are_settled(COLLECT) || since.elapsed() >= COLLECT)
         {
             unpublished = None;
             book.remember(&risks.evaluated);
             out.send_replace(Some(Arc::new(risks)));
         }
+        let accepted_until = view.as_ref().and_then(|view| view.acceptance.next_end(now));
         let wake = [
             questions.due(),
-            unpublished.map(|since| since + COLLECT),
-            view.as_ref().and_then(View::next_end).map(clock::instant_of),
+            unpublished.map(|since| since + COLLECT).filter(|due| *due > Instant::now()),
+            view.is_none().then_some(impatient).filter(|due| *due > Instant::now()),
+            accepted_until.map(|end| clock::instant_of(end).min(Instant::now() + DOZE)),
         ];
         tokio::select! {
             goes_on = inputs.changed() => {
@@ -93,15 +103,7 @@ pub(crate) async fn run(
                 look_again = true;
             }
             alerts_changed = questions.answered() => look_again = alerts_changed,
-            () = sleep_until(wake.into_iter().flatten().min()) => {}
+            () = clock::sleep_until(wake.into_iter().flatten().min()) => {}
         }
-    }
-}
-
-/// Sleeps until a time, or for ever.
-async fn sleep_until(wake: Option<Instant>) {
-    match wake {
-        Some(wake) => drop(timeout_at(wake, std::future::pending::<()>()).await),
-        None => std::future::pending().await,
     }
 }

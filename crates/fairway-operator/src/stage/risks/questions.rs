@@ -8,6 +8,7 @@ use fairway_risk::{Concern, Outcome, Outcomes, sources};
 use futures::StreamExt as _;
 use futures::future::BoxFuture;
 use futures::stream::FuturesUnordered;
+use jiff::Timestamp;
 use tokio::time::Instant;
 
 use super::telemetry::Telemetry;
@@ -29,9 +30,53 @@ pub(super) struct Questions {
     in_flight: FuturesUnordered<BoxFuture<'static, Answered>>,
     queries_in_flight: usize,
     due: Due,
-    alerts: Vec<Concern>,
+    alerts: Alerts,
     alerts_due: Option<Instant>,
     metrics: metrics::Queries,
+}
+
+/// What is known about the alerts.
+#[derive(Debug, PartialEq)]
+pub(super) enum Alerts {
+    /// They were asked for, and there is no answer yet.
+    Asked,
+    /// There never was an answer that could be understood.
+    Unknown,
+    /// What they say against updates.
+    Known(Vec<Concern>),
+}
+
+impl Alerts {
+    /// Takes in what alerts say; whether that is news. Their texts have numbers in them that
+    /// change by the minute: the same alerts keep the texts they had.
+    fn learn(&mut self, told: Vec<Concern>) -> bool {
+        let same = |(one, other): (&Concern, &Concern)| {
+            let since = |concern: &Concern| concern.risk.claim.as_ref().map(|claim| claim.since);
+            one.risk.name == other.risk.name && since(one) == since(other)
+        };
+        match self {
+            Self::Known(known)
+                if known.len() == told.len() && known.iter().zip(&told).all(same) =>
+            {
+                false
+            }
+            _ => {
+                *self = Self::Known(told);
+                true
+            }
+        }
+    }
+
+    /// There is no answer; whether that is news. The last good one stands.
+    fn fail(&mut self, error: &str) -> bool {
+        if *self != Self::Asked {
+            tracing::debug!(error, "the alerts are not known; those before count");
+            return false;
+        }
+        tracing::warn!(error, "the alerts are not known; those in the status count");
+        *self = Self::Unknown;
+        true
+    }
 }
 
 enum Answered {
@@ -49,19 +94,19 @@ impl Questions {
             in_flight: FuturesUnordered::new(),
             queries_in_flight: 0,
             due: Due::Idle,
-            alerts: Vec::new(),
+            alerts: Alerts::Asked,
             alerts_due: Some(now),
             metrics,
         }
     }
 
-    /// The latest outcome of every query.
-    pub(super) fn outcomes(&self) -> &Outcomes {
-        self.scheduler.outcomes()
+    /// The latest outcome of every query, and when the turn comes of those that wait for long.
+    pub(super) fn outcomes(&self, now: Timestamp) -> Outcomes {
+        self.scheduler.outcomes_at(self.now(), now)
     }
 
     /// What the alerts say against updates, as they were last told.
-    pub(super) fn alerts(&self) -> &[Concern] {
+    pub(super) fn alerts(&self) -> &Alerts {
         &self.alerts
     }
 
@@ -86,9 +131,14 @@ impl Questions {
         }
     }
 
-    /// Whether nothing is being asked, and nothing could be.
-    pub(super) fn are_settled(&self) -> bool {
-        self.queries_in_flight == 0 && !matches!(self.due, Due::Query(_))
+    /// Whether no more answers are to be expected for a while.
+    pub(super) fn are_settled(&self, a_while: Duration) -> bool {
+        let soon = match &self.due {
+            Due::Query(_) => true,
+            Due::SleepUntil(moment) => moment.0 < self.now().0 + a_while,
+            Due::Idle => false,
+        };
+        self.queries_in_flight == 0 && !soon
     }
 
     /// When there is something to ask next.
@@ -128,17 +178,17 @@ impl Questions {
                 self.scheduler.answered(&query, outcome, self.now());
                 false
             }
-            Answered::Alerts(None) => false,
+            Answered::Alerts(None) => {
+                self.alerts = Alerts::Known(Vec::new());
+                true
+            }
             Answered::Alerts(Some(told)) => {
                 self.alerts_due = Some(Instant::now() + ALERTS);
                 let understood =
                     |alerts: Vec<u8>| sources::alerts(&alerts).map_err(|error| error.to_string());
                 match told.and_then(understood) {
-                    Ok(alerts) => std::mem::replace(&mut self.alerts, alerts) != self.alerts,
-                    Err(error) => {
-                        tracing::info!(error, "the alerts are not known; those before count");
-                        false
-                    }
+                    Ok(alerts) => self.alerts.learn(alerts),
+                    Err(error) => self.alerts.fail(&error),
                 }
             }
         }

@@ -43,7 +43,8 @@ pub(super) fn compose(
     status.available_updates = Some(evaluated.available_updates.clone());
     status.conditional_updates.clone_from(&evaluated.conditional_updates);
     status.conditional_update_risks.clone_from(&evaluated.conditional_update_risks);
-    status.observed_generation = status.observed_generation.max(*generation);
+    let current = cluster_version.metadata.generation.unwrap_or_default();
+    status.observed_generation = status.observed_generation.max(*generation).min(current);
     status
 }
 

@@ -5,15 +5,20 @@ use fairway_api::reason::invalid;
 use fairway_api::{ClusterVersion, OperatorCondition, validate};
 
 use crate::stage::updates::Updates;
+use crate::text::excerpt;
 
 /// The condition, if there is something to complain about.
 pub(super) fn problems(
     cluster_version: &ClusterVersion,
     updates: Option<&Updates>,
 ) -> Option<OperatorCondition> {
+    let found = validate::cluster_version(cluster_version);
     let mut problems: Vec<String> =
-        validate::cluster_version(cluster_version).iter().map(ToString::to_string).collect();
+        found.iter().map(|problem| excerpt(&problem.to_string()).into_owned()).collect();
     let status = cluster_version.status.as_ref();
+    // Updates of another channel say nothing about this spec.
+    let generation = cluster_version.metadata.generation.unwrap_or_default();
+    let updates = updates.filter(|updates| updates.generation == generation);
     if let (Some(update), Some(status)) = (&cluster_version.spec.desired_update, status) {
         problems.extend(updates.and_then(|updates| unknown_release(update, status, updates)));
     }

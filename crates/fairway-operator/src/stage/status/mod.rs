@@ -11,11 +11,11 @@ mod tests;
 use std::sync::Arc;
 use std::time::Duration;
 
-use fairway_api::{CLUSTER_VERSION_NAME, ClusterVersion};
+use fairway_api::{CLUSTER_VERSION_NAME, ClusterVersion, ClusterVersionStatus};
 use kube::api::PostParams;
 use kube::{Api, ResourceExt as _};
 use tokio::sync::watch;
-use tokio::time::{Instant, timeout, timeout_at};
+use tokio::time::{Instant, timeout};
 
 use crate::clock;
 use crate::cluster::{Objects, only};
@@ -50,65 +50,82 @@ pub(crate) async fn run(
     leadership: Leadership,
     metrics: metrics::Status,
 ) {
+    let mut settled = None;
     let mut failures = 0;
     loop {
-        let written = match inputs.wanted() {
-            None => Ok(()),
+        let due = match inputs.wanted(settled.as_ref()) {
+            None => None,
             Some(wanted) => {
-                let write = write(&api, &wanted, &metrics);
-                let Ok(written) = leadership.write(write).await else { return };
-                if written.is_ok() {
-                    inputs.echo(&wanted).await;
+                // Who leads no more is dropped by the election, and until then writes nothing.
+                let Ok(written) = leadership.write(write(&api, &wanted, &metrics)).await else {
+                    return std::future::pending().await;
+                };
+                match written {
+                    Ok(stored) => {
+                        failures = 0;
+                        inputs.echo(&wanted, stored.as_ref()).await;
+                        settled = stored.map(|stored| Settled::new(wanted, stored));
+                        continue;
+                    }
+                    Err(error) => {
+                        let error = &error as &dyn std::error::Error;
+                        tracing::warn!(error, "the status of ClusterVersion cannot be written");
+                        failures += 1;
+                        Some(Instant::now() + pause(failures))
+                    }
                 }
-                written
             }
         };
-        let due = match written {
-            Ok(()) => {
-                failures = 0;
-                None
-            }
-            Err(error) => {
-                let error = &error as &dyn std::error::Error;
-                tracing::warn!(error, "the status of ClusterVersion cannot be written");
-                failures += 1;
-                Some(Instant::now() + pause(failures))
-            }
-        };
-        let goes_on = match due {
-            None => inputs.changed().await,
-            Some(due) => timeout_at(due, std::future::pending()).await.unwrap_or(true),
-        };
-        if !goes_on {
-            return;
+        match due {
+            Some(due) => clock::sleep_until(Some(due)).await,
+            None if inputs.changed().await => {}
+            None => return,
         }
     }
 }
 
+/// What was sent, and what the API server made of it: one with an older definition drops fields.
+struct Settled {
+    sent: Option<ClusterVersionStatus>,
+    stored: Option<ClusterVersionStatus>,
+}
+
+impl Settled {
+    fn new(sent: ClusterVersion, stored: ClusterVersion) -> Self {
+        Self { sent: sent.status, stored: stored.status }
+    }
+}
+
 impl Inputs {
-    /// ClusterVersion as it should be, if it is not.
-    fn wanted(&mut self) -> Option<ClusterVersion> {
+    /// ClusterVersion as it should be, if it is not, and if writing it would change something.
+    fn wanted(&mut self, settled: Option<&Settled>) -> Option<ClusterVersion> {
         let seen = self.cluster_version.borrow_and_update().clone();
         let updates = self.updates.borrow_and_update().clone();
         let risks = self.risks.borrow_and_update().clone();
         let cluster_version = only(seen.as_ref())?;
         let facts = Facts { own: &self.own, updates: updates.as_deref(), risks: risks.as_deref() };
-        let status = compose(cluster_version, facts, clock::now());
-        if cluster_version.status.as_ref() == Some(&status) {
+        let before = &cluster_version.status;
+        let status = Some(compose(cluster_version, facts, clock::now()));
+        let is_settled =
+            settled.is_some_and(|settled| settled.sent == status && settled.stored == *before);
+        if *before == status || is_settled {
             return None;
         }
-        Some(ClusterVersion { status: Some(status), ..ClusterVersion::clone(cluster_version) })
+        Some(ClusterVersion { status, ..ClusterVersion::clone(cluster_version) })
     }
 
-    /// Waits until the watch shows what was written: before, another write could only fail.
-    async fn echo(&mut self, written: &ClusterVersion) {
+    /// Waits until the watch shows what was written, or what somebody else wrote: before, another
+    /// write could only fail.
+    async fn echo(&mut self, written: &ClusterVersion, stored: Option<&ClusterVersion>) {
         let revision = written.resource_version();
+        if stored.is_some_and(|stored| stored.resource_version() == revision) {
+            return;
+        }
         let moved = |seen: &Option<Objects<ClusterVersion>>| {
             only(seen.as_ref()).is_none_or(|object| object.resource_version() != revision)
         };
+        // Without an echo the next write tells.
         let _ = timeout(PATIENCE, self.cluster_version.wait_for(moved)).await;
-        // What `wait_for` has seen is still to be looked at.
-        self.cluster_version.mark_changed();
     }
 
     /// Waits for something new; `false` when there is nobody left to say something.
@@ -125,32 +142,37 @@ impl Inputs {
 enum WriteError {
     #[error("the API server did not answer within {} seconds", PATIENCE.as_secs())]
     TooSlow,
-    #[error("the API server refused it")]
+    #[error("the API server did not take it")]
     Refused(#[from] kube::Error),
 }
 
-/// Writes the whole status. Somebody else's write in between is no failure: the watch shows it,
-/// and everything is put together again.
+/// Writes the whole status; what the API server stored. Somebody else's write in between is no
+/// failure: the watch shows it, and everything is put together again.
 async fn write(
     api: &Api<ClusterVersion>,
     wanted: &ClusterVersion,
     metrics: &metrics::Status,
-) -> Result<(), WriteError> {
+) -> Result<Option<ClusterVersion>, WriteError> {
     let parameters = PostParams { field_manager: Some(FIELD_MANAGER.to_owned()), dry_run: false };
     let write = api.replace_status(CLUSTER_VERSION_NAME, &parameters, wanted);
     match timeout(PATIENCE, write).await {
-        Ok(Ok(_)) => metrics.written(),
-        Ok(Err(kube::Error::Api(refusal))) if refusal.code == 409 => metrics.conflicted(),
+        Ok(Ok(stored)) => {
+            metrics.written();
+            Ok(Some(stored))
+        }
+        Ok(Err(kube::Error::Api(refusal))) if refusal.code == 409 => {
+            metrics.conflicted();
+            Ok(None)
+        }
         Ok(Err(error)) => {
             metrics.failed();
-            return Err(error.into());
+            Err(error.into())
         }
         Err(_) => {
             metrics.failed();
-            return Err(WriteError::TooSlow);
+            Err(WriteError::TooSlow)
         }
     }
-    Ok(())
 }
 
 fn pause(failures: u32) -> Duration {

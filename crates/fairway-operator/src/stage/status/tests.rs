@@ -15,6 +15,12 @@ fn at(second: i64) -> Timestamp {
     Timestamp::from_second(1_767_225_600 + second).unwrap()
 }
 
+fn cluster_version() -> ClusterVersion {
+    let mut object = objects::cluster_version();
+    object.metadata.generation = Some(1);
+    object
+}
+
 fn own() -> OwnRelease {
     OwnRelease {
         release: objects::release("5.0.1"),
@@ -57,7 +63,7 @@ fn yaml(status: &ClusterVersionStatus) -> String {
 #[test]
 fn the_first_status_is_whole() {
     let (updates, risks) = (offering(&["5.0.2"]), recommending(&["5.0.2"]));
-    let status = composed(&objects::cluster_version(), Some(&updates), Some(&risks), 0);
+    let status = composed(&cluster_version(), Some(&updates), Some(&risks), 0);
     insta::assert_snapshot!(yaml(&status), @r#"
     {
       "desired": {
@@ -85,7 +91,7 @@ fn the_first_status_is_whole() {
 
 #[test]
 fn what_nobody_knows_yet_stays_as_a_predecessor_left_it() {
-    let mut object = objects::cluster_version();
+    let mut object = cluster_version();
     let before = ClusterVersionStatus {
         available_updates: Some(vec![objects::release("5.0.2")]),
         ..objects::status_at("5.0.1")
@@ -103,7 +109,7 @@ fn what_nobody_knows_yet_stays_as_a_predecessor_left_it() {
 #[test]
 fn composing_again_changes_nothing() {
     let (updates, risks) = (offering(&["5.0.2"]), recommending(&["5.0.2"]));
-    let mut object = objects::cluster_version();
+    let mut object = cluster_version();
     object.spec.upstream = Some("not a url".to_owned());
     object.status = Some(composed(&object, Some(&updates), Some(&risks), 0));
     let again = composed(&object, Some(&updates), Some(&risks), 3600);
@@ -112,7 +118,7 @@ fn composing_again_changes_nothing() {
 
 #[test]
 fn a_generation_is_observed_when_all_have_seen_it() {
-    let mut object = objects::cluster_version();
+    let mut object = cluster_version();
     object.metadata.generation = Some(7);
     let risks = Risks { generation: 6, ..Risks::default() };
     assert_eq!(composed(&object, None, Some(&risks), 0).observed_generation, 6);
@@ -122,7 +128,7 @@ fn a_generation_is_observed_when_all_have_seen_it() {
 
 #[test]
 fn conditions_of_former_operators_go_and_those_of_others_stay() {
-    let mut object = objects::cluster_version();
+    let mut object = cluster_version();
     let mut before = objects::status_at("5.0.1");
     before.conditions.set(OperatorCondition::new("UpgradeableAdminAckRequired", false), at(0));
     before.conditions.set(OperatorCondition::new("Upgradeable", false), at(0));
@@ -136,7 +142,7 @@ fn conditions_of_former_operators_go_and_those_of_others_stay() {
 }
 
 fn invalid(update: Update, updates: &Updates) -> Option<String> {
-    let mut object = objects::cluster_version();
+    let mut object = cluster_version();
     object.spec.desired_update = Some(update);
     object.status = Some(objects::status_at("5.0.1"));
     let status = composed(&object, Some(updates), None, 0);
@@ -178,7 +184,7 @@ fn a_version_has_to_be_one_that_is_offered() {
 
 #[test]
 fn everything_that_is_invalid_is_listed() {
-    let mut object = objects::cluster_version();
+    let mut object = cluster_version();
     object.spec.cluster_id = "x".to_owned();
     object.spec.upstream = Some("ftp://x".to_owned());
     let status = composed(&object, None, None, 0);

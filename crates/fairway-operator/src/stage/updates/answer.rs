@@ -15,7 +15,7 @@ use sha2::{Digest as _, Sha256};
 use super::problem::Problem;
 use super::question::Question;
 use super::release::release;
-use super::text::excerpt;
+use crate::text::excerpt;
 
 /// Problems of one answer that are told one by one; of the others, only their number.
 const MOST_TOLD: usize = 20;

@@ -11,7 +11,7 @@ use reqwest::{Certificate, Client, Proxy, Response};
 
 use super::question::Question;
 use super::route::{Route, RouteError};
-use super::text::{cause, excerpt, place};
+use crate::text::{cause, excerpt, place};
 
 /// How the update service knows operators.
 const USER_AGENT: &str = concat!("ClusterVersionOperator/", env!("CARGO_PKG_VERSION"));

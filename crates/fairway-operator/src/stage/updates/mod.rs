@@ -15,7 +15,6 @@ mod release;
 mod retrieved;
 mod route;
 mod run;
-mod text;
 mod timing;
 
 pub use fetch::Patience;

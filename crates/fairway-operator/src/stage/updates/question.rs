@@ -7,7 +7,7 @@ use fairway_api::validate::{ProblemKind, uuid_problem};
 use url::Url;
 
 use super::Current;
-use super::text::{excerpt, place};
+use crate::text::{excerpt, place};
 
 /// What the update service calls releases whose one image serves several architectures.
 const MULTI: &str = "multi";

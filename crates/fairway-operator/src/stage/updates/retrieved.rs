@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use super::fetch::Failure;
 use super::memory::KEPT;
 use super::question::{Question, Refusal};
-use super::text::excerpt;
+use crate::text::excerpt;
 
 /// The answer is understood.
 pub(super) fn retrieved() -> OperatorCondition {

@@ -8,16 +8,17 @@ use futures::future::BoxFuture;
 use http::HeaderValue;
 use reqwest::Client;
 use tokio::sync::watch;
-use tokio::time::{Instant, sleep_until};
+use tokio::time::Instant;
 
 use super::fetch::{self, Failure, Fetched};
 use super::inputs::{Inputs, Task};
 use super::memory::{self, Memory, News};
 use super::question::Question;
 use super::timing::Timing;
-use super::{Settings, Updates, answer, text};
+use super::{Settings, Updates, answer};
 use crate::clock;
 use crate::metrics;
+use crate::text;
 
 /// Asks the update service and publishes what it offers, until nobody looks any more.
 pub async fn run(
@@ -35,7 +36,7 @@ pub async fn run(
         tokio::select! {
             open = inputs.changed() => if !open { return },
             outcome = answered(&mut stage.asking) => stage.learn(outcome),
-            () = at(due) => stage.ask(),
+            () = clock::sleep_until(due) => stage.ask(),
             () = out.closed() => return,
         }
     }
@@ -181,13 +182,6 @@ async fn news(client: &Client, question: Question, known: Known) -> Result<News,
 async fn answered(asking: &mut Option<Asking>) -> Result<News, Failure> {
     match asking {
         Some(asking) => (&mut asking.outcome).await,
-        None => std::future::pending().await,
-    }
-}
-
-async fn at(due: Option<Instant>) {
-    match due {
-        Some(due) => sleep_until(due).await,
         None => std::future::pending().await,
     }
 }

@@ -31,7 +31,7 @@ async fn a_service_that_is_down_keeps_its_last_answer() {
         message.is_some_and(|message| message.contains("refused"))
     };
     let updates = stage.until(refused).await;
-    assert_eq!(updates.retrieved.reason.as_deref(), Some("ResponseFailed"));
+    assert_eq!(updates.retrieved.reason.as_deref(), Some("RemoteFailed"));
     assert_eq!(versions(&updates), ["5.1.1"]);
     assert_eq!(updates.graph_digest, good.graph_digest);
     insta::assert_snapshot!(message(&updates, address), @"Unable to retrieve available updates: http://SERVICE/graph cannot be reached: Connection refused (os error 111). The updates listed are those of …");
@@ -70,7 +70,7 @@ async fn a_service_that_keeps_silent_is_given_up() {
     let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = silent.local_addr().unwrap();
     let stage = Stage::start(&format!("http://{address}/"), impatient());
-    let updates = stage.until_failed("ResponseFailed").await;
+    let updates = stage.until_failed("RemoteFailed").await;
     insta::assert_snapshot!(message(&updates, address), @"Unable to retrieve available updates: http://SERVICE/ cannot be reached: operation timed out.");
     drop(silent);
     let _service = Service::start_at(address, |_| leads_to(&["5.1.1"])).await;
@@ -166,7 +166,7 @@ async fn redirects_are_followed_but_not_in_circles() {
     assert_eq!((followed.header("authorization"), followed.header("referer")), (None, None));
 
     service.answer(|_| (StatusCode::FOUND, [(header::LOCATION, "/again")]).into_response());
-    let updates = stage.until_failed("ResponseFailed").await;
+    let updates = stage.until_failed("RemoteFailed").await;
     insta::assert_snapshot!(message(&updates, service.address()), @"Unable to retrieve available updates: http://SERVICE/graph cannot be reached: it was redirected too often. The updates listed are those of …");
     assert_eq!(versions(&updates), ["5.1.1"]);
 }

@@ -1,7 +1,7 @@
 //! Prometheus, or Thanos before several of them.
 
 use std::net::IpAddr;
-use std::sync::Arc;
+use std::time::Duration;
 
 use fairway_risk::Answer;
 use http::header::AUTHORIZATION;
@@ -9,12 +9,14 @@ use k8s_openapi::api::core::v1::Service;
 use kube::Api;
 use reqwest::Response;
 use tokio::sync::Mutex;
+use tokio::time::timeout;
 use url::Url;
 
 use super::client::{self, Basis, ClientError};
 use super::reply::{self, ReplyError};
 use crate::metrics;
 use crate::settings::PrometheusSettings;
+use crate::text::excerpt;
 
 /// Bytes of an answer: one sample is expected. Alerts of a large and troubled cluster have some
 /// hundred KiB.
@@ -23,6 +25,9 @@ const MAX_BYTES: usize = 4 << 20;
 /// Where Thanos answers queries of those who show a token.
 const PORT: u16 = 9091;
 
+/// Looking up a Service is one request to the API server.
+const LOOKUP: Duration = Duration::from_secs(5);
+
 /// Why the server did not answer.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum AskError {
@@ -30,6 +35,8 @@ pub(super) enum AskError {
     NoName { name: String, source: url::ParseError },
     #[error("no Service {namespace}/{name} can be found")]
     NoService { namespace: String, name: String, source: kube::Error },
+    #[error("the API server does not say where the Service {namespace}/{name} is")]
+    NoAnswer { namespace: String, name: String },
     #[error("the Service {namespace}/{name} has no address")]
     NoAddress { namespace: String, name: String },
     #[error(transparent)]
@@ -40,6 +47,8 @@ pub(super) enum AskError {
     Unreachable { server: String, source: reqwest::Error },
     #[error("{server} answers with more than {MAX_BYTES} bytes")]
     TooLarge { server: String },
+    #[error("it answers 0 with a warning, so something may be missing: {warning}")]
+    Partial { warning: String },
     #[error(transparent)]
     Reply(#[from] ReplyError),
 }
@@ -51,7 +60,7 @@ pub(super) struct Prometheus {
     metrics: metrics::Queries,
     /// The client in use, and what it was made from. It is gone after a failure, so that a Service
     /// that moved is found again.
-    client: Mutex<Option<(Arc<Basis>, reqwest::Client)>>,
+    client: Mutex<Option<(Basis, reqwest::Client)>>,
 }
 
 impl Prometheus {
@@ -65,10 +74,18 @@ impl Prometheus {
 
     /// The answer to an instant query. With GET: authorizing proxies take POST for a write.
     pub(super) async fn query(&self, query: &str) -> Result<Answer, AskError> {
-        let (status, body) = self.get("api/v1/query", &[("query", query)]).await?;
+        // Thanos answers for those that are there unless told otherwise; Prometheus is alone.
+        let parameters = [("query", query), ("partial_response", "false")];
+        let (status, body) = self.get("api/v1/query", &parameters).await?;
         let (answer, warnings) = reply::read(status, &body)?;
-        self.metrics.warned(warnings as u64);
-        Ok(answer)
+        self.metrics.warned(warnings.len() as u64);
+        match warnings.first() {
+            // What is missing might say that the cluster matches; nothing says that it does not.
+            Some(warning) if answer.outcome() == Ok(false) => {
+                Err(AskError::Partial { warning: excerpt(warning).into_owned() })
+            }
+            _ => Ok(answer),
+        }
     }
 
     /// The list of alerts, as it came.
@@ -133,9 +150,11 @@ impl Prometheus {
 
     /// A client that trusts what is to be trusted now.
     async fn client(&self, encrypted: bool) -> Result<reqwest::Client, AskError> {
-        let authorities = match &self.settings.ca_bundle {
-            path if encrypted => Some((path.clone(), client::read(path).await?)),
-            _ => None,
+        let ca_bundle = &self.settings.ca_bundle;
+        let authorities = if encrypted {
+            Some((ca_bundle.clone(), client::read(ca_bundle).await?))
+        } else {
+            None
         };
         let mut held = self.client.lock().await;
         if let Some((basis, client)) = held.as_ref()
@@ -146,7 +165,7 @@ impl Prometheus {
         let resolved = self.resolved().await?;
         let basis = Basis { authorities, resolved };
         let client = basis.client()?;
-        *held = Some((Arc::new(basis), client.clone()));
+        *held = Some((basis, client.clone()));
         Ok(client)
     }
 
@@ -157,9 +176,10 @@ impl Prometheus {
         }
         let (namespace, name) = (self.settings.namespace.clone(), self.settings.service.clone());
         let services = Api::<Service>::namespaced(self.kube.clone(), &namespace);
-        let service = match services.get(&name).await {
-            Ok(service) => service,
-            Err(source) => return Err(AskError::NoService { namespace, name, source }),
+        let service = match timeout(LOOKUP, services.get(&name)).await {
+            Ok(Ok(service)) => service,
+            Ok(Err(source)) => return Err(AskError::NoService { namespace, name, source }),
+            Err(_) => return Err(AskError::NoAnswer { namespace, name }),
         };
         let address = service.spec.and_then(|spec| spec.cluster_ip);
         match address.and_then(|address| address.parse().ok()) {

@@ -21,8 +21,7 @@ pub(super) enum ReplyError {
 struct Reply {
     status: String,
     data: Option<Data>,
-    #[serde(default)]
-    warnings: Vec<IgnoredAny>,
+    warnings: Option<Vec<String>>,
     #[serde(default)]
     error_type: String,
     #[serde(default)]
@@ -43,8 +42,8 @@ struct Sample {
     value: (f64, String),
 }
 
-/// Reads the answer to an instant query, and how many warnings came with it.
-pub(super) fn read(status: StatusCode, body: &[u8]) -> Result<(Answer, usize), ReplyError> {
+/// Reads the answer to an instant query, and the warnings that came with it.
+pub(super) fn read(status: StatusCode, body: &[u8]) -> Result<(Answer, Vec<String>), ReplyError> {
     let reply = match serde_json::from_slice::<Reply>(body) {
         Ok(reply) => reply,
         // Whatever stands before Prometheus speaks its own language when it refuses.
@@ -63,7 +62,7 @@ pub(super) fn read(status: StatusCode, body: &[u8]) -> Result<(Answer, usize), R
         Some(Data::Matrix(_)) => Answer::Other(ResultType::Range),
         Some(Data::String(_)) => Answer::Other(ResultType::Text),
     };
-    Ok((answer, reply.warnings.len()))
+    Ok((answer, reply.warnings.unwrap_or_default()))
 }
 
 fn number(Sample { value: (_, text) }: &Sample) -> Result<f64, ReplyError> {
@@ -77,8 +76,7 @@ mod tests {
 
     fn told(status: u16, body: &str) -> String {
         match read(StatusCode::from_u16(status).unwrap(), body.as_bytes()) {
-            Ok((answer, 0)) => format!("{answer:?}"),
-            Ok((answer, warnings)) => format!("{answer:?} with {warnings} warnings"),
+            Ok((answer, warnings)) => format!("{answer:?} {warnings:?}"),
             Err(error) => error.to_string(),
         }
     }
@@ -100,12 +98,12 @@ mod tests {
         ]
         .map(|(status, body)| told(status, body));
         insta::assert_snapshot!(told.join("\n"), @r#"
-        Samples([1.0])
-        Samples([]) with 1 warnings
-        Samples([NaN, inf])
-        Other(Scalar)
-        Other(Range)
-        Other(Text)
+        Samples([1.0]) []
+        Samples([]) ["w"]
+        Samples([NaN, inf]) []
+        Other(Scalar) []
+        Other(Range) []
+        Other(Text) []
         its answer cannot be understood: "one" is not a number
         its answer cannot be understood: it has no data
         its answer cannot be understood: expected value at line 1 column 1

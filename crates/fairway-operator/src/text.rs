@@ -9,7 +9,7 @@ use url::{Position, Url};
 const QUOTED: usize = 200;
 
 /// The beginning of a text.
-pub(super) fn excerpt(text: &str) -> Cow<'_, str> {
+pub(crate) fn excerpt(text: &str) -> Cow<'_, str> {
     if text.len() <= QUOTED {
         return Cow::Borrowed(text);
     }
@@ -17,14 +17,14 @@ pub(super) fn excerpt(text: &str) -> Cow<'_, str> {
 }
 
 /// An address without what follows it, and without who asks: both may be secret.
-pub(super) fn place(url: &Url) -> String {
+pub(crate) fn place(url: &Url) -> String {
     let (scheme, rest) =
         (&url[..Position::BeforeUsername], &url[Position::BeforeHost..Position::AfterPath]);
     excerpt(&format!("{scheme}{rest}")).into_owned()
 }
 
 /// What is behind an error. What is before only says that there was one.
-pub(super) fn cause(error: &dyn Error) -> String {
+pub(crate) fn cause(error: &dyn Error) -> String {
     let mut cause = error;
     while let Some(source) = cause.source() {
         cause = source;
