@@ -1,4 +1,5 @@
 //! The whole chain: graph-data → update service → operator → ClusterVersion.
 
+mod pruned;
 mod story;
 mod support;

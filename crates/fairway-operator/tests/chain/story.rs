@@ -57,7 +57,7 @@ const RISKS: [&str; 3] = [
     "VSphereNodeNameChanges",
 ];
 
-async fn graph() -> Result<Graph> {
+pub(crate) async fn graph() -> Result<Graph> {
     let files = [
         ("version", "1.1.0\n"),
         ("channels/stable-4.7.yaml", CHANNEL),
@@ -69,14 +69,14 @@ async fn graph() -> Result<Graph> {
 }
 
 /// The metrics of a cluster with or without a proxy, on that infrastructure.
-fn samples(proxy: bool, infrastructure: &str) -> String {
+pub(crate) fn samples(proxy: bool, infrastructure: &str) -> String {
     format!(
         "cluster_proxy_enabled{{type=\"http\"}} {}\ncluster_infrastructure_provider{{type=\"{infrastructure}\"}} 1\n",
         u8::from(proxy)
     )
 }
 
-fn snapshot(directory: &TempDir, samples: &str) -> Result<MetricsSource> {
+pub(crate) fn snapshot(directory: &TempDir, samples: &str) -> Result<MetricsSource> {
     let path = directory.path().join("samples");
     std::fs::write(&path, samples)?;
     Ok(MetricsSource::Snapshot(path))

@@ -62,3 +62,50 @@ pub(super) fn collect(current: &str, findings: Findings) -> Vec<Concern> {
         .chain(alerts.iter().cloned())
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use fairway_api::Condition;
+
+    use super::*;
+
+    fn risk(name: &str, reason: &str) -> ConditionalUpdateRisk {
+        ConditionalUpdateRisk {
+            name: name.to_owned(),
+            message: "Something is wrong.".to_owned(),
+            url: "https://example.com".to_owned(),
+            conditions: vec![Condition::new(applies::TYPE, true, reason, "It fires.")],
+            ..ConditionalUpdateRisk::default()
+        }
+    }
+
+    #[test]
+    fn of_the_risks_in_a_status_those_of_alerts_are_remembered() {
+        let status = ClusterVersionStatus {
+            conditional_update_risks: vec![risk("DiskFull", "Alert:firing"), risk("Bug", "Match")],
+            ..ClusterVersionStatus::default()
+        };
+        let remembered = remembered_alerts(Some(&status));
+        let [Concern { risk, source: Source::Alert, targets: Targets::All }] = &remembered[..]
+        else {
+            panic!("{remembered:?}");
+        };
+        assert_eq!(risk.name, "DiskFull");
+        assert_eq!(risk.claim, Some(Claim::new(true, "Alert:firing", "It fires.")));
+        assert_eq!(remembered_alerts(None), []);
+    }
+
+    #[test]
+    fn what_cannot_be_listed_is_a_risk() {
+        let findings = Findings {
+            cluster_version: &ClusterVersion::default(),
+            operators: None,
+            admin_gates: None,
+            admin_acks: None,
+            alerts: &[],
+        };
+        let found = collect("5.1.0", findings);
+        let names: Vec<&str> = found.iter().map(|concern| concern.risk.name.as_str()).collect();
+        assert_eq!(names, ["ClusterOperatorUpgradeableUnknown", "AdminAckUnknown"]);
+    }
+}

@@ -40,7 +40,8 @@ pub struct Risks {
 }
 
 /// How long answers that come in one after the other are collected before the status is written.
-const COLLECT: Duration = Duration::from_secs(5);
+/// Shorter than the pause after a failure: what failed is not waited for.
+const COLLECT: Duration = Duration::from_secs(3);
 
 /// How long it is waited for what has to be seen of the cluster. Lists are answered in a second.
 const PATIENCE: Duration = Duration::from_secs(30);

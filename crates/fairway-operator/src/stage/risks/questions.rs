@@ -203,3 +203,39 @@ async fn answer(telemetry: Arc<Telemetry>, query: String) -> Answered {
     let outcome = telemetry.ask(&query).await.and_then(|answer| answer.outcome());
     Answered::Query { query, outcome }
 }
+
+#[cfg(test)]
+mod tests {
+    use fairway_risk::{Claim, Risk, Source, Targets};
+
+    use super::*;
+
+    fn alert(name: &str, message: &str, since: i64) -> Concern {
+        let since = Timestamp::from_second(since).ok();
+        let claim = Claim { since, ..Claim::new(true, "Alert:firing", message) };
+        let risk = Risk::always(name, message, "https://example.com").claiming(claim);
+        Concern { risk, source: Source::Alert, targets: Targets::All }
+    }
+
+    #[test]
+    fn alerts_are_news_when_others_fire_but_not_when_their_numbers_change() {
+        let mut alerts = Alerts::Asked;
+        assert!(alerts.learn(vec![alert("DiskFull", "2.9 % free", 10)]));
+        assert!(!alerts.learn(vec![alert("DiskFull", "2.8 % free", 10)]));
+        assert_eq!(alerts, Alerts::Known(vec![alert("DiskFull", "2.9 % free", 10)]));
+        assert!(alerts.learn(vec![alert("DiskFull", "1 % free", 20)]), "it fires anew");
+        assert!(alerts.learn(vec![alert("DiskSlow", "slow", 20)]));
+        assert!(alerts.learn(Vec::new()));
+    }
+
+    #[test]
+    fn what_alerts_said_stands_while_they_cannot_be_read() {
+        let mut alerts = Alerts::Asked;
+        assert!(alerts.fail("down"), "there is no sense in waiting any longer");
+        assert!(!alerts.fail("down"));
+        assert_eq!(alerts, Alerts::Unknown);
+        alerts.learn(vec![alert("DiskFull", "full", 10)]);
+        assert!(!alerts.fail("down"));
+        assert_eq!(alerts, Alerts::Known(vec![alert("DiskFull", "full", 10)]));
+    }
+}

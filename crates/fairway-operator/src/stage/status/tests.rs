@@ -1,12 +1,16 @@
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
 use fairway_api::cluster_version::{AcceptRisk, ClusterVersionStatus, Release, Update, UpdateMode};
 use fairway_api::reason::retrieved_updates;
 use fairway_api::{ClusterVersion, Conditions as _, OperatorCondition};
 use fairway_risk::{Candidate, Evaluated};
 use fairway_testkit::objects;
 use jiff::Timestamp;
+use tokio::sync::watch;
 
 use super::compose::{Facts, compose};
-use super::pause;
+use super::{Inputs, Settled, pause};
 use crate::own_release::OwnRelease;
 use crate::stage::risks::Risks;
 use crate::stage::updates::Updates;
@@ -201,4 +205,28 @@ fn everything_that_is_invalid_is_listed() {
 fn a_failed_write_is_repeated_ever_more_seldom() {
     let pauses: Vec<u64> = [1, 2, 3, 6, 7, 100].map(|failures| pause(failures).as_secs()).into();
     assert_eq!(pauses, [1, 2, 4, 32, 60, 60]);
+}
+
+#[test]
+fn what_an_older_definition_drops_is_not_sent_again() {
+    let seen = |object: &ClusterVersion| {
+        let named = ("version".to_owned(), Arc::new(object.clone()));
+        Some(Arc::new(BTreeMap::from([named])))
+    };
+    let (sender, receiver) = watch::channel(seen(&cluster_version()));
+    let (_updates, updates) = watch::channel(Some(Arc::new(offering(&["5.0.2"]))));
+    let (_risks, risks) = watch::channel(Some(Arc::new(recommending(&["5.0.2"]))));
+    let mut inputs = Inputs { own: Arc::new(own()), cluster_version: receiver, updates, risks };
+
+    let sent = inputs.wanted(None).unwrap();
+    let mut stored = sent.clone();
+    stored.status.as_mut().unwrap().available_updates = None;
+    sender.send_replace(seen(&stored));
+    assert!(inputs.wanted(None).is_some(), "what is there is not what should be");
+    let settled = Settled::new(sent, stored.clone());
+    assert!(inputs.wanted(Some(&settled)).is_none(), "and cannot be");
+
+    stored.status.as_mut().unwrap().version_hash = "changed by somebody".to_owned();
+    sender.send_replace(seen(&stored));
+    assert!(inputs.wanted(Some(&settled)).is_some());
 }
