@@ -14,11 +14,11 @@ use crate::{fairway, transcript};
 
 fn operator() -> Command {
     let mut command = fairway();
-    for variable in ["KUBECONFIG", "NODE_NAME", "POD_UID", "PAYLOAD_OVERRIDE", "CVO_NAMESPACE"] {
+    for variable in ["KUBECONFIG", "NODE_NAME", "POD_UID", "CVO_NAMESPACE"] {
         command.env_remove(variable);
     }
     command.args(["operator", "--node-name=node", "--release-image=registry.example/a"]);
-    command.arg("--payload").arg(payload());
+    command.env("PAYLOAD_OVERRIDE", payload());
     command
 }
 
@@ -34,7 +34,7 @@ fn payload() -> PathBuf {
 
 #[test]
 fn help() {
-    insta::assert_snapshot!(transcript(operator().arg("--help")));
+    insta::assert_snapshot!(transcript(operator().env_remove("PAYLOAD_OVERRIDE").arg("--help")));
 }
 
 fn tell(child: &Child, signal: Signal) {
