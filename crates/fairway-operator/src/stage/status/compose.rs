@@ -5,10 +5,10 @@ use fairway_api::reason::{RETIRED_TYPES, invalid, upgradeable};
 use fairway_api::{ClusterVersion, Conditions as _, OperatorCondition};
 use jiff::Timestamp;
 
-use super::invalid::problems;
+use super::invalid::{cannot_tell_yet, problems};
 use crate::own_release::OwnRelease;
 use crate::stage::risks::Risks;
-use crate::stage::updates::Updates;
+use crate::stage::updates::{Updates, same_content};
 
 /// What everybody knows. `None` is what nobody knows yet: a status that says something about it
 /// was written by a predecessor and stays.
@@ -26,6 +26,9 @@ pub(super) fn compose(
     now: Timestamp,
 ) -> ClusterVersionStatus {
     let mut status = cluster_version.status.clone().unwrap_or_default();
+    if is_of_another_release(&status.desired, facts.own) {
+        forget_updates(&mut status);
+    }
     status.desired = desired(&status.desired, facts);
     for type_ in RETIRED_TYPES {
         status.conditions.discard(type_);
@@ -34,7 +37,10 @@ pub(super) fn compose(
         Some(condition) => status.conditions.set(condition, now),
         None => status.conditions.discard(type_),
     };
-    set(invalid::TYPE, problems(cluster_version, facts.updates));
+    let problems = problems(cluster_version, facts.updates);
+    if problems.is_some() || !cannot_tell_yet(cluster_version, facts.updates) {
+        set(invalid::TYPE, problems);
+    }
     if let Some(updates) = facts.updates {
         set(&updates.retrieved.type_, Some(updates.retrieved.clone()));
     }
@@ -43,9 +49,23 @@ pub(super) fn compose(
     status.available_updates = Some(evaluated.available_updates.clone());
     status.conditional_updates.clone_from(&evaluated.conditional_updates);
     status.conditional_update_risks.clone_from(&evaluated.conditional_update_risks);
-    let current = cluster_version.metadata.generation.unwrap_or_default();
+    // What was evaluated may be about an object of this name that is gone, and had more changes.
+    let current = cluster_version.metadata.generation.unwrap_or(*generation);
     status.observed_generation = status.observed_generation.max(*generation).min(current);
     status
+}
+
+/// Whether somebody wrote the status who was of another release: the cluster was updated since.
+fn is_of_another_release(desired: &Release, own: &OwnRelease) -> bool {
+    !desired.image.is_empty() && !same_content(&desired.image, &own.release.image)
+}
+
+/// Updates from another release mean nothing. That there are none would be wrong as well: `None`
+/// says that nobody has looked yet.
+fn forget_updates(status: &mut ClusterVersionStatus) {
+    status.available_updates = None;
+    status.conditional_updates.clear();
+    status.conditional_update_risks.clear();
 }
 
 /// The release that the cluster has: what the operator knows from its payload, and what the update

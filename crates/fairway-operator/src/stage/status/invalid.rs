@@ -31,6 +31,18 @@ pub(super) fn problems(
     Some(condition.reason(invalid::INVALID_CLUSTER_VERSION).message(message))
 }
 
+/// Whether nobody can say yet if the release exists that is asked for. A predecessor may have said
+/// so of the same spec.
+pub(super) fn cannot_tell_yet(cluster_version: &ClusterVersion, updates: Option<&Updates>) -> bool {
+    let asked = cluster_version.spec.desired_update.as_ref();
+    let is_looked_up =
+        asked.is_some_and(|update| update.version().is_some() && update.image().is_none());
+    let observed = cluster_version.status.as_ref().map(|status| status.observed_generation);
+    is_looked_up
+        && updates.is_none_or(|updates| updates.fresh.is_none())
+        && observed == cluster_version.metadata.generation
+}
+
 /// What is wrong with a version that has to be looked up because no image was given.
 fn unknown_release(
     update: &Update,

@@ -1,7 +1,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use fairway_api::cluster_version::{AcceptRisk, ClusterVersionStatus, Release, Update, UpdateMode};
+use fairway_api::cluster_version::{
+    AcceptRisk, ClusterVersionStatus, ConditionalUpdate, ConditionalUpdateRisk, Release, Update,
+    UpdateMode,
+};
 use fairway_api::reason::retrieved_updates;
 use fairway_api::{ClusterVersion, Conditions as _, OperatorCondition};
 use fairway_risk::{Candidate, Evaluated};
@@ -128,6 +131,49 @@ fn a_generation_is_observed_when_all_have_seen_it() {
     assert_eq!(composed(&object, None, Some(&risks), 0).observed_generation, 6);
     let risks = Risks { generation: 7, ..Risks::default() };
     assert_eq!(composed(&object, None, Some(&risks), 0).observed_generation, 7);
+}
+
+#[test]
+fn an_object_that_is_new_has_not_seen_the_changes_of_the_one_before() {
+    let mut object = objects::cluster_version();
+    object.metadata.generation = Some(1);
+    let risks = Risks { generation: 5, ..Risks::default() };
+    assert_eq!(composed(&object, None, Some(&risks), 0).observed_generation, 1);
+}
+
+#[test]
+fn updates_from_another_release_are_forgotten() {
+    let mut object = objects::cluster_version();
+    let before = ClusterVersionStatus {
+        available_updates: Some(vec![objects::release("5.0.1")]),
+        conditional_updates: vec![ConditionalUpdate::default()],
+        conditional_update_risks: vec![ConditionalUpdateRisk::default()],
+        ..objects::status_at("5.0.0")
+    };
+    object.status = Some(before);
+    let status = composed(&object, None, None, 0);
+    assert_eq!(status.available_updates, None);
+    assert_eq!(status.conditional_updates, []);
+    assert_eq!(status.conditional_update_risks, []);
+}
+
+#[test]
+fn a_complaint_stays_while_nobody_can_look_again() {
+    let mut object = objects::cluster_version();
+    object.metadata.generation = Some(3);
+    object.spec.desired_update = Some(objects::update_to("5.9.9"));
+    object.status = Some(objects::status_at("5.0.1"));
+    let updates = Updates { generation: 3, ..offering(&["5.0.2"]) };
+    let risks = Risks { generation: 3, ..Risks::default() };
+    let complaining = composed(&object, Some(&updates), Some(&risks), 0);
+    assert!(complaining.conditions.find("Invalid").is_some());
+    object.status = Some(complaining.clone());
+    assert_eq!(composed(&object, None, None, 60), complaining);
+
+    object.metadata.generation = Some(4);
+    object.spec.desired_update = Some(objects::update_to("5.0.2"));
+    let status = composed(&object, None, None, 60);
+    assert!(status.conditions.find("Invalid").is_none(), "it was about something else");
 }
 
 #[test]

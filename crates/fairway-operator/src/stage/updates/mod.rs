@@ -76,7 +76,7 @@ impl Updates {
 }
 
 /// Whether two images are the same content, wherever they are kept.
-fn same_content(one: &str, other: &str) -> bool {
+pub(crate) fn same_content(one: &str, other: &str) -> bool {
     let digest = |image: &str| image.rsplit_once('@').map(|(_, digest)| digest.to_owned());
     one == other || digest(one).is_some_and(|one| Some(one) == digest(other))
 }
