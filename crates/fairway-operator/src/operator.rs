@@ -114,6 +114,7 @@ impl Operator {
         let current = updates::Current {
             version: self.own.release.version.clone(),
             architecture: self.own.architecture.clone(),
+            image: self.own.release.image.clone(),
         };
         let mut tasks = JoinSet::new();
         tasks.spawn(updates::run(

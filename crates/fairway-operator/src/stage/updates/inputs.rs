@@ -20,6 +20,8 @@ pub struct Current {
     pub version: String,
     /// Its architecture, as Go calls it, or `Multi`.
     pub architecture: String,
+    /// Its image.
+    pub image: String,
 }
 
 /// What the stage looks at.
@@ -34,12 +36,18 @@ pub struct Inputs {
     pub trusted_ca: watch::Receiver<Option<Objects<ConfigMap>>>,
 }
 
-/// What there is to do, as of one generation of the ClusterVersion.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// What there is to do, as of one look at the ClusterVersion.
+#[derive(Clone, Debug)]
 pub(super) struct Task {
-    pub(super) generation: i64,
+    pub(super) cluster_version: Arc<ClusterVersion>,
     pub(super) question: Result<Question, Refusal>,
     pub(super) route: Route,
+}
+
+impl Task {
+    pub(super) fn generation(&self) -> i64 {
+        self.cluster_version.metadata.generation.unwrap_or_default()
+    }
 }
 
 impl Inputs {
@@ -61,7 +69,7 @@ impl Inputs {
         let trusted = self.trusted_ca.borrow_and_update().clone()?;
         let cluster_version = only(seen.as_ref())?;
         Some(Task {
-            generation: cluster_version.metadata.generation.unwrap_or_default(),
+            cluster_version: Arc::clone(cluster_version),
             question: question::ask(&cluster_version.spec, &self.current, services),
             route: Route { proxy, authorities: bundle(&trusted) },
         })

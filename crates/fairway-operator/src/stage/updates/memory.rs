@@ -10,7 +10,9 @@ use tokio::time::Instant;
 
 use super::answer::Answer;
 use super::fetch::Failure;
+use super::inherited::Inherited;
 use super::question::{Question, Refusal};
+use super::retrieved::Kept;
 use super::{Updates, retrieved};
 
 /// For how long an answer stands while there is no other: as long as administrators are used to.
@@ -30,6 +32,8 @@ pub(super) enum News {
 pub(super) struct Memory {
     good: Option<Good>,
     failure: Option<Failure>,
+    /// What stands until the first answer.
+    inherited: Option<Inherited>,
 }
 
 /// The last good answer.
@@ -43,6 +47,11 @@ struct Good {
 }
 
 impl Memory {
+    /// Nothing but what somebody else has found.
+    pub(super) fn inheriting(inherited: Option<Inherited>) -> Self {
+        Self { inherited, ..Self::default() }
+    }
+
     /// The tag of the answer that is known.
     pub(super) fn tag(&self) -> Option<&HeaderValue> {
         self.good.as_ref()?.tag.as_ref()
@@ -62,8 +71,11 @@ impl Memory {
     ) {
         match outcome {
             Ok(News::Answer { answer, tag }) => {
-                self.good = Some(Good { answer, tag, at: now, time });
-                self.failure = None;
+                *self = Self {
+                    good: Some(Good { answer, tag, at: now, time }),
+                    failure: None,
+                    inherited: None,
+                };
             }
             Ok(News::Unchanged) => {
                 if let Some(good) = &mut self.good {
@@ -74,6 +86,8 @@ impl Memory {
             Err(failure) => {
                 let stands = |good: &Good| failure.may_pass() && now < good.at + KEPT;
                 self.good = self.good.take().filter(stands);
+                let stands = |left: &Inherited| failure.may_pass() && now < left.until;
+                self.inherited = self.inherited.take().filter(stands);
                 self.failure = Some(failure);
             }
         }
@@ -82,12 +96,18 @@ impl Memory {
     /// What there is to say about the answers to a question; nothing before the first.
     pub(super) fn updates(&self, question: &Question, generation: i64) -> Option<Updates> {
         let good = self.good.as_ref();
-        let candidates = good.and_then(|good| good.answer.candidates.clone());
+        let inherited = self.inherited.as_ref();
+        let candidates = good
+            .and_then(|good| good.answer.candidates.clone())
+            .or_else(|| Some(Arc::clone(&inherited?.candidates)));
         let retrieved = match (&self.failure, good) {
             (None, None) => return None,
             (Some(failure), _) => {
-                let since = good.filter(|_| candidates.is_some()).map(|good| good.time);
-                retrieved::failed(failure, since)
+                let found = good.filter(|_| candidates.is_some()).map(|good| good.time);
+                let found = found.map(Kept::Since);
+                let kept =
+                    found.or(inherited.map(|left| Kept::Inherited { until: left.until_time }));
+                retrieved::failed(failure, kept)
             }
             (None, Some(_)) if candidates.is_some() => retrieved::retrieved(),
             (None, Some(good)) => {
@@ -120,6 +140,7 @@ pub(super) fn refused(refusal: &Refusal, generation: i64) -> Updates {
 #[cfg(test)]
 mod tests {
     use fairway_api::{ConditionStatus, Version};
+    use fairway_risk::Candidate;
     use http::StatusCode;
     use url::Url;
 
@@ -227,6 +248,50 @@ mod tests {
         memory.learn(answered(GRAPH), clock.after(25));
         let status = memory.updates(&question(), 1).unwrap().retrieved.status;
         assert_eq!(status, ConditionStatus::True);
+    }
+
+    fn inheriting(clock: &Clock) -> Memory {
+        let release = fairway_testkit::objects::release("5.1.7");
+        let candidates = [Candidate { release, ..Candidate::default() }].into();
+        let (until, until_time) = clock.after(24);
+        Memory::inheriting(Some(Inherited { candidates, until, until_time }))
+    }
+
+    #[test]
+    fn what_is_inherited_stands_until_there_is_an_answer() {
+        let clock = Clock::new();
+        let mut memory = inheriting(&clock);
+        assert!(memory.updates(&question(), 1).is_none(), "the status has it already");
+        memory.learn(down(), clock.after(1));
+        let updates = memory.updates(&question(), 1).unwrap();
+        insta::assert_snapshot!(told(&updates), @r#"
+        False ResponseFailed
+        Unable to retrieve available updates: https://updates.example/graph answers with the HTTP status 503 Service Unavailable. The updates listed were found before this operator started; they are dropped at 2026-11-16T12:00:00Z.
+        ["5.1.7"] of 0 releases
+        "#);
+        assert_eq!((updates.graph_digest.as_str(), updates.fresh), ("", None));
+        memory.learn(down(), clock.after(2));
+        assert!(memory.updates(&question(), 1).unwrap().says_the_same(&updates));
+        memory.learn(answered(GRAPH), clock.after(3));
+        memory.learn(down(), clock.after(4));
+        insta::assert_snapshot!(told(&memory.updates(&question(), 1).unwrap()), @r#"
+        False ResponseFailed
+        Unable to retrieve available updates: https://updates.example/graph answers with the HTTP status 503 Service Unavailable. The updates listed are those of 2026-11-15T15:00:00Z; they are dropped at 2026-11-16T15:00:00Z.
+        ["5.1.1"] of 2 releases
+        "#);
+    }
+
+    #[test]
+    fn what_is_inherited_goes_after_a_day_or_with_a_question_that_cannot_be_asked() {
+        let (service, why) = (question().service(), "reasons".to_owned());
+        for (outcome, hours) in [(down(), 24), (Err(Failure::Request { service, why }), 1)] {
+            let clock = Clock::new();
+            let mut memory = inheriting(&clock);
+            memory.learn(outcome, clock.after(hours));
+            let updates = memory.updates(&question(), 1).unwrap();
+            assert!(updates.candidates.is_empty());
+            assert!(!updates.retrieved.message.unwrap().contains("listed"));
+        }
     }
 
     #[test]

@@ -1,11 +1,13 @@
 //! What the update service offers this cluster.
 //!
 //! `question` is what there is to ask, `timing` when, `route` and `fetch` how; `answer`
-//! says what the answer means, `memory` for how long it stands, and `retrieved` how people
-//! are told. [`run`] sleeps until a question is due or something changes.
+//! says what the answer means, `memory` for how long it stands, `inherited` what stands before
+//! there is one, and `retrieved` how people are told. [`run`] sleeps until a question is due or
+//! something changes.
 
 mod answer;
 mod fetch;
+mod inherited;
 mod inputs;
 mod memory;
 mod no_proxy;

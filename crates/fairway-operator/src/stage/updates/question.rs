@@ -198,7 +198,11 @@ mod tests {
     }
 
     fn current() -> Current {
-        Current { version: "5.1.0".to_owned(), architecture: "amd64".to_owned() }
+        Current {
+            version: "5.1.0".to_owned(),
+            architecture: "amd64".to_owned(),
+            ..Current::default()
+        }
     }
 
     fn nobody() -> Services {

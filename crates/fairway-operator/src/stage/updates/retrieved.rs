@@ -20,12 +20,31 @@ pub(super) fn refused(refusal: &Refusal) -> OperatorCondition {
     not_retrieved(refusal.reason(), refusal.to_string())
 }
 
-/// There is no answer. The one before may still stand: `since` says when it was given.
-pub(super) fn failed(failure: &Failure, since: Option<Timestamp>) -> OperatorCondition {
-    let kept = since.map_or_else(String::new, |since| {
-        let (since, until) = (wire_time(since).0, wire_time(since + KEPT).0);
-        format!(" The updates listed are those of {since}; they are dropped at {until}.")
-    });
+/// Which updates stand though there is no answer.
+#[derive(Clone, Copy)]
+pub(super) enum Kept {
+    /// Those of an answer of that time.
+    Since(Timestamp),
+    /// Those that were in the status already.
+    Inherited { until: Timestamp },
+}
+
+/// There is no answer; something may still stand.
+pub(super) fn failed(failure: &Failure, kept: Option<Kept>) -> OperatorCondition {
+    let kept = match kept {
+        None => String::new(),
+        Some(Kept::Since(since)) => {
+            let (since, until) = (wire_time(since).0, wire_time(since + KEPT).0);
+            format!(" The updates listed are those of {since}; they are dropped at {until}.")
+        }
+        Some(Kept::Inherited { until }) => {
+            let until = wire_time(until).0;
+            format!(
+                " The updates listed were found before this operator started; they are dropped at \
+                 {until}."
+            )
+        }
+    };
     let message = format!("Unable to retrieve available updates: {failure}.{kept}");
     not_retrieved(failure.reason(), message)
 }

@@ -11,7 +11,8 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::fetch::{self, Failure, Fetched};
-use super::inputs::{Inputs, Task};
+use super::inherited::Inherited;
+use super::inputs::{Current, Inputs, Task};
 use super::memory::{self, Memory, News};
 use super::question::Question;
 use super::timing::Timing;
@@ -27,7 +28,7 @@ pub async fn run(
     metrics: metrics::Updates,
     out: watch::Sender<Option<Arc<Updates>>>,
 ) {
-    let mut stage = Stage::new(settings, metrics, &out);
+    let mut stage = Stage::new(settings, metrics, Arc::clone(&inputs.current), &out);
     loop {
         if let Some(task) = inputs.task(&stage.settings.services) {
             stage.heed(task);
@@ -52,6 +53,7 @@ struct Asking {
 struct Stage<'a> {
     settings: Settings,
     metrics: metrics::Updates,
+    current: Arc<Current>,
     out: &'a watch::Sender<Option<Arc<Updates>>>,
     task: Option<Task>,
     client: Option<Client>,
@@ -64,21 +66,29 @@ impl<'a> Stage<'a> {
     fn new(
         settings: Settings,
         metrics: metrics::Updates,
+        current: Arc<Current>,
         out: &'a watch::Sender<Option<Arc<Updates>>>,
     ) -> Self {
         let timing = Timing::new(settings.pace.clone());
         let (task, client, asking, memory) = (None, None, None, Memory::default());
-        Self { settings, metrics, out, task, client, asking, memory, timing }
+        Self { settings, metrics, current, out, task, client, asking, memory, timing }
     }
 
     /// Takes in what there is to do. Answers to another question mean nothing: until there is a
-    /// new one, what is published stays that of the generation before.
+    /// new one, what is published stays that of the generation before. What stands in the status
+    /// is inherited at first sight.
     fn heed(&mut self, task: Task) {
         let before = self.task.as_ref();
         let same_question = before.is_some_and(|before| before.question == task.question);
         let same_route = before.is_some_and(|before| before.route == task.route);
-        if !same_question {
+        if before.is_none() {
+            let now = (Instant::now(), clock::now());
+            let inherited = Inherited::of(&task.cluster_version, &self.current, now);
+            self.memory = Memory::inheriting(inherited);
+        } else if !same_question {
             self.memory = Memory::default();
+        }
+        if !same_question {
             self.metrics.asked_anew(clock::now());
         }
         if !same_route {
@@ -139,10 +149,10 @@ impl<'a> Stage<'a> {
 
     /// Publishes what there is to say. Where only the time of the answer differs, nobody is told.
     fn publish(&self) {
-        let Some(Task { generation, question, .. }) = &self.task else { return };
-        let updates = match question {
-            Ok(question) => self.memory.updates(question, *generation),
-            Err(refusal) => Some(memory::refused(refusal, *generation)),
+        let Some(task) = &self.task else { return };
+        let updates = match &task.question {
+            Ok(question) => self.memory.updates(question, task.generation()),
+            Err(refusal) => Some(memory::refused(refusal, task.generation())),
         };
         let Some(updates) = updates else { return };
         self.out.send_if_modified(|published| {

@@ -63,7 +63,11 @@ impl Stage {
         let (proxy, proxies) = watch::channel(Some(ProxySettings::default()));
         let (trusted, authorities) = watch::channel(Some(Objects::default()));
         let (out, updates) = watch::channel(None);
-        let current = Current { version: version.to_owned(), architecture: "amd64".to_owned() };
+        let current = Current {
+            version: version.to_owned(),
+            architecture: "amd64".to_owned(),
+            ..Current::default()
+        };
         let inputs = Inputs {
             current: Arc::new(current),
             cluster_version: versions,
