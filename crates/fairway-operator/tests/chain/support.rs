@@ -1,5 +1,6 @@
 //! A cluster with an operator, an update service before it, and somebody who knows its metrics.
 
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -8,12 +9,14 @@ use fairway_api::cluster_version::{ClusterVersionStatus, ConditionalUpdate};
 use fairway_api::{CLUSTER_VERSION_NAME, ClusterVersion, Condition, Conditions as _};
 use fairway_operator::Settings;
 use fairway_operator::election::{ElectionSettings, LeaseName, Timing};
+use fairway_operator::endpoint::EndpointSettings;
 use fairway_operator::settings::{
     MetricsSource, PrometheusSettings, ReleaseSettings, RiskSettings, UnacceptedRisks,
 };
 use fairway_operator::stage::updates::{self, Pace, Services};
 use fairway_risk::QueryPolicy;
-use fairway_testkit::{TestCluster, objects, wait};
+use fairway_testkit::platform::Platform;
+use fairway_testkit::{AuditEvent, AuditMark, TestCluster, objects, wait};
 use fairway_update_service::source::{Directory, ReleasesFile};
 use fairway_update_service::{Options, Service, Watched};
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
@@ -21,11 +24,15 @@ use kube::Api;
 use kube::api::{Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 /// How long the sources of the update service have to stay the same: tests write them whole.
 const SETTLE: Duration = Duration::from_millis(10);
+
+/// The channel of clusters in tests that care for no other.
+pub(crate) const CHANNEL: &str = "stable-5.1";
 
 /// An update service on files.
 pub(crate) struct Graph {
@@ -66,6 +73,46 @@ impl Graph {
         Ok(Self { service, _files: directory })
     }
 
+    /// Serves releases of these versions in the channel `stable-5.1`. Some of them have a risk:
+    /// the version, the name of the risk, and the query that tells whether it applies.
+    pub(crate) async fn with_risks(
+        versions: &[&str],
+        risks: &[(&str, &str, &str)],
+    ) -> Result<Self> {
+        let channel = json!({"name": CHANNEL, "versions": versions}).to_string();
+        let mut files = vec![
+            ("version".to_owned(), "1.1.0\n".to_owned()),
+            (format!("channels/{CHANNEL}.yaml"), channel),
+        ];
+        for (to, name, query) in risks {
+            let block = json!({
+                "to": to,
+                "from": ".*",
+                "url": format!("https://example.com/{name}"),
+                "name": name,
+                "message": format!("{name} may break the cluster."),
+                "matchingRules": [{"type": "PromQL", "promql": {"promql": query}}],
+            });
+            files.push((format!("blocked-edges/{to}-{name}.yaml"), block.to_string()));
+        }
+        let files: Vec<_> = files.iter().map(|(name, text)| (&name[..], &text[..])).collect();
+        Self::of(&files, versions).await
+    }
+
+    /// Serves a whole platform.
+    pub(crate) async fn of_platform(platform: &Platform) -> Result<Self> {
+        let service = serve(&platform.graph_data(), &platform.releases()).await?;
+        let graph = Self { service, _files: tempfile::tempdir()? };
+        let http = http()?;
+        let question = format!("{}?channel=stable-4.17", graph.url());
+        wait::until("the platform to be read", || async {
+            let answer = http.get(&question).header("Accept", "application/json").send().await?;
+            Ok(answer.status().is_success().then_some(()))
+        })
+        .await?;
+        Ok(graph)
+    }
+
     pub(crate) fn url(&self) -> String {
         format!("http://{}/api/upgrades_info/graph", self.service.address())
     }
@@ -78,11 +125,20 @@ async fn serve(data: &Path, releases: &Path) -> Result<Service> {
     Ok(Service::start(Options::new(([127, 0, 0, 1], 0).into(), data, releases)).await?)
 }
 
+/// A client that asks whom it is told to.
+pub(crate) fn http() -> Result<reqwest::Client> {
+    // An error means that somebody else was faster.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    Ok(reqwest::Client::builder().no_proxy().build()?)
+}
+
 /// A cluster whose operator runs.
 pub(crate) struct Operated {
     pub(crate) cluster: TestCluster,
+    pub(crate) settings: Settings,
     _payload: TempDir,
-    settings: Settings,
+    endpoint: SocketAddr,
+    http: reqwest::Client,
     running: Option<(CancellationToken, JoinHandle<Result<()>>)>,
 }
 
@@ -97,8 +153,9 @@ impl Operated {
     ) -> Result<Self> {
         // What the operator logs is shown where a test fails; an error means that it is already.
         let _ = tracing_subscriber::fmt().with_test_writer().try_init();
-        let _ = rustls::crypto::ring::default_provider().install_default();
-        let cluster = TestCluster::in_turn().await?;
+        // A connection can break only where there is one.
+        let http = http()?;
+        let cluster = TestCluster::in_turn().await?.over_tls().await?;
         let client = cluster.client();
         for (namespace, config_map) in
             [("openshift-config-managed", "admin-gates"), ("openshift-config", "admin-acks")]
@@ -114,8 +171,10 @@ impl Operated {
         let payload = tempfile::tempdir()?;
         let image = objects::release(version).image;
         write_payload(payload.path(), version)?;
-        let settings = settings(payload.path(), &image, metrics);
-        Ok(Self { cluster, _payload: payload, settings, running: None })
+        // Nobody else gets a port so soon after it was free.
+        let endpoint = TcpListener::bind(("127.0.0.1", 0)).await?.local_addr()?;
+        let settings = settings(payload.path(), &image, metrics, endpoint);
+        Ok(Self { cluster, settings, _payload: payload, endpoint, http, running: None })
     }
 
     /// Starts the operator.
@@ -131,6 +190,50 @@ impl Operated {
         let (stop, task) = self.running.take().context("the operator does not run")?;
         stop.cancel();
         task.await?
+    }
+
+    /// Waits until the operator's metrics are as they should be.
+    pub(crate) async fn metrics(
+        &self,
+        what: &str,
+        is_right: impl Fn(&str) -> bool,
+    ) -> Result<String> {
+        let last = std::sync::Mutex::new(String::new());
+        let url = format!("http://{}/metrics", self.endpoint);
+        let found = wait::until(what, || async {
+            // It may not listen yet.
+            let Ok(answer) = self.http.get(&url).send().await else { return Ok(None) };
+            let text = answer.text().await?;
+            if is_right(&text) {
+                return Ok(Some(text));
+            }
+            *last.lock().expect("nobody panics here") = text;
+            Ok(None)
+        });
+        found.await.with_context(|| format!("the last metrics are {}", last.lock().expect("read")))
+    }
+
+    /// Waits until a series of the operator's metrics has a value.
+    pub(crate) async fn reports(&self, series: &str, value: f64) -> Result<()> {
+        let what = format!("{series} {value}");
+        self.metrics(&what, |text| sample(text, series) == Some(value)).await.map(drop)
+    }
+
+    /// The value of a series of the operator's metrics now.
+    pub(crate) async fn sample(&self, series: &str) -> Result<f64> {
+        let text = self.metrics(series, |text| sample(text, series).is_some()).await?;
+        sample(&text, series).context("it was there")
+    }
+
+    /// How often the status of ClusterVersion was to be written since then.
+    pub(crate) fn status_writes(&self, since: AuditMark) -> Result<usize> {
+        let events = self.cluster.audit_log()?.since(since)?;
+        let is_status = |event: &&AuditEvent| {
+            let object = event.object_ref.as_ref();
+            let is_status = object.is_some_and(|object| object.subresource == "status");
+            event.is_write() && event.is_about("clusterversions") && is_status
+        };
+        Ok(events.iter().filter(is_status).count())
     }
 
     pub(crate) fn cluster_version(&self) -> Api<ClusterVersion> {
@@ -174,7 +277,7 @@ impl Drop for Operated {
 }
 
 /// Settings for impatient people.
-fn settings(payload: &Path, image: &str, metrics: MetricsSource) -> Settings {
+fn settings(payload: &Path, image: &str, metrics: MetricsSource, listen: SocketAddr) -> Settings {
     let second = Duration::from_secs(1);
     Settings {
         node_name: "node".to_owned(),
@@ -187,7 +290,7 @@ fn settings(payload: &Path, image: &str, metrics: MetricsSource) -> Settings {
             identity: format!("test-{}", std::process::id()),
             timing: Timing { lease: 15 * second, renew: 10 * second, retry: second },
         },
-        endpoint: None,
+        endpoint: Some(EndpointSettings { listen, tls: None }),
         updates: updates::Settings {
             services: Services { instead: None, default: None },
             pace: Pace { every: second..=second, retry: second / 2, gap: second / 10 },
@@ -242,6 +345,21 @@ fn exists<K>(created: kube::Result<K>) -> Result<()> {
         Err(kube::Error::Api(status)) if status.code == 409 => Ok(()),
         Err(error) => Err(error.into()),
     }
+}
+
+/// The value of a series. Of its labels, the text may be only a part.
+fn sample(text: &str, series: &str) -> Option<f64> {
+    let (name, labels) = series.split_once('{').unwrap_or((series, ""));
+    let mut lines = text
+        .lines()
+        .filter(|line| line.strip_prefix(name).is_some_and(|rest| rest.starts_with(['{', ' '])));
+    let line = lines.find(|line| line.contains(labels.trim_end_matches('}')))?;
+    line.rsplit(' ').next()?.parse().ok()
+}
+
+/// The reason of a condition; empty where there is none.
+pub(crate) fn reason<'a>(status: &'a ClusterVersionStatus, type_: &str) -> &'a str {
+    status.conditions.find(type_).and_then(|it| it.reason.as_deref()).unwrap_or_default()
 }
 
 /// The update to a version.

@@ -1,0 +1,127 @@
+use anyhow::{Context as _, Result};
+use fairway_api::ConditionStatus;
+use fairway_api::Conditions as _;
+use fairway_api::cluster_version::ClusterVersionStatus;
+use serde_json::json;
+
+use super::World;
+use crate::front::Manner;
+use crate::support::{available, recommended};
+use crate::telemetry::{answer, vector};
+
+/// What the metrics say about the second risk.
+const RISK_TWO: &str = r#"cluster_version_risk_conditions{risk="RiskTwo"}"#;
+
+fn is_unknown(status: &ClusterVersionStatus, version: &str) -> bool {
+    let condition = recommended(status, version);
+    condition.is_some_and(|condition| condition.status == ConditionStatus::Unknown)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_prometheus_that_is_down_leaves_risks_unknown_until_it_is_back() -> Result<()> {
+    let mut world = World::new().await?;
+    world.telemetry.front.behaves(Manner::Status(503));
+    world.operated.start();
+    let down = |status: &_| is_unknown(status, "5.1.2") && is_unknown(status, "5.1.3");
+    let status = world.operated.status("both risks to be unknown", down).await?;
+    assert_eq!(available(&status), ["5.1.1"]);
+    let condition = recommended(&status, "5.1.3").context("a verdict")?;
+    assert!(condition.message.contains("503"), "{}", condition.message);
+    let operated = &world.operated;
+    operated.reports(RISK_TWO, -1.0).await?;
+    operated.sample(r#"fairway_operator_risk_unknown_seconds{risk="RiskTwo"}"#).await?;
+    assert!(operated.sample("cluster_operator_promql_failed_evaluations_total").await? >= 2.0);
+
+    world.telemetry.front.behaves(Manner::Well);
+    let status = world.settled().await?;
+    assert_eq!(available(&status), ["5.1.3", "5.1.1"]);
+    world.operated.reports(RISK_TWO, 0.0).await?;
+    world.operated.stop().await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_query_that_is_never_answered_delays_its_own_risk_alone() -> Result<()> {
+    let mut world = World::new().await?;
+    world.telemetry.front.behaves_by(|url| match url.contains("risk_two") {
+        true => Manner::Never,
+        false => Manner::Well,
+    });
+    world.operated.start();
+    let one_is_known = |status: &ClusterVersionStatus| {
+        recommended(status, "5.1.2").is_some_and(|known| known.status == ConditionStatus::False)
+    };
+    let status = world.operated.status("the other risk to be decided", one_is_known).await?;
+    assert!(is_unknown(&status, "5.1.3"), "{status:#?}");
+
+    world.telemetry.front.behaves(Manner::Well);
+    world.settled().await?;
+    world.operated.stop().await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn answers_of_the_wrong_kind_decide_nothing() -> Result<()> {
+    let wrong = [
+        ("Scalar", answer("scalar", &json!([0, "1"]))),
+        ("Range", answer("matrix", &json!([{"metric": {}, "values": [[0, "1"]]}]))),
+        ("Text", answer("string", &json!([0, "1"]))),
+        ("NotANumber", vector(&[f64::NAN])),
+        ("Half", vector(&[0.5])),
+        ("Several", vector(&[1.0, 1.0])),
+        ("Nothing", vector(&[])),
+        ("Garbage", "1".to_owned()),
+    ];
+    let queries = wrong.each_ref().map(|(name, _)| format!("absent(some_{name})"));
+    let risks: Vec<(&str, &str, &str)> =
+        wrong.iter().zip(&queries).map(|((name, _), query)| ("5.1.1", *name, &query[..])).collect();
+    let mut world = World::with(&["5.1.0", "5.1.1"], &risks).await?;
+    world.telemetry.front.behaves_by(move |url| {
+        let about = wrong.iter().find(|(name, _)| url.contains(&format!("some_{name}")));
+        about.map_or(Manner::Well, |(_, text)| Manner::Text(text.clone()))
+    });
+    world.operated.start();
+    let applies = |status: &ClusterVersionStatus| -> Vec<String> {
+        let risks = status.conditional_update_risks.iter();
+        let told = risks.filter_map(|risk| {
+            let applies = risk.conditions.find("Applies")?;
+            Some(format!(
+                "{}: {} {}: {}",
+                risk.name, applies.status, applies.reason, applies.message
+            ))
+        });
+        told.collect()
+    };
+    let all_failed = |status: &ClusterVersionStatus| {
+        let told = applies(status);
+        told.len() == 8 && told.iter().all(|told| told.contains("EvaluationFailed"))
+    };
+    let status = world.operated.status("all answers to be taken in", all_failed).await?;
+    insta::assert_snapshot!(applies(&status).join("\n"), @"");
+    assert_eq!(available(&status), [""; 0]);
+    world.operated.reports("cluster_operator_promql_failed_evaluations_total", 8.0).await?;
+
+    world.telemetry.front.behaves(Manner::Well);
+    let decided = |status: &ClusterVersionStatus| {
+        recommended(status, "5.1.1").is_some_and(|known| known.status == ConditionStatus::False)
+            && applies(status).iter().all(|told| told.contains(": True"))
+    };
+    world.operated.status("all risks to apply", decided).await?;
+    world.operated.stop().await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_answered_outlives_the_one_who_answered() -> Result<()> {
+    let mut world = World::new().await?;
+    world.operated.start();
+    world.settled().await?;
+    world.telemetry.front.behaves(Manner::Status(503));
+    let accepted = json!({"desiredUpdate": {"acceptRisks": [{"name": "RiskOne"}]}});
+    world.operated.patch_spec(accepted).await?;
+    let is_accepted = |status: &ClusterVersionStatus| available(status).contains(&"5.1.2");
+    let status = world.operated.status("the acceptance to count", is_accepted).await?;
+    assert_eq!(available(&status), ["5.1.3", "5.1.2", "5.1.1"], "answers count for an hour");
+    assert_eq!(
+        world.operated.sample("cluster_operator_promql_failed_evaluations_total").await?,
+        0.0
+    );
+    world.operated.stop().await
+}

@@ -1,0 +1,57 @@
+//! Whatever the operator depends on breaks. Status and metrics say so, and when it works again,
+//! so does the operator, without being started anew.
+
+mod api_server;
+mod cluster_version;
+mod lease;
+mod metrics;
+mod update_service;
+
+use anyhow::Result;
+use fairway_api::ConditionStatus;
+use fairway_api::cluster_version::ClusterVersionStatus;
+
+use crate::front::Front;
+use crate::support::{CHANNEL, Graph, Operated, recommended};
+use crate::telemetry::Telemetry;
+
+/// A cluster at 5.1.0 with everything around it. 5.1.2 has a risk that applies, 5.1.3 one that does
+/// not.
+pub(crate) struct World {
+    pub(crate) operated: Operated,
+    pub(crate) telemetry: Telemetry,
+    /// Before the update service.
+    pub(crate) updates: Front,
+    _graph: Graph,
+}
+
+/// What applies in that cluster, and what not.
+pub(crate) const SAMPLES: &str = "risk_one 1\nrisk_two 0\n";
+
+impl World {
+    pub(crate) async fn new() -> Result<Self> {
+        let risks = [("5.1.2", "RiskOne", "risk_one"), ("5.1.3", "RiskTwo", "risk_two")];
+        Self::with(&["5.1.0", "5.1.1", "5.1.2", "5.1.3"], &risks).await
+    }
+
+    /// A world in which other updates have other risks.
+    pub(crate) async fn with(versions: &[&str], risks: &[(&str, &str, &str)]) -> Result<Self> {
+        let graph = Graph::with_risks(versions, risks).await?;
+        let updates = Front::before(graph.url()).await?;
+        let telemetry = Telemetry::of(SAMPLES).await?;
+        let operated = Operated::new("5.1.0", CHANNEL, &updates.url(), telemetry.source()?).await?;
+        Ok(Self { operated, telemetry, updates, _graph: graph })
+    }
+
+    /// Waits until everything is known.
+    pub(crate) async fn settled(&self) -> Result<ClusterVersionStatus> {
+        self.operated.status("both risks to be decided", is_settled).await
+    }
+}
+
+pub(crate) fn is_settled(status: &ClusterVersionStatus) -> bool {
+    let is = |version, expected| {
+        recommended(status, version).is_some_and(|condition| condition.status == expected)
+    };
+    is("5.1.2", ConditionStatus::False) && is("5.1.3", ConditionStatus::True)
+}

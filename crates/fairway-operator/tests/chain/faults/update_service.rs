@@ -1,0 +1,59 @@
+use std::time::Duration;
+
+use anyhow::Result;
+use fairway_api::Conditions as _;
+
+use super::{World, is_settled};
+use crate::front::Manner;
+use crate::support::{available, reason};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_update_service_that_fails_takes_nothing_away() -> Result<()> {
+    let mut world = World::new().await?;
+    world.operated.settings.updates.patience.answer = Duration::from_secs(1);
+    world.operated.start();
+    let before = world.settled().await?;
+    for (manner, failure) in [
+        (Manner::Status(503), "ResponseFailed"),
+        (Manner::Never, "RemoteFailed"),
+        (Manner::Text("<html>".to_owned()), "ResponseInvalid"),
+        (Manner::Text(r#"{"nodes": 7}"#.to_owned()), "ResponseInvalid"),
+    ] {
+        world.updates.behaves(manner.clone());
+        let operated = &world.operated;
+        let told = operated
+            .status(failure, |status| reason(status, "RetrievedUpdates") == failure)
+            .await?;
+        assert_eq!(available(&told), ["5.1.3", "5.1.1"], "{manner:?}");
+        assert_eq!(told.conditional_updates, before.conditional_updates, "{manner:?}");
+        let message = told.conditions.find("RetrievedUpdates").unwrap().message.clone().unwrap();
+        assert!(message.contains("The updates listed are those of"), "{message}");
+        let count = format!("fairway_operator_graph_fetches_total{{outcome=\"{failure}\"}}");
+        assert!(operated.sample(&count).await? >= 1.0);
+
+        world.updates.behaves(Manner::Well);
+        let is_back = |status: &_| is_settled(status) && reason(status, "RetrievedUpdates") == "";
+        operated.status("the update service to be back", is_back).await?;
+    }
+    world.operated.stop().await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_update_service_that_lies_is_believed_only_what_can_be() -> Result<()> {
+    let mut world = World::new().await?;
+    world.operated.start();
+    world.settled().await?;
+    // An index that leads nowhere, a version twice, and this cluster's version not at all.
+    let lie = r#"{"nodes": [{"version": "5.9.0", "payload": "a"}, {"version": "5.9.0", "payload": "b"}],
+        "edges": [[0, 99], [1, 0]], "conditionalEdges": [{"edges": [{"from": "5.1.0", "to": "5.9.0"}],
+        "risks": [{"name": "x y", "message": "", "url": "", "matchingRules": [{"type": "Moon"}]}]}]}"#;
+    world.updates.behaves(Manner::Text(lie.to_owned()));
+    let lost = |status: &_| reason(status, "RetrievedUpdates") == "VersionNotFound";
+    let status = world.operated.status("the version to be missing", lost).await?;
+    assert_eq!(available(&status), [""; 0]);
+    world.operated.reports("cluster_version_available_updates", 0.0).await?;
+
+    world.updates.behaves(Manner::Well);
+    world.settled().await?;
+    world.operated.stop().await
+}

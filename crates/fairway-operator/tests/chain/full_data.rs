@@ -1,0 +1,73 @@
+//! A whole platform: every conditional update is decided in one pass.
+
+use std::collections::BTreeSet;
+use std::time::Instant;
+
+use anyhow::Result;
+use fairway_api::cluster_version::ClusterVersionStatus;
+use fairway_api::{ConditionStatus, Conditions as _};
+use fairway_testkit::environment::DATA;
+use fairway_testkit::platform::Platform;
+
+use crate::support::{Graph, Operated};
+use crate::telemetry::Telemetry;
+
+/// Clusters, and channels in which their updates have risks.
+const CLUSTERS: [(&str, &str); 3] =
+    [("4.16.20", "stable-4.17"), ("4.18.9", "stable-4.19"), ("4.21.3", "candidate-4.22")];
+
+/// A cluster that has an answer to everything.
+const SAMPLES: &str = include_str!("full_data.prom");
+
+/// Everything is known about every update that may have risks.
+fn is_decided(status: &ClusterVersionStatus) -> bool {
+    status.conditions.is_true("RetrievedUpdates")
+        && !status.conditional_updates.is_empty()
+        && status.conditional_updates.iter().all(|update| {
+            let recommended = update.conditions.find("Recommended");
+            recommended.is_some_and(|it| it.status != ConditionStatus::Unknown)
+        })
+}
+
+/// The distinct queries of all risks.
+fn queries(status: &ClusterVersionStatus) -> BTreeSet<&str> {
+    let rules = status.conditional_update_risks.iter().flat_map(|risk| &risk.matching_rules);
+    rules.filter_map(|rule| Some(rule.promql.as_ref()?.promql.as_str())).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_update_of_a_platform_is_decided_in_one_pass() -> Result<()> {
+    if std::env::var_os(DATA).is_none() {
+        eprintln!("left out: {DATA} is not set");
+        return Ok(());
+    }
+    let graph = Graph::of_platform(&Platform::find()?).await?;
+    for (version, channel) in CLUSTERS {
+        let telemetry = Telemetry::of(SAMPLES).await?;
+        let mut operated =
+            Operated::new(version, channel, &graph.url(), telemetry.source()?).await?;
+        operated.settings.risks.burst = 64;
+        let mark = operated.cluster.audit_log()?.mark()?;
+        let begin = Instant::now();
+        operated.start();
+        let status = operated.status("every update to be decided", is_decided).await?;
+        let took = begin.elapsed();
+        let (asked, writes) = (telemetry.asked(), operated.status_writes(mark)?);
+        operated.stop().await?;
+
+        let (updates, queries) = (status.conditional_updates.len(), queries(&status));
+        println!(
+            "{version} in {channel}: {updates} conditional updates, {} risks, {} queries asked of \
+             {}, {writes} writes, {took:.1?}",
+            status.conditional_update_risks.len(),
+            asked.len(),
+            queries.len(),
+        );
+        assert!(updates > 5, "{version}: {updates}");
+        assert!(asked.values().all(|times| *times == 1), "{version}: {asked:#?}");
+        assert!(asked.keys().all(|query| queries.contains(query.as_str())), "{version}");
+        // What is known without queries, the answer of the update service, and all verdicts.
+        assert!(writes <= 3, "{version}: {writes}");
+    }
+    Ok(())
+}

@@ -1,0 +1,71 @@
+//! An operator that is started again goes on where the one before it ended.
+
+use anyhow::Result;
+use fairway_api::cluster_version::ClusterVersionStatus;
+use fairway_api::{CLUSTER_VERSION_NAME, Conditions as _};
+use serde_json::json;
+
+use crate::faults::World;
+use crate::front::Manner;
+use crate::support::{available, reason};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn where_nothing_has_changed_nothing_is_written() -> Result<()> {
+    let mut world = World::new().await?;
+    let operated = &mut world.operated;
+    // Something to complain about, which has to be looked up.
+    operated.patch_spec(json!({"desiredUpdate": {"version": "5.9.9"}})).await?;
+    operated.start();
+    let is_whole = |status: &ClusterVersionStatus| {
+        crate::faults::is_settled(status) && reason(status, "Invalid") == "InvalidClusterVersion"
+    };
+    let before = operated.status("a whole status", is_whole).await?;
+    operated.stop().await?;
+    let mark = operated.cluster.audit_log()?.mark()?;
+    let asked: usize = world.telemetry.asked().values().sum();
+
+    operated.start();
+    operated.reports(r#"fairway_operator_graph_fetches_total{outcome="Answer"}"#, 1.0).await?;
+    operated.reports("cluster_operator_promql_evaluations_total", 2.0).await?;
+    // Meanwhile everything was put together at least once.
+    operated.reports(r#"fairway_operator_graph_fetches_total{outcome="Unchanged"}"#, 2.0).await?;
+    operated.stop().await?;
+    assert_eq!(world.telemetry.asked().values().sum::<usize>(), asked + 2);
+    assert_eq!(operated.status_writes(mark)?, 0);
+    let after = operated.cluster_version().get(CLUSTER_VERSION_NAME).await?.status;
+    assert_eq!(after, Some(before), "times and all");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn updates_outlive_an_outage_during_which_the_operator_starts() -> Result<()> {
+    let mut world = World::new().await?;
+    world.operated.start();
+    let before = world.settled().await?;
+    world.operated.stop().await?;
+    world.updates.behaves(Manner::Status(503));
+    world.operated.start();
+    let is_down = |status: &_| reason(status, "RetrievedUpdates") == "ResponseFailed";
+    let status = world.operated.status("the outage to be told", is_down).await?;
+    let message = status.conditions.find("RetrievedUpdates").unwrap().message.clone().unwrap();
+    assert!(message.contains("found before this operator started"), "{message}");
+    world.operated.reports("cluster_operator_promql_evaluations_total", 2.0).await?;
+
+    // They are judged as ever.
+    let accepted = json!({"desiredUpdate": {"acceptRisks": [{"name": "RiskOne"}]}});
+    world.operated.patch_spec(accepted).await?;
+    let is_accepted = |status: &_| available(status) == ["5.1.3", "5.1.2", "5.1.1"];
+    world.operated.status("the acceptance to count", is_accepted).await?;
+    world.operated.patch_spec(json!({"desiredUpdate": null})).await?;
+    let status = world.settled().await?;
+    assert_eq!(status.available_updates, before.available_updates);
+
+    // Those of another channel are not those of this one.
+    world.operated.patch_spec(json!({"channel": "stable-5.2"})).await?;
+    let is_empty = |status: &_| available(status) == [""; 0];
+    world.operated.status("the updates to go with their channel", is_empty).await?;
+    world.operated.patch_spec(json!({"channel": crate::support::CHANNEL})).await?;
+    world.updates.behaves(Manner::Well);
+    world.settled().await?;
+    world.operated.stop().await
+}
