@@ -1,6 +1,5 @@
 //! The project's chores.
 
-mod behaviour;
 mod bench;
 mod cargo;
 mod detached;
@@ -10,6 +9,7 @@ mod image;
 mod kube;
 mod services;
 mod soak;
+mod suite;
 mod test;
 
 use std::process::ExitCode;

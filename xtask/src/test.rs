@@ -11,7 +11,7 @@ use fairway_testbed::wait::Stopwatch;
 
 use crate::cargo::{self, cargo};
 use crate::ground::Ground;
-use crate::{behaviour, generated};
+use crate::{generated, suite};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
@@ -51,7 +51,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     })?;
     steps.step("API behaviour in the sandbox", || {
         let selection = Selection { filter, ..Selection::default() };
-        cases.in_the_sandbox = behaviour::run(&Vec::new(), &selection)?;
+        cases.in_the_sandbox = suite::BEHAVIOUR.run(&Vec::new(), &selection)?;
         Ok(())
     })?;
     if filter.is_none() {
@@ -64,10 +64,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     } else {
         match Ground::find()? {
             Ok(ground) => {
-                steps.step("cluster tests and API behaviour on a real Kubernetes", || {
-                    cases.on_kubernetes = Some(ground.run(Vec::new(), filter, false)?);
-                    Ok(())
-                })?;
+                steps.step(
+                    "cluster tests, the operator and API behaviour on a real Kubernetes",
+                    || {
+                        cases.on_kubernetes = Some(ground.run(Vec::new(), filter, false)?);
+                        Ok(())
+                    },
+                )?;
                 if let Some(what) = ground.left_out() {
                     steps.skip("some cluster tests", what);
                 }
@@ -124,7 +127,7 @@ pub(crate) fn run_tests(
 ) -> Result<()> {
     let mut tests = if cargo::has_nextest() {
         let mut tests = cargo(["nextest", "run", "--workspace", "--no-fail-fast"]);
-        tests.args([format!("--filterset=not binary({})", behaviour::PROGRAM)]);
+        tests.args([format!("--filterset=not binary({})", suite::BEHAVIOUR_PROGRAM)]);
         tests.arg(selection.no_tests());
         tests.args(selection.soak.then_some("--profile=soak"));
         tests

@@ -1,4 +1,4 @@
-//! The API behaviour suite: the same cases on every cluster.
+//! Tests that run on every cluster: the same cases in the sandbox and on a real Kubernetes.
 #![expect(clippy::print_stdout, reason = "a chore talks to the terminal")]
 
 use std::io::{BufRead, BufReader};
@@ -9,23 +9,38 @@ use anyhow::{Context, Result, ensure};
 use crate::cargo::{self, cargo};
 use crate::test::{Selection, Variables};
 
-/// The test program with the suite, and its package.
-pub(crate) const PROGRAM: &str = "behaviour";
-const PACKAGE: &str = "fairway-sandbox";
+/// Test programs of a package.
+pub(crate) struct Suite {
+    package: &'static str,
+    programs: &'static [&'static str],
+}
 
-/// Runs the suite, and says how many cases passed.
-pub(crate) fn run(variables: &Variables, selection: &Selection<'_>) -> Result<usize> {
-    let mut suite = if cargo::has_nextest() {
-        let mut suite = cargo(["nextest", "run", "--package", PACKAGE, "--test", PROGRAM]);
-        suite.args(["--no-fail-fast", selection.no_tests()]);
-        suite.args(selection.soak.then_some("--profile=soak"));
-        suite
-    } else {
-        cargo(["test", "--package", PACKAGE, "--test", PROGRAM])
-    };
-    suite.arg("--").args(selection.arguments());
-    suite.envs(variables.iter().map(|(name, value)| (name, value)));
-    run_counting(&mut suite)
+/// What the API does, whatever is behind it. It is kept apart, because its cases are counted.
+pub(crate) const BEHAVIOUR: Suite =
+    Suite { package: "fairway-sandbox", programs: &[BEHAVIOUR_PROGRAM] };
+/// The program of that suite.
+pub(crate) const BEHAVIOUR_PROGRAM: &str = "behaviour";
+
+/// The operator at work. In the sandbox, it is one of the tests that run everywhere.
+pub(crate) const OPERATOR: Suite =
+    Suite { package: "fairway-operator", programs: &["operator", "chain"] };
+
+impl Suite {
+    /// Runs the suite, and says how many cases passed.
+    pub(crate) fn run(&self, variables: &Variables, selection: &Selection<'_>) -> Result<usize> {
+        let mut suite = if cargo::has_nextest() {
+            let mut suite = cargo(["nextest", "run", "--package", self.package]);
+            suite.args(["--no-fail-fast", selection.no_tests()]);
+            suite.args(selection.soak.then_some("--profile=soak"));
+            suite
+        } else {
+            cargo(["test", "--package", self.package])
+        };
+        suite.args(self.programs.iter().flat_map(|program| ["--test", program]));
+        suite.arg("--").args(selection.arguments());
+        suite.envs(variables.iter().map(|(name, value)| (name, value)));
+        run_counting(&mut suite)
+    }
 }
 
 /// Runs tests to their end, shows what they print, and adds up how many passed.
