@@ -24,8 +24,10 @@ pub(crate) enum Manner {
     Status(u16),
     /// Never.
     Never,
-    /// With this text.
+    /// With this text, as JSON.
     Text(String),
+    /// With these samples, as exporters do.
+    Metrics(String),
 }
 
 type Honest = Box<dyn Fn(Request) -> BoxFuture<'static, Response> + Send + Sync>;
@@ -65,6 +67,10 @@ impl Front {
         Self::start(move |request| Box::pin(pass_on(http.clone(), url.clone(), request))).await
     }
 
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.address
+    }
+
     pub(crate) fn url(&self) -> String {
         format!("http://{}", self.address)
     }
@@ -94,6 +100,9 @@ async fn answer(State(shared): State<Arc<Shared>>, request: Request) -> Response
             StatusCode::from_u16(code).unwrap_or(StatusCode::IM_A_TEAPOT).into_response()
         }
         Manner::Never => std::future::pending().await,
+        Manner::Metrics(text) => {
+            ([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], text).into_response()
+        }
         Manner::Text(text) => ([(header::CONTENT_TYPE, "application/json")], text).into_response(),
     }
 }

@@ -4,10 +4,13 @@ use anyhow::Result;
 use fairway_api::ConditionStatus;
 use fairway_api::cluster_version::ClusterVersionStatus;
 use fairway_operator::settings::MetricsSource;
-use serde_json::json;
+use fairway_testkit::testbed::prometheus::{Options, Prometheus};
+use fairway_testkit::wait;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::support::{Graph, Operated, available, prometheus, recommended, update};
+use crate::front::{Front, Manner};
+use crate::support::{Graph, Operated, available, http, prometheus, recommended, update};
 
 const PROXY: &str = r#"to: 4.7.4
 from: 4\.6\..*
@@ -164,5 +167,61 @@ async fn accepting_the_risks_makes_the_update_available() -> Result<()> {
     let status = verdict(&operated, &ConditionStatus::True).await?;
     assert_eq!(available(&status), ["4.7.4", "4.6.43", "4.6.42"]);
     assert_eq!(recommended(&status, "4.7.4").unwrap().reason, "AllExposedRisksAccepted");
+    operated.stop().await
+}
+
+/// Something that has metrics, which are scraped.
+async fn exporter(samples: &str) -> Result<Front> {
+    let exporter = Front::start(|_| Box::pin(std::future::pending())).await?;
+    exporter.behaves(Manner::Metrics(samples.to_owned()));
+    Ok(exporter)
+}
+
+/// Waits until Prometheus knows the infrastructure of the cluster, and no other.
+async fn is_scraped(prometheus: &Prometheus, infrastructure: &str) -> Result<()> {
+    let (http, url) = (http()?, format!("{}/api/v1/query", prometheus.url()));
+    wait::until(infrastructure, || async {
+        let asked = http.get(&url).query(&[("query", "cluster_infrastructure_provider")]);
+        let answer: Value = asked.send().await?.json().await?;
+        let found = answer["data"]["result"].as_array().map_or(&[][..], Vec::as_slice);
+        let is_it = matches!(found, [one] if one["metric"]["type"] == infrastructure);
+        Ok(is_it.then_some(()))
+    })
+    .await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a cluster: cargo xtask test"]
+async fn a_real_prometheus_tells_the_same_story() -> Result<()> {
+    let (graph, exporter) = (graph().await?, exporter(&samples(true, "VSphere")).await?);
+    let options = Options { scrape: vec![exporter.address().to_string()], ..Options::default() };
+    let server = tokio::task::spawn_blocking(|| Prometheus::start(options)).await??;
+    is_scraped(&server, "VSphere").await?;
+    let metrics = prometheus(&server.url())?;
+    let mut operated = Operated::new("4.6.23", "stable-4.7", &graph.url(), metrics).await?;
+    operated.start();
+    let status = verdict(&operated, &ConditionStatus::False).await?;
+    let condition = recommended(&status, "4.7.4").unwrap();
+    assert_eq!(condition.reason, "MultipleReasons");
+    for about in ["oauth-server connections", "lose node names", "cross-node networking"] {
+        assert!(condition.message.contains(about), "{}", condition.message);
+    }
+    assert_eq!(available(&status), ["4.6.43", "4.6.42"]);
+    operated.stop().await?;
+
+    // The cluster changes. Answers count for an hour; an operator that starts has none.
+    exporter.behaves(Manner::Metrics(samples(false, "AWS")));
+    is_scraped(&server, "AWS").await?;
+    operated.start();
+    let status = verdict(&operated, &ConditionStatus::True).await?;
+    assert_eq!(available(&status), ["4.7.4", "4.6.43", "4.6.42"]);
+    assert_eq!(recommended(&status, "4.7.4").unwrap().reason, "NotExposedToRisks");
+    operated.stop().await?;
+
+    // Nobody has metrics any more.
+    tokio::task::spawn_blocking(|| server.stop()).await??;
+    operated.start();
+    let status = verdict(&operated, &ConditionStatus::Unknown).await?;
+    assert_eq!(available(&status), ["4.6.43", "4.6.42"]);
     operated.stop().await
 }

@@ -95,7 +95,16 @@ async fn answers_of_the_wrong_kind_decide_nothing() -> Result<()> {
         told.len() == 8 && told.iter().all(|told| told.contains("EvaluationFailed"))
     };
     let status = world.operated.status("all answers to be taken in", all_failed).await?;
-    insta::assert_snapshot!(applies(&status).join("\n"), @"");
+    insta::assert_snapshot!(applies(&status).join("\n"), @"
+    Garbage: Unknown EvaluationFailed: The query could not be asked: its answer cannot be understood: invalid type: integer `1`, expected struct Reply at line 1 column 1.
+    Half: Unknown EvaluationFailed: The query yields 0.5 instead of 0 or 1.
+    NotANumber: Unknown EvaluationFailed: The query yields NaN instead of 0 or 1.
+    Nothing: Unknown EvaluationFailed: The query yields no series.
+    Range: Unknown EvaluationFailed: The query yields a range of samples instead of one sample.
+    Scalar: Unknown EvaluationFailed: The query yields a scalar instead of one sample.
+    Several: Unknown EvaluationFailed: The query yields 2 series instead of one.
+    Text: Unknown EvaluationFailed: The query yields a text instead of one sample.
+    ");
     assert_eq!(available(&status), [""; 0]);
     world.operated.reports("cluster_operator_promql_failed_evaluations_total", 8.0).await?;
 
