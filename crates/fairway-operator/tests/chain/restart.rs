@@ -69,3 +69,30 @@ async fn updates_outlive_an_outage_during_which_the_operator_starts() -> Result<
     world.settled().await?;
     world.operated.stop().await
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn verdicts_stand_until_queries_are_answered_anew() -> Result<()> {
+    let mut world = World::new().await?;
+    world.operated.start();
+    let before = world.settled().await?;
+    world.operated.stop().await?;
+    world.telemetry.front.behaves(Manner::Never);
+    world.operated.start();
+    let is_awaited = |status: &ClusterVersionStatus| {
+        let mut risks = status.conditional_update_risks.iter();
+        risks.all(|risk| risk.conditions.iter().all(|it| it.message.contains("last asked")))
+    };
+    let status = world.operated.status("the answers to be awaited", is_awaited).await?;
+    assert_eq!(status.available_updates, before.available_updates);
+    world.operated.stop().await?;
+
+    world.telemetry.front.behaves(Manner::Status(503));
+    world.operated.start();
+    let failed = |status: &ClusterVersionStatus| {
+        let recommended = crate::support::recommended(status, "5.1.3");
+        recommended.is_some_and(|it| it.reason == "EvaluationFailed")
+    };
+    let status = world.operated.status("failures to count", failed).await?;
+    assert_ne!(status.available_updates, before.available_updates);
+    world.operated.stop().await
+}
