@@ -1,13 +1,13 @@
 //! A whole platform: every conditional update is decided in one pass.
 
 use std::collections::BTreeSet;
-use std::time::Instant;
 
 use anyhow::Result;
 use fairway_api::cluster_version::ClusterVersionStatus;
 use fairway_api::{ConditionStatus, Conditions as _};
 use fairway_testkit::environment::DATA;
 use fairway_testkit::platform::Platform;
+use tokio::time::Instant;
 
 use crate::support::{Graph, Operated};
 use crate::telemetry::Telemetry;

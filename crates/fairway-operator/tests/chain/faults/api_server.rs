@@ -7,6 +7,7 @@ use super::World;
 use crate::support::available;
 
 /// The sandbox behind the cluster: only there can a test break the API server.
+#[expect(clippy::print_stderr, reason = "whoever reads the output of a test wants to know")]
 fn sandbox(world: &World) -> Option<&Sandbox> {
     let sandbox = world.operated.cluster.as_sandbox();
     if sandbox.is_none() {

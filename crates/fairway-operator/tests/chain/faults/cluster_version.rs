@@ -90,7 +90,7 @@ async fn a_spec_made_to_do_harm_does_none() -> Result<()> {
     world.operated.status("the spec to be invalid", is_invalid).await?;
     let spec = json!({"channel": crate::support::CHANNEL, "upstream": world.updates.url(), "desiredUpdate": null});
     world.operated.patch_spec(spec).await?;
-    let is_valid = |status: &_| is_settled(status) && reason(status, "Invalid") == "";
+    let is_valid = |status: &_| is_settled(status) && reason(status, "Invalid").is_empty();
     world.operated.status("the spec to be valid", is_valid).await?;
     world.operated.stop().await
 }

@@ -32,7 +32,8 @@ async fn an_update_service_that_fails_takes_nothing_away() -> Result<()> {
         assert!(operated.sample(&count).await? >= 1.0);
 
         world.updates.behaves(Manner::Well);
-        let is_back = |status: &_| is_settled(status) && reason(status, "RetrievedUpdates") == "";
+        let is_back =
+            |status: &_| is_settled(status) && reason(status, "RetrievedUpdates").is_empty();
         operated.status("the update service to be back", is_back).await?;
     }
     world.operated.stop().await
