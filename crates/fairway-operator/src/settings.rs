@@ -47,8 +47,6 @@ pub struct RiskSettings {
     pub burst: u32,
     /// Which queries may be sent.
     pub policy: QueryPolicy,
-    /// What becomes of an update whose risks are not accepted.
-    pub unaccepted: UnacceptedRisks,
 }
 
 /// Where queries are answered.
@@ -75,14 +73,4 @@ pub struct PrometheusSettings {
     pub ca_bundle: PathBuf,
     /// A file with the token to show.
     pub token: PathBuf,
-}
-
-/// What becomes of an update whose risks are not accepted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum UnacceptedRisks {
-    /// It is refused.
-    #[default]
-    Refuse,
-    /// It is done, and the risks are recorded.
-    Record,
 }

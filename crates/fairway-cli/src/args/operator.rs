@@ -70,10 +70,6 @@ pub(crate) struct UpdateArgs {
     #[arg(long, value_name = "URL", env = "FAIRWAY_UPDATE_SERVICE")]
     pub(crate) update_service: Option<Url>,
 
-    /// What becomes of an update whose risks are not accepted
-    #[arg(long, value_name = "WHAT", env = "FAIRWAY_UNACCEPTED_RISKS", default_value = "refuse")]
-    pub(crate) unaccepted_risks: UnacceptedRisks,
-
     /// The time between any two queries, once the burst is used up
     #[arg(long, value_name = "DURATION", env = "FAIRWAY_PROMQL_MIN_INTERVAL", default_value = "1s", value_parser = duration)]
     pub(crate) promql_min_interval: Duration,
@@ -174,14 +170,6 @@ pub(crate) enum LogFormat {
     Text,
     /// For programs: one object a line
     Json,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-pub(crate) enum UnacceptedRisks {
-    /// It is refused, and a condition says which risks to accept
-    Refuse,
-    /// It is done, and the risks are recorded in the history
-    Record,
 }
 
 /// An address, or nothing.

@@ -29,7 +29,7 @@ pub(crate) enum UpgradeCommand {
     /// Take risks of updates by name, or stop taking them
     ///
     /// Updates whose risks are all accepted become recommended. Accepting a risk starts no update
-    /// and withdraws none; but one that was asked for, and that waits because of the risk, goes on.
+    /// and withdraws none.
     ///
     /// Accepting a risk again replaces the terms on which it was accepted. `RISK-`, with a hyphen
     /// at its end, is accepted no more.

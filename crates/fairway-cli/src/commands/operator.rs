@@ -8,7 +8,7 @@ use fairway_operator::OperatorError;
 use fairway_operator::election::{ElectionSettings, Identity, LeaseName, Timing};
 use fairway_operator::endpoint::{EndpointError, EndpointSettings, TlsFiles};
 use fairway_operator::settings::{
-    MetricsSource, PrometheusSettings, ReleaseSettings, RiskSettings, Settings, UnacceptedRisks,
+    MetricsSource, PrometheusSettings, ReleaseSettings, RiskSettings, Settings,
 };
 use fairway_operator::stage::updates::{self, Services};
 use fairway_risk::QueryPolicy;
@@ -17,7 +17,7 @@ use kube::{Client, Config};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
-use crate::args::operator::{self as args, ElectionArgs, EndpointArgs, MetricsArgs, OperatorArgs};
+use crate::args::operator::{ElectionArgs, EndpointArgs, MetricsArgs, OperatorArgs};
 use crate::errors::WithHint;
 use crate::exit::ExitStatus;
 use crate::printer::Printer;
@@ -85,10 +85,6 @@ fn settings(args: &OperatorArgs, identity: &str) -> Settings {
             min_interval: args.updates.promql_min_interval,
             burst: args.updates.promql_burst,
             policy: QueryPolicy { metrics: args.updates.promql_allow.clone() },
-            unaccepted: match args.updates.unaccepted_risks {
-                args::UnacceptedRisks::Refuse => UnacceptedRisks::Refuse,
-                args::UnacceptedRisks::Record => UnacceptedRisks::Record,
-            },
         },
     }
 }
@@ -279,16 +275,14 @@ mod tests {
     fn updates_and_risks_as_they_are_wanted() {
         let settings = settings_of(&[
             "--update-service=https://updates.example/graph",
-            "--unaccepted-risks=record",
             "--promql-min-interval=10m",
             "--promql-burst=1",
             "--promql-allow=cluster_*,up",
         ]);
         let service = settings.updates.services.instead;
         assert_eq!(service.as_deref(), Some("https://updates.example/graph"));
-        let RiskSettings { min_interval, burst, policy, unaccepted, .. } = settings.risks;
+        let RiskSettings { min_interval, burst, policy, .. } = settings.risks;
         assert_eq!((min_interval, burst), (Duration::from_mins(10), 1));
-        assert_eq!(unaccepted, UnacceptedRisks::Record);
         assert_eq!(policy.metrics.unwrap(), ["cluster_*", "up"]);
     }
 

@@ -11,7 +11,7 @@ use fairway_operator::Settings;
 use fairway_operator::election::{ElectionSettings, LeaseName, Timing};
 use fairway_operator::endpoint::EndpointSettings;
 use fairway_operator::settings::{
-    MetricsSource, PrometheusSettings, ReleaseSettings, RiskSettings, UnacceptedRisks,
+    MetricsSource, PrometheusSettings, ReleaseSettings, RiskSettings,
 };
 use fairway_operator::stage::updates::{self, Pace, Services};
 use fairway_risk::QueryPolicy;
@@ -301,7 +301,6 @@ fn settings(payload: &Path, image: &str, metrics: MetricsSource, listen: SocketA
             min_interval: second,
             burst: 8,
             policy: QueryPolicy::default(),
-            unaccepted: UnacceptedRisks::default(),
         },
     }
 }

@@ -9,7 +9,7 @@ use fairway_api::{ClusterOperator, ClusterVersion};
 use fairway_operator::election::{ElectionSettings, LeaseName, Timing};
 use fairway_operator::endpoint::EndpointSettings;
 use fairway_operator::settings::{
-    MetricsSource, PrometheusSettings, ReleaseSettings, RiskSettings, UnacceptedRisks,
+    MetricsSource, PrometheusSettings, ReleaseSettings, RiskSettings,
 };
 use fairway_operator::stage::updates::{self, Services};
 use fairway_operator::{OperatorError, Settings, run};
@@ -63,7 +63,6 @@ fn settings(namespace: &str, payload: &Path, listen: SocketAddr) -> Settings {
             min_interval: Duration::from_secs(1),
             burst: 8,
             policy: QueryPolicy::default(),
-            unaccepted: UnacceptedRisks::Refuse,
         },
     }
 }

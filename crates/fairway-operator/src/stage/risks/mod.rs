@@ -57,7 +57,7 @@ pub(crate) async fn run(
     metrics: metrics::Queries,
     out: watch::Sender<Option<Arc<Risks>>>,
 ) {
-    let RiskSettings { metrics: source, min_interval, burst, policy, unaccepted: _ } = settings;
+    let RiskSettings { metrics: source, min_interval, burst, policy } = settings;
     let pace = schedule::Settings { min_interval, burst, ..schedule::Settings::default() };
     let mut book = Book::new(policy, metrics.clone());
     let mut questions =
