@@ -1,9 +1,9 @@
 //! The whole chain: graph-data → update service → operator → ClusterVersion.
 
-mod pruned;
 mod faults;
 mod front;
 mod full_data;
+mod pruned;
 mod restart;
 mod story;
 mod support;
