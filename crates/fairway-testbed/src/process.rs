@@ -19,11 +19,15 @@ pub struct Process {
     start_time: u64,
 }
 
+/// Clock ticks in a second, as Linux counts them for programs on every machine.
+const TICKS: u32 = 100;
+
 /// What `/proc/<pid>/stat` says of a process.
 #[derive(Debug, PartialEq, Eq)]
 struct Stat {
     state: char,
     parent: u32,
+    processor_ticks: u32,
     start_time: u64,
 }
 
@@ -70,16 +74,35 @@ impl Process {
 
 /// How much memory a process holds at the moment.
 pub fn resident_bytes(pid: u32) -> Result<u64> {
+    memory(pid, "VmRSS:")
+}
+
+/// The most memory that a process held at any time.
+pub fn peak_bytes(pid: u32) -> Result<u64> {
+    memory(pid, "VmHWM:")
+}
+
+fn memory(pid: u32, field: &str) -> Result<u64> {
     let status = fs::read_to_string(format!("/proc/{pid}/status"))
         .with_context(|| format!("process {pid} has ended"))?;
-    let kib = status.lines().find_map(|line| line.strip_prefix("VmRSS:")?.strip_suffix("kB"));
+    let kib = status.lines().find_map(|line| line.strip_prefix(field)?.strip_suffix("kB"));
     let kib: u64 =
         kib.context("the kernel does not tell the memory of a process")?.trim().parse()?;
     Ok(kib * 1024)
 }
 
+/// The time of all threads of a process on a processor.
+pub fn processor_time(pid: u32) -> Result<Duration> {
+    let stat = stat(pid).with_context(|| format!("process {pid} has ended"))?;
+    Ok(Duration::from_secs(1) * stat.processor_ticks / TICKS)
+}
+
 fn stat(pid: u32) -> Option<Stat> {
     parse_stat(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
+}
+
+fn ticks(field: &str) -> Option<u32> {
+    field.parse().ok()
 }
 
 /// The name of the command stands second, in parentheses, and may itself hold any character.
@@ -89,7 +112,8 @@ fn parse_stat(text: &str) -> Option<Stat> {
     Some(Stat {
         state: fields.next()?.chars().next()?,
         parent: fields.next()?.parse().ok()?,
-        start_time: fields.nth(17)?.parse().ok()?,
+        processor_ticks: ticks(fields.nth(9)?)?.checked_add(ticks(fields.next()?)?)?,
+        start_time: fields.nth(6)?.parse().ok()?,
     })
 }
 
@@ -99,14 +123,17 @@ mod tests {
 
     #[test]
     fn a_name_with_parentheses_does_not_shift_the_fields() {
-        let text = "77 (a) b) S 12 77 77 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 4711 1 1 1";
-        assert_eq!(parse_stat(text), Some(Stat { state: 'S', parent: 12, start_time: 4711 }));
+        let text = "77 (a) b) S 12 77 77 0 -1 4194560 1 0 0 0 71 12 0 0 20 0 1 0 4711 1 1 1";
+        let stat = Stat { state: 'S', parent: 12, processor_ticks: 83, start_time: 4711 };
+        assert_eq!(parse_stat(text), Some(stat));
     }
 
     #[test]
     fn this_process_is_alive_and_a_namesake_is_not() {
         let me = Process::of(std::process::id()).unwrap();
         assert!(me.is_alive());
+        assert!(processor_time(me.pid).is_ok());
+        assert!(peak_bytes(me.pid).unwrap() >= resident_bytes(me.pid).unwrap());
         assert!(!Process { start_time: me.start_time + 1, ..me }.is_alive());
     }
 

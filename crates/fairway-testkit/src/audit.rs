@@ -21,6 +21,8 @@ pub struct AuditMark(u64);
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AuditEvent {
+    /// How far it was: `ResponseStarted` for what goes on, `ResponseComplete` for what has ended.
+    pub stage: String,
     /// What was done: `get`, `list`, `watch`, `create`, `update`, `patch`, `delete`, …
     pub verb: String,
     /// Who did it.
@@ -95,6 +97,12 @@ impl AuditEvent {
     /// Whether it was about objects of that resource.
     pub fn is_about(&self, resource: &str) -> bool {
         self.object_ref.as_ref().is_some_and(|object| object.resource == resource)
+    }
+
+    /// Whether a watch has ended that was told of at its begin.
+    pub fn ends_watch(&self) -> bool {
+        let succeeded = self.response_status.as_ref().is_some_and(|status| status.code == 200);
+        self.verb == "watch" && self.stage == "ResponseComplete" && succeeded
     }
 
     /// Whether it was meant to change something.

@@ -1,11 +1,11 @@
 //! Work on the data of a platform that is measured in a process of its own, whose memory and time
 //! are those of the work.
 
-use std::fs;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
+use fairway_testbed::process::{peak_bytes, processor_time};
 
 use crate::environment::DATA;
 use crate::platform::Platform;
@@ -15,9 +15,6 @@ const VARIABLE: &str = "FAIRWAY_BENCH_JOB";
 
 /// Each job takes about a second; the median of this many settles.
 const RUNS: usize = 5;
-
-/// Clock ticks in a second, as Linux counts them for programs on every machine.
-const TICKS: u32 = 100;
 
 /// Some work.
 #[derive(Clone, Copy, Debug)]
@@ -62,45 +59,14 @@ pub fn do_own(jobs: &[Job]) -> Result<bool> {
     let Ok(name) = std::env::var(VARIABLE) else { return Ok(false) };
     let job = jobs.iter().find(|job| job.name == name).context("there is no such job")?;
     (job.work)(&Platform::find()?)?;
-    println!("{}\n{}", fs::read_to_string("/proc/self/stat")?.trim(), peak_line()?);
+    let own = std::process::id();
+    println!("{} {}", processor_time(own)?.as_millis(), peak_bytes(own)?);
     Ok(true)
 }
 
-fn peak_line() -> Result<String> {
-    let status = fs::read_to_string("/proc/self/status")?;
-    let line = status.lines().find(|line| line.starts_with("VmHWM:"));
-    Ok(line.context("the kernel does not tell the memory of a process")?.to_owned())
-}
-
-/// Reads what a process said of itself at its end, in the words of the kernel.
+/// Reads what a process said of itself at its end: milliseconds and bytes.
 fn parse(said: &str) -> Result<Cost> {
-    let (stat, peak) = said.trim_end().rsplit_once('\n').context("it said nothing")?;
-    // The name of the command stands second, in parentheses, and may itself hold any character.
-    let (_, after_name) = stat.rsplit_once(')').context("no name")?;
-    let times: Vec<u32> =
-        after_name.split_whitespace().skip(11).take(2).map(str::parse).collect::<Result<_, _>>()?;
-    let kib = peak.trim_start_matches("VmHWM:").trim_end_matches("kB").trim();
-    Ok(Cost {
-        processor: Duration::from_secs(1) * times.iter().sum() / TICKS,
-        peak_bytes: kib.parse::<u64>()? << 10,
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_kernel_is_understood() {
-        let said =
-            "7 (a) b) R 1 7 7 0 -1 4194304 9 0 0 0 71 12 0 0 20 0 1 0 4 1 1\nVmHWM:\t 2048 kB\n";
-        let cost = Cost { processor: Duration::from_millis(830), peak_bytes: 2 << 20 };
-        assert_eq!(parse(said).unwrap(), cost);
-        let own = format!(
-            "{}\n{}",
-            fs::read_to_string("/proc/self/stat").unwrap().trim(),
-            peak_line().unwrap()
-        );
-        assert!(parse(&own).unwrap().peak_bytes > 0);
-    }
+    let (milliseconds, peak_bytes) = said.trim().split_once(' ').context("it said nothing")?;
+    let processor = Duration::from_millis(milliseconds.parse()?);
+    Ok(Cost { processor, peak_bytes: peak_bytes.parse()? })
 }

@@ -86,6 +86,8 @@ pub enum Figure {
     PerSecond(f64),
     /// How much memory.
     Bytes(u64),
+    /// How many.
+    Count(usize),
 }
 
 impl Figure {
@@ -110,6 +112,7 @@ impl Figure {
             Self::Time(time) => time.as_secs_f64(),
             Self::PerSecond(rate) => rate,
             Self::Bytes(bytes) => bytes as f64,
+            Self::Count(count) => count as f64,
         }
     }
 }
@@ -123,6 +126,7 @@ impl fmt::Display for Figure {
             Self::Time(time) => write!(f, "{} ms", time.as_millis()),
             Self::PerSecond(rate) => write!(f, "{rate:.0}/s"),
             Self::Bytes(bytes) => write!(f, "{} MiB", bytes / (1 << 20)),
+            Self::Count(count) => write!(f, "{count}"),
         }
     }
 }
