@@ -19,7 +19,7 @@ use crate::args::cluster::ClusterArgs;
 use advice::{Failure, Request, no_access};
 
 /// Who asks, in audit logs.
-const PROGRAM: &str = concat!("fairway/", env!("CARGO_PKG_VERSION"));
+pub(crate) const PROGRAM: &str = concat!("fairway/", env!("CARGO_PKG_VERSION"));
 
 /// Whose changes these are, in the managed fields of objects.
 const FIELD_MANAGER: &str = "fairway";

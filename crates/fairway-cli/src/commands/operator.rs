@@ -12,12 +12,15 @@ use fairway_operator::settings::{
 };
 use fairway_operator::stage::updates::{self, Services};
 use fairway_risk::QueryPolicy;
+use http::HeaderValue;
+use http::header::USER_AGENT;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 use crate::args::operator::{ElectionArgs, EndpointArgs, MetricsArgs, OperatorArgs};
+use crate::cluster::PROGRAM;
 use crate::errors::WithHint;
 use crate::exit::ExitStatus;
 use crate::printer::Printer;
@@ -155,7 +158,8 @@ async fn client(kubeconfig: Option<&Path>) -> anyhow::Result<Client> {
             "name a kubeconfig with --kubeconfig or KUBECONFIG; in a pod, give it a ServiceAccount"
                 .to_owned(),
     };
-    let config = config.with_context(advice)?;
+    let mut config = config.with_context(advice)?;
+    config.headers.push((USER_AGENT, HeaderValue::from_static(PROGRAM)));
     Client::try_from(config).with_context(advice)
 }
 

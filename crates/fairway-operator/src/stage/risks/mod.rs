@@ -46,6 +46,10 @@ const COLLECT: Duration = Duration::from_secs(3);
 /// How long it is waited for what has to be seen of the cluster. Lists are answered in a second.
 const PATIENCE: Duration = Duration::from_secs(30);
 
+/// How long the first look at the alerts is waited for. Who does not know them recommends too much;
+/// but whoever is as slow as that may never answer, and then those in the status count.
+const FIRST_ALERTS: Duration = Duration::from_secs(5);
+
 /// The longest sleep until an acceptance ends: somebody may set the clock meanwhile.
 const DOZE: Duration = Duration::from_mins(1);
 
@@ -62,7 +66,8 @@ pub(crate) async fn run(
     let mut book = Book::new(policy, metrics.clone());
     let mut questions =
         Questions::new(Telemetry::new(source, kube, metrics.clone()), pace, metrics);
-    let impatient = Instant::now() + PATIENCE;
+    let began = Instant::now();
+    let impatient = began + PATIENCE;
     // Since when there is something new that was not published.
     let mut unpublished: Option<Instant> = None;
     let mut view = None;
@@ -78,11 +83,12 @@ pub(crate) async fn run(
         let risks = view.as_ref().map(|view| book.evaluate(view, &questions.outcomes(now), now));
         questions.want(risks.as_ref().map_or(&[], |risks| &risks.evaluated.wanted_queries));
         questions.ask();
+        let awaiting_alerts =
+            *questions.alerts() == Alerts::Asked && began.elapsed() < FIRST_ALERTS;
         let news = risks.filter(|risks| out.borrow().as_deref() != Some(risks));
         unpublished = news.is_some().then(|| unpublished.unwrap_or_else(Instant::now));
         if let (Some(risks), Some(since)) = (news, unpublished)
-            // Who does not know the alerts would recommend too much.
-            && *questions.alerts() != Alerts::Asked
+            && !awaiting_alerts
             && (questions.are_settled(COLLECT) || since.elapsed() >= COLLECT)
         {
             unpublished = None;
@@ -93,6 +99,7 @@ pub(crate) async fn run(
         let wake = [
             questions.due(),
             unpublished.map(|since| since + COLLECT).filter(|due| *due > Instant::now()),
+            awaiting_alerts.then_some(began + FIRST_ALERTS),
             view.is_none().then_some(impatient).filter(|due| *due > Instant::now()),
             accepted_until.map(|end| clock::instant_of(end).min(Instant::now() + DOZE)),
         ];
