@@ -1,0 +1,76 @@
+//! The graphs that the operator is given.
+
+use anyhow::Result;
+use fairway_graph::build::build;
+use fairway_graph::wire::View;
+use fairway_graph::{GraphData, directory, releases};
+use fairway_testkit::objects;
+use fairway_testkit::platform::Platform;
+use serde_json::json;
+
+/// As many distinct queries as the risks of a whole platform had in August 2026.
+const QUERIES: usize = 64;
+
+/// A graph, and the cluster that it is for.
+pub(crate) struct Case {
+    pub(crate) name: String,
+    pub(crate) version: String,
+    pub(crate) channel: String,
+    pub(crate) graph: String,
+}
+
+impl Case {
+    /// One update that has as many risks as there are queries.
+    pub(crate) fn many_queries() -> Self {
+        let node = |version: &str| {
+            json!({
+                "version": version,
+                "payload": objects::release(version).image,
+                "metadata": {"io.openshift.upgrades.graph.release.channels": "stable-5.1"},
+            })
+        };
+        let risk = |number: usize| {
+            json!({
+                "name": format!("Risk{number}"),
+                "url": format!("https://example.com/issues/{number}"),
+                "message": "Clusters with many nodes may lose some of them.",
+                "matchingRules": [{"type": "PromQL", "promql": {
+                    "promql": format!("max(cluster_nodes_total{{role=\"worker\"}} > bool {number})"),
+                }}],
+            })
+        };
+        let graph = json!({
+            "version": 1,
+            "nodes": [node("5.1.0"), node("5.1.1")],
+            "edges": [],
+            "conditionalEdges": [{
+                "edges": [{"from": "5.1.0", "to": "5.1.1"}],
+                "risks": (0..QUERIES).map(risk).collect::<Vec<_>>(),
+            }],
+        });
+        Self {
+            name: format!("{QUERIES} queries"),
+            version: "5.1.0".to_owned(),
+            channel: "stable-5.1".to_owned(),
+            graph: graph.to_string(),
+        }
+    }
+
+    /// The longest channel of a whole platform.
+    pub(crate) fn platform(platform: &Platform) -> Result<Self> {
+        let (releases, _) = releases::read("releases", &std::fs::read(platform.releases())?)?;
+        let data = GraphData::read(&directory::read(&platform.graph_data())?)?;
+        let (graph, _) = build(releases::declare(releases).0, &data);
+        let channel = platform.large();
+        let answer = View::architecture(&graph, "amd64").channel_json(channel);
+        // An early release of the channel's own minor version: most of the channel is ahead of it.
+        let version = channel.replace("stable-", "") + ".9";
+        let graph = String::from_utf8(answer)?;
+        Ok(Self {
+            name: format!("{version} in {channel}"),
+            version,
+            channel: channel.to_owned(),
+            graph,
+        })
+    }
+}
