@@ -263,8 +263,15 @@ impl Operated {
     pub(crate) async fn patch_spec(&self, spec: Value) -> Result<()> {
         let patch = Patch::Merge(json!({ "spec": spec }));
         let api = self.cluster_version();
-        api.patch(CLUSTER_VERSION_NAME, &PatchParams::default(), &patch).await?;
-        Ok(())
+        wait::until("the API server to take a patch", || async {
+            match api.patch(CLUSTER_VERSION_NAME, &PatchParams::default(), &patch).await {
+                Ok(_) => Ok(Some(())),
+                Err(refused @ kube::Error::Api(_)) => Err(refused.into()),
+                // A server that has just been broken on purpose does not always answer.
+                Err(_) => Ok(None),
+            }
+        })
+        .await
     }
 }
 
