@@ -269,7 +269,6 @@ mod tests {
                 policy: QueryPolicy {
                     metrics: None,
                 },
-                unaccepted: Refuse,
             },
         }
         "#);
