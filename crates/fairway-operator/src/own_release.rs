@@ -12,6 +12,9 @@ use fairway_release::metadata::{self, MetadataError};
 use jiff::Timestamp;
 use serde::Deserialize;
 
+use crate::stage::updates::problem::Problem;
+use crate::stage::updates::release;
+
 /// Where a release image lists the images it is made of.
 const IMAGE_REFERENCES: &str = "release-manifests/image-references";
 
@@ -50,26 +53,30 @@ impl OwnRelease {
             .map_err(|source| OwnReleaseError::Unreadable { path: path.clone(), source })?;
         let metadata = ReleaseMetadata::read(&path.display().to_string(), &bytes)?;
         let created = read(&payload.join(IMAGE_REFERENCES)).ok().and_then(|bytes| created(&bytes));
-        Ok(Self { created, ..Self::new(&metadata, image, consts::ARCH) })
+        let mut problems = Vec::new();
+        let own = Self::new(&metadata, image, consts::ARCH, &mut problems);
+        for problem in problems {
+            tracing::warn!(%problem, "the metadata of this release makes no sense");
+        }
+        Ok(Self { created, ..own })
     }
 
-    fn new(metadata: &ReleaseMetadata, image: &str, machine: &str) -> Self {
-        let ReleaseMetadata { version, metadata, .. } = metadata;
-        let is_multi = metadata.get(key::OWN_ARCHITECTURE).is_some_and(|arch| arch == "multi");
-        let channels = metadata.get(key::CHANNELS).map(String::as_str).unwrap_or_default();
-        let mut channels: Vec<String> = channels
-            .split(',')
-            .map(|channel| channel.trim().to_owned())
-            .filter(|channel| !channel.is_empty())
-            .collect();
-        channels.sort_unstable();
-        channels.dedup();
+    /// As the metadata has it, held to what is asked of releases in a graph.
+    fn new(
+        metadata: &ReleaseMetadata,
+        image: &str,
+        machine: &str,
+        problems: &mut Vec<Problem>,
+    ) -> Self {
+        let version = metadata.version.to_string();
+        let said = |key: &str| metadata.metadata.get(key).map(String::as_str);
+        let is_multi = said(key::OWN_ARCHITECTURE) == Some("multi");
         let release = Release {
             architecture: is_multi.then_some(Architecture::Multi),
-            version: version.to_string(),
             image: image.to_owned(),
-            url: metadata.get("url").filter(|url| !url.is_empty()).cloned(),
-            channels,
+            url: release::link(&version, said(release::URL), problems),
+            channels: release::channels(&version, said(key::CHANNELS), problems),
+            version,
             ..Release::default()
         };
         let architecture = if is_multi { "multi" } else { architecture(machine) };
@@ -114,11 +121,19 @@ mod tests {
     use super::*;
 
     fn own(metadata: &str, machine: &str) -> OwnRelease {
+        let (own, problems) = own_with_problems(metadata, machine);
+        assert_eq!(problems, []);
+        own
+    }
+
+    fn own_with_problems(metadata: &str, machine: &str) -> (OwnRelease, Vec<Problem>) {
         let text = format!(
             r#"{{"kind": "cincinnati-metadata-v0", "version": "5.0.1", "metadata": {metadata}}}"#
         );
         let metadata = ReleaseMetadata::read("metadata", text.as_bytes()).unwrap();
-        OwnRelease::new(&metadata, "registry.example/release@sha256:1", machine)
+        let mut problems = Vec::new();
+        let image = "registry.example/release@sha256:1";
+        (OwnRelease::new(&metadata, image, machine, &mut problems), problems)
     }
 
     #[test]
@@ -134,6 +149,21 @@ mod tests {
         assert_eq!(own.release.url.as_deref(), Some("https://errata.example/1"));
         assert_eq!(own.release.channels, ["fast-5.0", "stable-5.0"]);
         assert_eq!(own.release.architecture, None);
+    }
+
+    #[test]
+    fn what_no_status_should_have_is_left_out() {
+        let metadata = serde_json::json!({
+            "url": "javascript:alert(1)",
+            "io.openshift.upgrades.graph.release.channels": "stable-5.0,".repeat(1000),
+        });
+        let (own, problems) = own_with_problems(&metadata.to_string(), "x86_64");
+        assert_eq!((own.release.url, own.release.channels), (None, Vec::new()));
+        let told: Vec<String> = problems.iter().map(ToString::to_string).collect();
+        insta::assert_snapshot!(told.join("\n"), @r#"
+        the address of 5.0.1 is left out, because it is not an http or https URL: "javascript:alert(1)"
+        the channels of 5.0.1 are left out: they have 11000 bytes
+        "#);
     }
 
     #[test]

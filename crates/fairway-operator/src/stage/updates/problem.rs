@@ -2,7 +2,7 @@
 
 /// Something in an answer that makes no sense.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(super) enum Problem {
+pub(crate) enum Problem {
     #[error("{version} is left out, because this is not an image: {text:?}")]
     Image { version: String, text: String },
     #[error("{version} is left out, because no release has this architecture: {text:?}")]

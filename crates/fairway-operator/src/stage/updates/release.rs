@@ -15,7 +15,7 @@ const MAX_IMAGE: usize = 1024;
 const MAX_CHANNELS: usize = 8 << 10;
 
 /// What the metadata of a release calls the address where people read about it.
-const URL: &str = "url";
+pub(crate) const URL: &str = "url";
 
 /// The release of a node. What only describes it may be missing; the rest has to make sense.
 pub(super) fn release(node: &Node, problems: &mut Vec<Problem>) -> Result<Release, Problem> {
@@ -35,33 +35,41 @@ pub(super) fn release(node: &Node, problems: &mut Vec<Problem>) -> Result<Releas
     Ok(Release {
         architecture,
         image: image.to_owned(),
-        url: link(node, problems),
-        channels: channels(node, problems),
+        url: link(&version, node.metadata(URL), problems),
+        channels: channels(&version, node.metadata(key::CHANNELS), problems),
         version,
         ..Release::default()
     })
 }
 
 /// Where people read about a release. Consoles make links of it, so not everything goes.
-fn link(node: &Node, problems: &mut Vec<Problem>) -> Option<String> {
-    let text = node.metadata(URL).filter(|text| !text.is_empty())?;
+pub(crate) fn link(
+    version: &str,
+    text: Option<&str>,
+    problems: &mut Vec<Problem>,
+) -> Option<String> {
+    let text = text.filter(|text| !text.is_empty())?;
     let usable = |url: Url| url.has_host() && matches!(url.scheme(), "http" | "https");
     if text.len() <= limits::URL && Url::parse(text).is_ok_and(usable) {
         return Some(text.to_owned());
     }
-    let text = text.to_owned();
-    problems.push(Problem::Url { version: node.version.to_string(), text });
+    problems.push(Problem::Url { version: version.to_owned(), text: text.to_owned() });
     None
 }
 
 /// The channels that a release is in, each once, by name.
-fn channels(node: &Node, problems: &mut Vec<Problem>) -> Vec<String> {
-    let size = node.metadata(key::CHANNELS).map_or(0, str::len);
-    if size > MAX_CHANNELS {
-        problems.push(Problem::Channels { version: node.version.to_string(), size });
+pub(crate) fn channels(
+    version: &str,
+    list: Option<&str>,
+    problems: &mut Vec<Problem>,
+) -> Vec<String> {
+    let list = list.unwrap_or_default();
+    if list.len() > MAX_CHANNELS {
+        problems.push(Problem::Channels { version: version.to_owned(), size: list.len() });
         return Vec::new();
     }
-    let mut channels: Vec<String> = node.channels().map(str::to_owned).collect();
+    let named = list.split(',').map(str::trim).filter(|channel| !channel.is_empty());
+    let mut channels: Vec<String> = named.map(str::to_owned).collect();
     channels.sort_unstable();
     channels.dedup();
     channels
