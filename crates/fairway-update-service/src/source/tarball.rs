@@ -21,6 +21,9 @@ const GZIP: [u8; 2] = [0x1f, 0x8b];
 /// Bytes of an unpacked tarball: all files that are read, and the rest of a repository.
 const MAX_UNPACKED: u64 = 4 * MAX_BYTES as u64;
 
+/// Bytes of a block: tarballs are made of such, and two empty ones are the end.
+const BLOCK: usize = 512;
+
 /// Entries in a tarball: graph-data, and the rest of a repository.
 const MAX_ENTRIES: usize = 100_000;
 
@@ -37,6 +40,18 @@ enum TarballError {
     Io { path: PathBuf, source: io::Error },
     #[error("{} has more than {MAX_ENTRIES} entries", path.display())]
     TooMany { path: PathBuf },
+    #[error("{} has more than {MAX_UNPACKED} bytes", path.display())]
+    TooLarge { path: PathBuf },
+    #[error("{} is cut off: what ends a tarball is missing", path.display())]
+    CutOff { path: PathBuf },
+    #[error("{} has something behind its end", path.display())]
+    GoesOn { path: PathBuf },
+    #[error("{name} in {} is not a file", path.display())]
+    NotAFile { path: PathBuf, name: String },
+    #[error("{name} is in {} twice", path.display())]
+    Twice { path: PathBuf, name: String },
+    #[error("{} has graph-data in two places, such as {name} and {other}", path.display())]
+    TwoPlaces { path: PathBuf, name: String, other: String },
     #[error(transparent)]
     Limit(#[from] FilesError),
 }
@@ -69,63 +84,123 @@ impl Source<Files> for Tarball {
     }
 }
 
+/// Reads all of it. Whatever may hide a file makes it unusable: a block that is silently lost opens
+/// what somebody closed.
 fn read(path: &Path) -> Result<Files, TarballError> {
     let failed = |source| TarballError::Io { path: path.to_owned(), source };
-    let mut start = Vec::new();
-    let mut file = File::open(path).map_err(failed)?;
-    Read::by_ref(&mut file).take(2).read_to_end(&mut start).map_err(failed)?;
-    let whole = io::Cursor::new(start.clone()).chain(BufReader::new(file));
-    let unpacked: Box<dyn Read> =
-        if start == GZIP { Box::new(MultiGzDecoder::new(whole)) } else { Box::new(whole) };
-    let mut archive = tar::Archive::new(unpacked.take(MAX_UNPACKED));
-    let mut files = Files::default();
+    let mut archive = tar::Archive::new(unpacked(path).map_err(failed)?.take(MAX_UNPACKED));
+    let mut gathered = Gathered { path, files: Files::default(), first: None };
     for (number, entry) in archive.entries().map_err(failed)?.enumerate() {
         if number == MAX_ENTRIES {
             return Err(TarballError::TooMany { path: path.to_owned() });
         }
-        let entry = entry.map_err(failed)?;
-        if !entry.header().entry_type().is_file() {
-            continue;
-        }
-        let name = entry.path().map_err(failed)?.to_string_lossy().into_owned();
-        let Some(name) = meaningful(&name) else { continue };
-        let mut bytes = Vec::new();
-        entry.take(MAX_FILE_BYTES as u64 + 1).read_to_end(&mut bytes).map_err(failed)?;
-        files.insert(name, bytes)?;
+        gathered.take(entry.map_err(failed)?)?;
     }
-    Ok(files)
+    ended(path, archive.into_inner())?;
+    Ok(gathered.files)
 }
 
-/// The path below the directory of graph-data, if it is of a file that means something there. Code
-/// hosts put everything into one more directory.
-fn meaningful(path: &str) -> Option<&str> {
-    let path = path.strip_prefix("./").unwrap_or(path);
-    let inner = path.split_once('/').map_or("", |(_, inner)| inner);
-    [path, inner].into_iter().find(|path| match path.split_once('/') {
-        None => *path == SCHEMA,
-        Some((CHANNELS | BLOCKED_EDGES, file)) => !file.contains('/'),
-        Some(_) => *path == RAW_METADATA,
-    })
+/// The content of a tarball, compressed or not.
+fn unpacked(path: &Path) -> io::Result<Box<dyn Read>> {
+    let mut start = Vec::new();
+    let mut file = File::open(path)?;
+    Read::by_ref(&mut file).take(2).read_to_end(&mut start)?;
+    let is_gzip = start == GZIP;
+    let whole = io::Cursor::new(start).chain(BufReader::new(file));
+    Ok(if is_gzip { Box::new(MultiGzDecoder::new(whole)) } else { Box::new(whole) })
+}
+
+/// Makes sure that a tarball was read to its end. Two empty blocks are there, and `tar` stops behind
+/// the first; it takes the end of a file for the end of a tarball as well.
+fn ended(path: &Path, mut rest: io::Take<Box<dyn Read>>) -> Result<(), TarballError> {
+    let path = || path.to_owned();
+    let mut block = vec![0; BLOCK];
+    let mut behind = 0;
+    loop {
+        let count = match rest.read(&mut block) {
+            Ok(count) => count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(source) => return Err(TarballError::Io { path: path(), source }),
+        };
+        if block[..count].iter().any(|byte| *byte != 0) {
+            return Err(TarballError::GoesOn { path: path() });
+        }
+        behind += count;
+        if count == 0 {
+            break;
+        }
+    }
+    match behind {
+        _ if rest.limit() == 0 => Err(TarballError::TooLarge { path: path() }),
+        0..BLOCK => Err(TarballError::CutOff { path: path() }),
+        _ => Ok(()),
+    }
+}
+
+/// The files of a tarball that mean something, as far as it was read.
+struct Gathered<'a> {
+    path: &'a Path,
+    files: Files,
+    /// The name of the first: the others are in the same place.
+    first: Option<(String, String)>,
+}
+
+impl Gathered<'_> {
+    fn take(&mut self, entry: tar::Entry<impl Read>) -> Result<(), TarballError> {
+        let path = || self.path.to_owned();
+        let failed = |source| TarballError::Io { path: path(), source };
+        let name = entry.path().map_err(failed)?.to_string_lossy().into_owned();
+        let kind = entry.header().entry_type();
+        let Some(Place { above, inner, is_directory }) = Place::of(&name) else { return Ok(()) };
+        if !kind.is_file() && !kind.is_dir() {
+            return Err(TarballError::NotAFile { path: path(), name });
+        }
+        if kind.is_dir() || is_directory {
+            return Ok(());
+        }
+        match &self.first {
+            None => self.first = Some((above, name.clone())),
+            Some((place, _)) if *place == above => {}
+            Some((_, other)) => {
+                return Err(TarballError::TwoPlaces { path: path(), name, other: other.clone() });
+            }
+        }
+        if self.files.get(&inner).is_some() {
+            return Err(TarballError::Twice { path: path(), name });
+        }
+        let mut bytes = Vec::new();
+        entry.take(MAX_FILE_BYTES as u64 + 1).read_to_end(&mut bytes).map_err(failed)?;
+        Ok(self.files.insert(inner, bytes)?)
+    }
+}
+
+/// Where something is that means something in graph-data.
+#[derive(Debug, PartialEq, Eq)]
+struct Place {
+    /// The directory that graph-data is in: code hosts put everything into one.
+    above: String,
+    /// The path in graph-data.
+    inner: String,
+    /// Whether files that mean something are below.
+    is_directory: bool,
+}
+
+impl Place {
+    fn of(path: &str) -> Option<Self> {
+        let parts: Vec<&str> = path.split('/').filter(|part| !matches!(*part, "" | ".")).collect();
+        (0..parts.len().min(2)).find_map(|depth| {
+            let (above, inner) = (parts[..depth].join("/"), parts[depth..].join("/"));
+            let is_directory = match parts[depth..] {
+                [SCHEMA] | [CHANNELS | BLOCKED_EDGES, _] => false,
+                [CHANNELS | BLOCKED_EDGES] => true,
+                _ if inner == RAW_METADATA => false,
+                [name] if RAW_METADATA.split_once('/').is_some_and(|(raw, _)| raw == name) => true,
+                _ => return None,
+            };
+            Some(Self { above, inner, is_directory })
+        })
+    }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn files_that_mean_something_are_found_at_both_depths() {
-        for (path, expected) in [
-            ("version", Some("version")),
-            ("./version", Some("version")),
-            ("graph-data-1a2b/version", Some("version")),
-            ("graph-data-1a2b/channels/stable-5.1.yaml", Some("channels/stable-5.1.yaml")),
-            ("blocked-edges/5.1.0-Risk.yaml", Some("blocked-edges/5.1.0-Risk.yaml")),
-            ("raw/metadata.json", Some("raw/metadata.json")),
-            ("blocked-edges/deeper/x.yaml", None),
-            ("README.md", None),
-            ("a/b/version", None),
-        ] {
-            assert_eq!(meaningful(path), expected, "{path}");
-        }
-    }
-}
+mod tests;
