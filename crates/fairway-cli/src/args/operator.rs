@@ -67,7 +67,7 @@ pub(crate) struct EndpointArgs {
 #[command(next_help_heading = "Updates and their risks")]
 pub(crate) struct UpdateArgs {
     /// The update service to ask, whatever ClusterVersion says
-    #[arg(long, value_name = "URL", env = "FAIRWAY_UPDATE_SERVICE")]
+    #[arg(long, value_name = "URL", env = "FAIRWAY_UPDATE_SERVICE", value_parser = web_url)]
     pub(crate) update_service: Option<Url>,
 
     /// The time between any two queries, once the burst is used up
@@ -90,7 +90,7 @@ pub(crate) struct UpdateArgs {
 #[command(next_help_heading = "Metrics of the cluster, which tell whether risks apply")]
 pub(crate) struct MetricsArgs {
     /// Where Prometheus, or what speaks like it, is; without it, the Service below
-    #[arg(long, value_name = "URL", env = "FAIRWAY_METRICS_URL")]
+    #[arg(long, value_name = "URL", env = "FAIRWAY_METRICS_URL", value_parser = web_url)]
     pub(crate) metrics_url: Option<Url>,
 
     /// The authorities to trust, as PEM
@@ -184,6 +184,13 @@ fn listen(text: &str) -> Result<Listen, String> {
     parsed.map_err(|_| "not an address such as 0.0.0.0:9099 or [::]:9099".to_owned())
 }
 
+/// An address on the web. Without the check, `prometheus:9090` is one whose scheme is `prometheus`.
+fn web_url(text: &str) -> Result<Url, String> {
+    let usable = |url: &Url| url.has_host() && matches!(url.scheme(), "http" | "https");
+    let parsed = Url::parse(text).ok().filter(usable);
+    parsed.ok_or_else(|| "not an http or https URL such as https://service.example:9090".to_owned())
+}
+
 /// A time such as `30s`, `5m` or `1h`.
 fn duration(text: &str) -> Result<Duration, String> {
     let parsed = text.parse::<SignedDuration>().ok().and_then(|time| Duration::try_from(time).ok());
@@ -192,4 +199,19 @@ fn duration(text: &str) -> Result<Duration, String> {
 
 fn seconds(time: Duration) -> String {
     format!("{}s", time.as_secs())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_addresses_on_the_web_can_be_asked() {
+        for text in ["http://a", "https://a.example:9090/prometheus", "http://[::1]:9090"] {
+            assert!(web_url(text).is_ok(), "{text}");
+        }
+        for text in ["", "prometheus:9090", "prometheus", "ftp://a", "unix:/a", "http://", "//a"] {
+            assert!(web_url(text).is_err(), "{text}");
+        }
+    }
 }

@@ -18,10 +18,11 @@ use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
+use url::Url;
 
 use crate::args::operator::{ElectionArgs, EndpointArgs, MetricsArgs, OperatorArgs};
 use crate::cluster::PROGRAM;
-use crate::errors::WithHint;
+use crate::errors::{WithHint, WrongUsage};
 use crate::exit::ExitStatus;
 use crate::printer::Printer;
 
@@ -44,9 +45,10 @@ async fn operate(args: &OperatorArgs, printer: &Printer) -> anyhow::Result<ExitS
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
     let identity = identity(&args.election)?;
+    let settings = settings(args, identity.name())?;
     let client = client(args.kubeconfig.as_deref()).await?;
     let stop = CancellationToken::new();
-    let running = fairway_operator::run(client, settings(args, identity.name()), stop.clone());
+    let running = fairway_operator::run(client, settings, stop.clone());
     tokio::pin!(running);
     tokio::select! {
         ended = running.as_mut() => return finished(ended),
@@ -67,8 +69,8 @@ fn finished(ended: Result<(), OperatorError>) -> anyhow::Result<ExitStatus> {
     Ok(ExitStatus::Yes)
 }
 
-fn settings(args: &OperatorArgs, identity: &str) -> Settings {
-    Settings {
+fn settings(args: &OperatorArgs, identity: &str) -> Result<Settings, WrongUsage> {
+    Ok(Settings {
         node_name: args.node_name.clone(),
         release: ReleaseSettings {
             image: args.release_image.clone(),
@@ -78,18 +80,18 @@ fn settings(args: &OperatorArgs, identity: &str) -> Settings {
         endpoint: endpoint(&args.endpoint),
         updates: updates::Settings {
             services: Services {
-                instead: args.updates.update_service.as_ref().map(ToString::to_string),
+                instead: args.updates.update_service.clone(),
                 ..Services::default()
             },
             ..updates::Settings::default()
         },
         risks: RiskSettings {
-            metrics: metrics(&args.metrics),
+            metrics: metrics(&args.metrics)?,
             min_interval: args.updates.promql_min_interval,
             burst: args.updates.promql_burst,
             policy: QueryPolicy { metrics: args.updates.promql_allow.clone() },
         },
-    }
+    })
 }
 
 fn election(args: &ElectionArgs, identity: &str) -> ElectionSettings {
@@ -111,18 +113,27 @@ fn endpoint(args: &EndpointArgs) -> Option<EndpointSettings> {
     args.listen.0.map(|listen| EndpointSettings { listen, tls })
 }
 
-fn metrics(args: &MetricsArgs) -> MetricsSource {
+fn metrics(args: &MetricsArgs) -> Result<MetricsSource, WrongUsage> {
     if let Some(file) = &args.metrics_snapshot {
-        return MetricsSource::Snapshot(file.clone());
+        return Ok(MetricsSource::Snapshot(file.clone()));
     }
-    MetricsSource::Prometheus(PrometheusSettings {
+    let names_a_user = |url: &Url| !url.username().is_empty() || url.password().is_some();
+    if args.metrics_url.as_ref().is_some_and(names_a_user) {
+        // The parser of arguments would repeat the password.
+        return Err(WrongUsage(
+            "--metrics-url: with a user or a password in the URL, there would be two answers to who \
+             asks; put a token into a file, and name it with --metrics-token-file"
+                .to_owned(),
+        ));
+    }
+    Ok(MetricsSource::Prometheus(PrometheusSettings {
         url: args.metrics_url.clone(),
         namespace: args.metrics_namespace.clone(),
         service: args.metrics_service.clone(),
         use_dns: args.use_dns_for_services,
         ca_bundle: args.metrics_ca_bundle_file.clone(),
         token: args.metrics_token_file.clone(),
-    })
+    }))
 }
 
 fn identity(args: &ElectionArgs) -> anyhow::Result<Identity> {
@@ -199,6 +210,10 @@ mod tests {
     use crate::args::{Args, Command};
 
     fn settings_of(arguments: &[&str]) -> Settings {
+        try_settings_of(arguments).unwrap()
+    }
+
+    fn try_settings_of(arguments: &[&str]) -> Result<Settings, WrongUsage> {
         let given =
             ["fairway", "operator", "--node-name=node", "--release-image=registry.example/a"];
         let Command::Operator(args) = Args::parse_from(given.iter().chain(arguments)).command
@@ -282,8 +297,8 @@ mod tests {
             "--promql-burst=1",
             "--promql-allow=cluster_*,up",
         ]);
-        let service = settings.updates.services.instead;
-        assert_eq!(service.as_deref(), Some("https://updates.example/graph"));
+        let service = settings.updates.services.instead.unwrap();
+        assert_eq!(service.as_str(), "https://updates.example/graph");
         let RiskSettings { min_interval, burst, policy, .. } = settings.risks;
         assert_eq!((min_interval, burst), (Duration::from_mins(10), 1));
         assert_eq!(policy.metrics.unwrap(), ["cluster_*", "up"]);
@@ -308,6 +323,14 @@ mod tests {
             token: "token".into(),
         };
         assert_eq!(settings.risks.metrics, MetricsSource::Prometheus(expected));
+    }
+
+    #[test]
+    fn one_answer_to_who_asks() {
+        for url in ["https://me:secret@a.example", "https://me@a.example", "https://:secret@a"] {
+            let WrongUsage(why) = try_settings_of(&[&format!("--metrics-url={url}")]).unwrap_err();
+            assert!(why.starts_with("--metrics-url: ") && !why.contains("secret"), "{why}");
+        }
     }
 
     #[test]

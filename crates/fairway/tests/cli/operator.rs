@@ -114,6 +114,9 @@ fn what_keeps_it_from_starting() {
         run(&["--payload=nowhere"]),
         run(&["--serving-cert-file=missing.crt", "--serving-key-file=missing.key"]),
         run(&["--metrics-snapshot=a", "--metrics-url=http://b"]),
+        run(&["--metrics-url=prometheus:9090"]),
+        run(&["--metrics-url=https://me:secret@prometheus.example"]),
+        run(&["--update-service=updates.example"]),
     ];
     insta::assert_snapshot!(said.join("\n"));
 }

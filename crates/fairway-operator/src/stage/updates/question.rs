@@ -97,7 +97,7 @@ impl Refusal {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Services {
     /// The one that is asked whatever the cluster says.
-    pub instead: Option<String>,
+    pub instead: Option<Url>,
     /// The one that is asked where the cluster does not name one.
     pub default: Option<String>,
 }
@@ -140,16 +140,21 @@ pub(super) fn ask(
 }
 
 fn service(spec: &ClusterVersionSpec, services: &Services) -> Result<Url, Refusal> {
-    let named = [&services.instead, &spec.upstream, &services.default];
+    let mut url = match &services.instead {
+        Some(url) => url.clone(),
+        None => named_service(spec, services)?,
+    };
+    url.set_fragment(None);
+    Ok(url)
+}
+
+fn named_service(spec: &ClusterVersionSpec, services: &Services) -> Result<Url, Refusal> {
+    let named = [&spec.upstream, &services.default];
     let text = named.into_iter().find_map(|service| filled(service.as_deref()?));
     let text = text.ok_or(Refusal::NoUpstream)?;
     let usable = |url: &Url| url.has_host() && matches!(url.scheme(), "http" | "https");
-    let mut url = Url::parse(text)
-        .ok()
-        .filter(usable)
-        .ok_or_else(|| Refusal::InvalidUri { text: excerpt(text).into_owned() })?;
-    url.set_fragment(None);
-    Ok(url)
+    let url = Url::parse(text).ok().filter(usable);
+    url.ok_or_else(|| Refusal::InvalidUri { text: excerpt(text).into_owned() })
 }
 
 /// Existing clusters have identities of every version: only what is no UUID at all is refused.
@@ -244,7 +249,7 @@ mod tests {
         let own =
             |upstream: &str| ClusterVersionSpec { upstream: Some(upstream.to_owned()), ..spec() };
         let services = |instead: Option<&str>, default: Option<&str>| Services {
-            instead: instead.map(str::to_owned),
+            instead: instead.map(|url| url.parse().unwrap()),
             default: default.map(str::to_owned),
         };
         let (a, b, c) = ("http://a.example/", "http://b.example/", "http://c.example/");
@@ -252,7 +257,7 @@ mod tests {
             (own(b), services(Some(a), Some(c)), a),
             (own(b), services(None, Some(c)), b),
             (own(""), services(None, Some(c)), c),
-            (own(""), services(Some(""), Some(c)), c),
+            (own("mailto:nobody"), services(Some(a), Some(c)), a),
             (own(""), Services::default(), "https://api.openshift.com/api/upgrades_info/v1/graph"),
         ] {
             let asked = url(&spec, &current(), &services);
