@@ -41,6 +41,53 @@ Examples:
   fairway upgrade accept --replace NoisyLogs
   fairway upgrade accept --clear")]
     Accept(AcceptArgs),
+
+    /// Show the channel that updates come from, choose another one, or none
+    ///
+    /// Without CHANNEL, nothing is changed. A channel is taken if the running release is known to be
+    /// in it, or if nobody knows which channels it is in. Without a channel, the update service is
+    /// not asked, and no updates are known.
+    #[command(after_help = "\
+Examples:
+  fairway upgrade channel
+  fairway upgrade channel stable-5.1
+  fairway upgrade channel eus-6.0 --allow-explicit-channel
+  fairway upgrade channel --clear")]
+    Channel(ChannelArgs),
+}
+
+#[derive(clap::Args)]
+pub(crate) struct ChannelArgs {
+    /// The channel to choose
+    #[arg(value_name = "CHANNEL", value_parser = channel)]
+    pub(crate) channel: Option<String>,
+
+    /// Choose it although the running release is not known to be in it
+    #[arg(long, requires = "channel")]
+    pub(crate) allow_explicit_channel: bool,
+
+    /// Choose none
+    #[arg(long, conflicts_with = "channel")]
+    pub(crate) clear: bool,
+
+    /// Say what would come of it, and change nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+
+    #[command(flatten)]
+    pub(crate) output: ReportArgs,
+
+    #[command(flatten)]
+    pub(crate) cluster: ClusterArgs,
+}
+
+/// The name of a channel. An empty one is mostly a variable of a script that is not set.
+fn channel(text: &str) -> Result<String, String> {
+    match text {
+        "" => Err("the name is empty: --clear chooses no channel".to_owned()),
+        _ if text.contains(char::is_whitespace) => Err("a name has no blanks".to_owned()),
+        _ => Ok(text.to_owned()),
+    }
 }
 
 #[derive(clap::Args)]

@@ -53,6 +53,7 @@ fn manual_pages() {
     fairway-sandbox.1
     fairway-update-service.1
     fairway-upgrade-accept.1
+    fairway-upgrade-channel.1
     fairway-upgrade.1
     fairway.1
     ");

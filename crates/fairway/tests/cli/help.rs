@@ -29,7 +29,9 @@ fn help_of_each_question_about_graphs() {
 
 #[test]
 fn help_of_each_step_of_an_upgrade() {
-    insta::assert_snapshot!(transcript(fairway().args(["upgrade", "accept", "--help"])));
+    let steps = ["accept", "channel"];
+    let helps = steps.map(|step| transcript(fairway().args(["upgrade", step, "--help"])));
+    insta::assert_snapshot!(helps.join("\n"));
 }
 
 #[test]

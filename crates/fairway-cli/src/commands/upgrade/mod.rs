@@ -1,6 +1,9 @@
-//! `fairway upgrade`: what this cluster may update to, and which risks it takes.
+//! `fairway upgrade`: what this cluster may update to, which risks it takes, and where updates come
+//! from.
 
 mod accept;
+mod change;
+mod channel;
 #[cfg(test)]
 mod fixtures;
 mod report;
@@ -17,5 +20,6 @@ pub(crate) fn run(args: &UpgradeArgs, printer: &Printer) -> anyhow::Result<ExitS
     match &args.command {
         None => show::run(args, printer),
         Some(UpgradeCommand::Accept(args)) => accept::run(args, printer),
+        Some(UpgradeCommand::Channel(args)) => channel::run(args, printer),
     }
 }

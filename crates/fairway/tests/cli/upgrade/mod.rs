@@ -1,6 +1,7 @@
 //! `fairway upgrade`, against the API of a cluster.
 
 mod accept;
+mod channel;
 mod connection;
 mod report;
 

@@ -1,0 +1,51 @@
+//! How ClusterVersion is changed: tried first, and never over what somebody else wrote.
+
+use anyhow::anyhow;
+use fairway_api::ClusterVersion;
+use serde_json::Value;
+
+use crate::cluster::{Changed, Cluster, Earnest};
+use crate::errors::WithHint;
+
+/// How often somebody else may be faster. The operator writes seldom, and people even more so.
+const ATTEMPTS: usize = 5;
+
+/// What is to be written.
+pub(super) trait Change {
+    /// A merge patch of ClusterVersion, with the resource version of what it was made from; none
+    /// where nothing changes.
+    fn patch(&self) -> Option<&Value>;
+
+    /// Refuses to go on where a server that applied the patch has not kept what it asks for.
+    fn check(&self, result: &ClusterVersion) -> anyhow::Result<()>;
+}
+
+/// Reads, decides and writes, until nobody else writes in between.
+pub(super) async fn make<C: Change>(
+    cluster: &Cluster,
+    dry_run: bool,
+    decide: impl Fn(&ClusterVersion) -> anyhow::Result<C>,
+) -> anyhow::Result<C> {
+    for _ in 0..ATTEMPTS {
+        let change = decide(&cluster.cluster_version().await?)?;
+        let Some(patch) = change.patch() else { return Ok(change) };
+        match cluster.patch_cluster_version(patch, Earnest::Try).await? {
+            Changed::Conflict => continue,
+            Changed::Done(result) => change.check(&result)?,
+        }
+        if dry_run {
+            return Ok(change);
+        }
+        match cluster.patch_cluster_version(patch, Earnest::Make).await? {
+            Changed::Conflict => {}
+            Changed::Done(_) => return Ok(change),
+        }
+    }
+    Err(anyhow!("each time, somebody else had changed it in between").context(WithHint {
+        message: format!("cannot change ClusterVersion in {ATTEMPTS} attempts"),
+        hint:
+            "try again; `kubectl get clusterversion version -o yaml --show-managed-fields` tells \
+               who writes to it"
+                .to_owned(),
+    }))
+}

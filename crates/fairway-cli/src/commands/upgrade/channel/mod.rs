@@ -1,0 +1,28 @@
+//! `fairway upgrade channel`: where updates come from.
+
+mod plan;
+
+use crate::args::upgrade::ChannelArgs;
+use crate::cluster::{Cluster, block_on};
+use crate::exit::ExitStatus;
+use crate::output;
+use crate::printer::Printer;
+
+use super::change;
+use plan::{Outcome, Plan, Wish};
+
+pub(super) fn run(args: &ChannelArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
+    let wish = Wish::of(args);
+    let plan = block_on(async {
+        let cluster = Cluster::connect(&args.cluster).await?;
+        change::make(&cluster, args.dry_run, |object| Plan::of(object, &wish)).await
+    })?;
+    let dry_run = args.dry_run && plan.outcome.changed;
+    let outcome = Outcome { dry_run, ..plan.outcome };
+    printer.warnings(&outcome.warnings);
+    output::report(printer.stdout(), args.output.output, "UpgradeChannel", &outcome)?;
+    Ok(ExitStatus::Yes)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,167 @@
+//! What is to be written, and what comes of it.
+
+use std::fmt;
+
+use anyhow::ensure;
+use fairway_api::ClusterVersion;
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::super::change::Change;
+use super::super::similar;
+use crate::args::upgrade::ChannelArgs;
+use crate::errors::WithHint;
+use crate::foreign_text::OneLine;
+
+/// What the administrator wants.
+pub(super) enum Wish {
+    /// To see the channel.
+    See,
+    /// This one.
+    Choose {
+        channel: String,
+        /// Even if the running release is not known to be in it.
+        explicit: bool,
+    },
+    /// None.
+    Clear,
+}
+
+impl Wish {
+    pub(super) fn of(args: &ChannelArgs) -> Self {
+        match &args.channel {
+            Some(channel) => {
+                Self::Choose { channel: channel.clone(), explicit: args.allow_explicit_channel }
+            }
+            None if args.clear => Self::Clear,
+            None => Self::See,
+        }
+    }
+}
+
+/// What is to be written, and what comes of it.
+pub(super) struct Plan {
+    patch: Option<Value>,
+    pub(super) outcome: Outcome,
+}
+
+/// The channel, for people and for programs.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Outcome {
+    /// Whether it was only tried.
+    pub(super) dry_run: bool,
+    /// The channel from now on.
+    pub(super) channel: Option<String>,
+    /// The one before.
+    pub(super) before: Option<String>,
+    /// Whether they differ.
+    pub(super) changed: bool,
+    /// The channels that the running release is known to be in.
+    pub(super) available_channels: Vec<String>,
+    /// What may not be what was meant.
+    pub(super) warnings: Vec<String>,
+}
+
+impl Plan {
+    /// What the wish means for a ClusterVersion.
+    pub(super) fn of(cluster_version: &ClusterVersion, wish: &Wish) -> anyhow::Result<Self> {
+        let before = cluster_version.spec.channel.clone().filter(|channel| !channel.is_empty());
+        let status = cluster_version.status.as_ref();
+        let available = status.map_or(&[][..], |status| &status.desired.channels);
+        let channel = match wish {
+            Wish::See => before.clone(),
+            Wish::Choose { channel, .. } => Some(channel.clone()),
+            Wish::Clear => None,
+        };
+        let changed = channel != before;
+        let mut warnings = Vec::new();
+        match wish {
+            Wish::Choose { channel, explicit } if changed => {
+                warnings.extend(doubt(channel, available, *explicit)?);
+            }
+            Wish::Clear if changed => {
+                warnings.push("without a channel, no updates are looked for".to_owned());
+            }
+            _ => {}
+        }
+        let patch = changed.then(|| {
+            json!({
+                "metadata": { "resourceVersion": cluster_version.metadata.resource_version },
+                "spec": { "channel": channel },
+            })
+        });
+        let available_channels = available.to_vec();
+        let outcome =
+            Outcome { dry_run: false, channel, before, changed, available_channels, warnings };
+        Ok(Self { patch, outcome })
+    }
+}
+
+impl Change for Plan {
+    fn patch(&self) -> Option<&Value> {
+        self.patch.as_ref()
+    }
+
+    fn check(&self, result: &ClusterVersion) -> anyhow::Result<()> {
+        let kept = result.spec.channel.as_deref().filter(|channel| !channel.is_empty());
+        ensure!(
+            kept == self.outcome.channel.as_deref(),
+            "the cluster would not keep the channel; nothing was changed"
+        );
+        Ok(())
+    }
+}
+
+/// What speaks against a channel: it is refused, unless somebody means it.
+fn doubt(channel: &str, available: &[String], explicit: bool) -> Result<Option<String>, WithHint> {
+    if available.iter().any(|known| known == channel) {
+        return Ok(None);
+    }
+    let channel = OneLine(channel);
+    if available.is_empty() {
+        return Ok(Some(format!(
+            "it is not known which channels the running release is in, so {channel} was not checked"
+        )));
+    }
+    let message = format!("the running release is not known to be in the channel {channel}");
+    if explicit {
+        return Ok(Some(message));
+    }
+    let names = available.iter().map(String::as_str);
+    let meant = similar::most_like(channel.0, names);
+    let meant =
+        meant.map_or_else(String::new, |meant| format!("did you mean {}? ", OneLine(meant)));
+    let known = available.join(", ");
+    Err(WithHint {
+        message,
+        hint: format!(
+            "{meant}it is in {}; with --allow-explicit-channel, any other can be chosen",
+            OneLine(&known)
+        ),
+    })
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.dry_run {
+            f.write_str("Nothing was changed; without --dry-run it would be:\n\n")?;
+        }
+        match &self.channel {
+            Some(channel) => write!(f, "Channel: {}", OneLine(channel))?,
+            None => f.write_str("No channel is chosen, so no updates are looked for")?,
+        }
+        match &self.before {
+            Some(before) if self.changed => write!(f, " (before: {})", OneLine(before))?,
+            _ => {}
+        }
+        if !self.available_channels.is_empty() {
+            let known = self.available_channels.join(", ");
+            write!(f, "\nAvailable channels: {}", OneLine(&known))?;
+        }
+        if self.changed && self.channel.is_some() {
+            f.write_str("\n\nThe operator will ask the update service again.")?;
+        }
+        Ok(())
+    }
+}
