@@ -2,7 +2,16 @@
 //!
 //! * [`ReleaseMetadata`] is what a release image says about itself: its version, and which
 //!   versions come before and after it.
+//! * [`ImageReferences`] are its images.
+//! * [`payload`] reads all of a release: files in, a [`Release`] out.
 
+mod go_json;
+pub mod image_references;
+pub mod manifest;
 pub mod metadata;
+pub mod payload;
 
+pub use image_references::ImageReferences;
+pub use manifest::{Manifest, ObjectId};
 pub use metadata::ReleaseMetadata;
+pub use payload::Release;

@@ -1,0 +1,71 @@
+//! One object that a release brings, as its file has it.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::Serialize;
+use serde_json::Value;
+
+/// What an object is and how it is called. Its API version does not count: the same object may be
+/// written in several.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+pub struct ObjectId {
+    /// The API group, empty for the oldest kinds.
+    pub group: String,
+    /// The kind.
+    pub kind: String,
+    /// The namespace, empty for kinds without one.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub namespace: String,
+    /// The name.
+    pub name: String,
+}
+
+impl fmt::Display for ObjectId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { group: _, kind, namespace, name } = self;
+        let kind = kind.to_lowercase();
+        if namespace.is_empty() {
+            write!(f, "{kind} \"{name}\"")
+        } else {
+            write!(f, "{kind} \"{namespace}/{name}\"")
+        }
+    }
+}
+
+/// One object of a release.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Manifest {
+    /// The name of the file that has it, without a directory.
+    pub file: String,
+    /// The line where it begins, counted from one.
+    pub line: u64,
+    /// What it is and how it is called.
+    pub id: ObjectId,
+    /// The version of its API group, such as `v1`.
+    pub version: String,
+    /// Its annotations: they say which clusters get it.
+    pub annotations: BTreeMap<String, String>,
+    // Text takes a fraction of the memory that a tree takes, and most manifests are looked at once.
+    pub(crate) json: Box<str>,
+}
+
+impl Manifest {
+    /// The annotation that makes a manifest part of a preflight.
+    pub const PREFLIGHT_CHECK: &str = "openshift.io/preflight-check";
+
+    /// The object as JSON: as it was written, or made of YAML, with sorted keys.
+    pub fn json(&self) -> &str {
+        &self.json
+    }
+
+    /// The object.
+    pub fn object(&self) -> Value {
+        serde_json::from_str(&self.json).expect("a manifest is made of JSON that was read")
+    }
+
+    /// Whether it belongs to a preflight, and is never applied by an update.
+    pub fn is_preflight_check(&self) -> bool {
+        self.annotations.get(Self::PREFLIGHT_CHECK).is_some_and(|value| value == "true")
+    }
+}

@@ -1,0 +1,197 @@
+//! What a release image brings: files go in, a [`Release`] comes out, or all that is wrong with it.
+
+mod documents;
+mod problem;
+pub mod template;
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use fairway_api::read::{Place, ReadError};
+
+use self::documents::Documents;
+pub use self::problem::{PayloadError, Problem, Warning};
+use self::template::Values;
+use crate::image_references::{self, ImageReferences};
+use crate::manifest::Manifest;
+use crate::metadata::{self, ReleaseMetadata};
+
+/// Bytes of one file. An API server takes objects of at most 1.5 MiB, and a file has few of them.
+pub const MAX_FILE_BYTES: usize = 8 << 20;
+
+/// Bytes of all files together. Large platforms have 20 MiB.
+pub const MAX_BYTES: usize = 128 << 20;
+
+/// Files of one release. Large platforms have a thousand.
+pub const MAX_FILES: usize = 16_384;
+
+/// Documents of one release, empty ones included.
+pub const MAX_DOCUMENTS: usize = 32_768;
+
+/// The operator's own manifests, which are templates. They come first.
+const TEMPLATES: &str = "manifests";
+
+/// The manifests of everything else, which are not.
+const LITERAL: &str = "release-manifests";
+
+/// Files by path, as they lie in a release image: relative, with `/` between the parts.
+pub type Files = BTreeMap<String, Vec<u8>>;
+
+/// A release.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Release {
+    /// What it says about itself.
+    pub metadata: ReleaseMetadata,
+    /// Its images.
+    pub image_references: ImageReferences,
+    /// All its manifests, in the order in which they are applied.
+    pub manifests: Vec<Manifest>,
+    /// What was left out of it.
+    pub warnings: Vec<Warning>,
+}
+
+/// Whether a file of an image has to be there for [`Release::load`].
+pub fn is_part(path: &str) -> bool {
+    path == metadata::PATH
+        || path == image_references::PATH
+        || is_manifest(path, TEMPLATES)
+        || is_manifest(path, LITERAL)
+}
+
+fn is_manifest(path: &str, directory: &str) -> bool {
+    path.rsplit_once('/').is_some_and(|(parent, name)| {
+        let extension = name.rsplit_once('.').map(|(_, extension)| extension);
+        parent == directory && matches!(extension, Some("yaml" | "yml" | "json"))
+    })
+}
+
+impl Release {
+    /// Reads a release from its files; those that are no part of it are not looked at.
+    pub fn load(files: &Files, image: &str, profile: &str) -> Result<Self, PayloadError> {
+        within_limits(files)?;
+        let mut loading = Loading::default();
+        let metadata = loading.metadata(files);
+        let image_references = loading.image_references(files);
+        if let (Some(metadata), Some(references)) = (&metadata, &image_references) {
+            loading.compare(metadata, references);
+        }
+        let no_images = BTreeMap::new();
+        let values = Values {
+            release_image: image,
+            cluster_profile: profile,
+            images: image_references.as_ref().map_or(&no_images, |references| &references.images),
+        };
+        loading.manifests(files, &values);
+        match (metadata, image_references) {
+            (Some(metadata), Some(image_references)) if loading.problems.is_empty() => {
+                let Loading { manifests, warnings, .. } = loading;
+                Ok(Self { metadata, image_references, manifests, warnings })
+            }
+            _ => Err(PayloadError { problems: loading.problems }),
+        }
+    }
+}
+
+fn within_limits(files: &Files) -> Result<(), PayloadError> {
+    let parts = || files.iter().filter(|(path, _)| is_part(path));
+    let refused = |problem| Err(PayloadError { problems: vec![problem] });
+    if parts().count() > MAX_FILES {
+        return refused(Problem::TooManyFiles);
+    }
+    if parts().map(|(_, bytes)| bytes.len()).sum::<usize>() > MAX_BYTES {
+        return refused(Problem::TooLarge);
+    }
+    Ok(())
+}
+
+/// What is known of a release so far.
+#[derive(Default)]
+struct Loading {
+    documents: usize,
+    manifests: Vec<Manifest>,
+    problems: Vec<Problem>,
+    warnings: Vec<Warning>,
+}
+
+impl Loading {
+    fn metadata(&mut self, files: &Files) -> Option<ReleaseMetadata> {
+        let Some(bytes) = files.get(metadata::PATH) else {
+            self.problems.push(Problem::Missing { file: metadata::PATH });
+            return None;
+        };
+        let read = ReleaseMetadata::read(metadata::PATH, bytes);
+        read.map_err(|error| self.problems.push(Problem::Metadata(error))).ok()
+    }
+
+    fn image_references(&mut self, files: &Files) -> Option<ImageReferences> {
+        let Some(bytes) = files.get(image_references::PATH) else {
+            self.problems.push(Problem::Missing { file: image_references::PATH });
+            return None;
+        };
+        let read = ImageReferences::read(image_references::PATH, bytes);
+        read.map_err(|error| self.problems.push(Problem::Unreadable(error))).ok()
+    }
+
+    fn compare(&mut self, metadata: &ReleaseMetadata, references: &ImageReferences) {
+        // As texts: releases that differ in build metadata alone are different releases.
+        if references.name != metadata.version.to_string() {
+            let (images, metadata) = (references.name.clone(), metadata.version.clone());
+            self.problems.push(Problem::OtherVersion { images, metadata });
+        }
+    }
+
+    fn manifests(&mut self, files: &Files, values: &Values<'_>) {
+        for directory in [TEMPLATES, LITERAL] {
+            for (path, bytes) in files.iter().filter(|(path, _)| is_manifest(path, directory)) {
+                let Some(text) = self.text(path, bytes) else { continue };
+                let text = if directory == TEMPLATES {
+                    self.rendered(path, text, values)
+                } else {
+                    Some(Cow::Borrowed(text))
+                };
+                let Some(text) = text else { continue };
+                self.documents += documents::count(&text);
+                if self.documents > MAX_DOCUMENTS {
+                    self.problems.push(Problem::TooManyDocuments { file: path.clone() });
+                    return;
+                }
+                let Documents { manifests, problems } = documents::read(path, &text);
+                self.manifests.extend(manifests);
+                self.problems.extend(problems);
+            }
+        }
+    }
+
+    fn text<'a>(&mut self, path: &str, bytes: &'a [u8]) -> Option<&'a str> {
+        if bytes.len() > MAX_FILE_BYTES {
+            let (file, size) = (path.to_owned(), bytes.len());
+            self.problems.push(Problem::FileTooLarge { file, size });
+            return None;
+        }
+        let not_text = |error: std::str::Utf8Error| {
+            let before = &bytes[..error.valid_up_to()];
+            let line = before.split(|byte| *byte == b'\n').count();
+            Problem::Unreadable(ReadError::Malformed {
+                place: Place { source: path.to_owned(), position: Some((line as u64, 1)) },
+                field: String::new(),
+                problem: "not valid UTF-8".to_owned(),
+            })
+        };
+        std::str::from_utf8(bytes).map_err(|error| self.problems.push(not_text(error))).ok()
+    }
+
+    fn rendered<'a>(
+        &mut self,
+        path: &str,
+        text: &'a str,
+        values: &Values<'_>,
+    ) -> Option<Cow<'a, str>> {
+        match template::render(text, values) {
+            Ok(text) => Some(Cow::Owned(text)),
+            Err((line, why)) => {
+                self.warnings.push(Warning::Template { file: path.to_owned(), line, why });
+                None
+            }
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! What is wrong with a payload: all of it at once.
+
+use std::fmt;
+
+use fairway_api::Version;
+use fairway_api::read::{Place, ReadError};
+use serde::Serialize;
+
+use super::template::TemplateError;
+use super::{MAX_BYTES, MAX_DOCUMENTS, MAX_FILE_BYTES, MAX_FILES};
+use crate::manifest::ObjectId;
+use crate::metadata::MetadataError;
+
+/// Something that makes a release unusable.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Problem {
+    /// A file that every release has is not there.
+    #[error("{file} is missing")]
+    Missing {
+        /// Its path.
+        file: &'static str,
+    },
+    /// The release does not say what it is.
+    #[error(transparent)]
+    Metadata(MetadataError),
+    /// A document is not what it should be.
+    #[error(transparent)]
+    Unreadable(ReadError),
+    /// Metadata and images are of different releases.
+    #[error(
+        "{} is of release {images:?}, but the metadata of {metadata}",
+        crate::image_references::PATH
+    )]
+    OtherVersion {
+        /// The name in `image-references`.
+        images: String,
+        /// The version in `release-metadata`.
+        metadata: Version,
+    },
+    /// One file has the same object twice.
+    #[error("{place}: {id} is already in line {first}")]
+    Duplicate {
+        /// Where it is again.
+        place: Place,
+        /// The object.
+        id: ObjectId,
+        /// The line where it is first.
+        first: u64,
+    },
+    /// A file is too large.
+    #[error("{file} is {size} bytes long, and at most {MAX_FILE_BYTES} are read")]
+    FileTooLarge {
+        /// Its path.
+        file: String,
+        /// Its size.
+        size: usize,
+    },
+    /// There are more files than are read.
+    #[error("there are more than {MAX_FILES} files")]
+    TooManyFiles,
+    /// All files together are too large.
+    #[error("the files have more than {MAX_BYTES} bytes together")]
+    TooLarge,
+    /// There are more documents than are read.
+    #[error("{file}: there are more than {MAX_DOCUMENTS} documents up to here")]
+    TooManyDocuments {
+        /// The file where the limit was reached.
+        file: String,
+    },
+}
+
+/// Everything that is wrong with a payload.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[must_use = "an unread report helps nobody"]
+pub struct PayloadError {
+    /// What is wrong, in the order of the files. There is at least one.
+    pub problems: Vec<Problem>,
+}
+
+impl std::error::Error for PayloadError {}
+
+impl fmt::Display for PayloadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.problems.as_slice() {
+            [problem] => write!(f, "the release cannot be used: {problem}"),
+            problems => {
+                write!(f, "the release cannot be used, for {} reasons:", problems.len())?;
+                problems.iter().try_for_each(|problem| write!(f, "\n* {problem}"))
+            }
+        }
+    }
+}
+
+/// Something that a release has, and that is left out.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase", tag = "warning")]
+pub enum Warning {
+    /// A template asks for what this version of Fairway does not know: a newer one may.
+    Template {
+        /// The path of the file.
+        file: String,
+        /// The line, counted from one.
+        line: u64,
+        /// Why it cannot be rendered.
+        why: TemplateError,
+    },
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Template { file, line, why } => write!(f, "{file}:{line}: left out: {why}"),
+        }
+    }
+}

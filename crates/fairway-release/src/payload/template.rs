@@ -1,0 +1,254 @@
+//! The templates in `manifests/`: what is really used of Go's templates, and nothing else.
+//!
+//! A value (`{{.ReleaseImage}}`, `{{.ClusterProfile}}`), the image behind a name
+//! (`{{index .Images "network"}}`), a text (`{{"{{ $value }}"}}`), a comment, and the dashes that
+//! take away the space around an action.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::MAX_FILE_BYTES;
+
+/// What templates can ask for.
+#[derive(Clone, Copy, Debug)]
+pub struct Values<'a> {
+    /// `.ReleaseImage`: how the image of the release is pulled.
+    pub release_image: &'a str,
+    /// `.ClusterProfile`: the profile of the cluster.
+    pub cluster_profile: &'a str,
+    /// `.Images`: the images of the release, by name.
+    pub images: &'a BTreeMap<String, String>,
+}
+
+/// Why a template cannot be rendered.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, thiserror::Error)]
+#[serde(rename_all = "camelCase", tag = "problem")]
+pub enum TemplateError {
+    /// An action, a text or a comment has no end.
+    #[error("{{{{ is never closed")]
+    Unclosed,
+    /// The action is none of those that are known.
+    #[error("{{{{{action}}}}} is not understood here")]
+    Unknown {
+        /// What stands between the braces.
+        action: String,
+    },
+    /// The release has no image of that name.
+    #[error("the release has no image {name:?}")]
+    NoImage {
+        /// The name.
+        name: String,
+    },
+    /// What is rendered is too long.
+    #[error("it becomes longer than {MAX_FILE_BYTES} bytes")]
+    TooLong,
+}
+
+const OPEN: &str = "{{";
+const CLOSE: &str = "}}";
+
+/// Renders a template. An error comes with the line, counted from one.
+pub fn render(template: &str, values: &Values<'_>) -> Result<String, (u64, TemplateError)> {
+    let mut out = String::new();
+    let mut rest = template;
+    while let Some(start) = rest.find(OPEN) {
+        let at = template.len() - rest.len() + start;
+        let fail = |error| (line_of(template, at), error);
+        let action = Action::read(&rest[start..]).map_err(fail)?;
+        let before = &rest[..start];
+        out.push_str(if action.trims_before { before.trim_end() } else { before });
+        out.push_str(&action.value(values).map_err(fail)?);
+        if out.len() > MAX_FILE_BYTES {
+            return Err(fail(TemplateError::TooLong));
+        }
+        rest = &rest[start + action.length..];
+        if action.trims_after {
+            rest = rest.trim_start();
+        }
+    }
+    out.push_str(rest);
+    Ok(out)
+}
+
+fn line_of(text: &str, at: usize) -> u64 {
+    1 + text[..at].matches('\n').count() as u64
+}
+
+struct Action<'a> {
+    body: &'a str,
+    length: usize,
+    trims_before: bool,
+    trims_after: bool,
+}
+
+impl<'a> Action<'a> {
+    /// Reads the action at the beginning of a text, which begins with its braces.
+    fn read(text: &'a str) -> Result<Self, TemplateError> {
+        let end = end_of_action(&text[OPEN.len()..]).ok_or(TemplateError::Unclosed)?;
+        let inside = &text[OPEN.len()..OPEN.len() + end];
+        let is_dash = |dash: &str| dash.len() > 1 && dash.trim() == "-";
+        let trims_before = inside.get(..2).is_some_and(is_dash);
+        let body = if trims_before { &inside[2..] } else { inside };
+        let dash_at = body.len().saturating_sub(2);
+        let trims_after = body.get(dash_at..).is_some_and(is_dash);
+        let body = if trims_after { &body[..dash_at] } else { body };
+        let length = OPEN.len() + end + CLOSE.len();
+        Ok(Self { body: body.trim(), length, trims_before, trims_after })
+    }
+
+    fn value(&self, values: &Values<'_>) -> Result<String, TemplateError> {
+        let unknown = || TemplateError::Unknown { action: self.body.to_owned() };
+        match self.body {
+            ".ReleaseImage" => return Ok(values.release_image.to_owned()),
+            ".ClusterProfile" => return Ok(values.cluster_profile.to_owned()),
+            comment if comment.starts_with("/*") && comment.ends_with("*/") => {
+                return Ok(String::new());
+            }
+            _ => {}
+        }
+        let Some(name) = image_lookup(self.body) else {
+            return literal(self.body).ok_or_else(unknown);
+        };
+        let name = literal(name).ok_or_else(unknown)?;
+        values.images.get(&name).cloned().ok_or(TemplateError::NoImage { name })
+    }
+}
+
+fn image_lookup(body: &str) -> Option<&str> {
+    let images = body.strip_prefix("index")?.trim_start().strip_prefix(".Images")?;
+    Some(images.trim_start())
+}
+
+/// Where the braces of an action close: not inside a text, and not inside a comment.
+fn end_of_action(text: &str) -> Option<usize> {
+    let mut at = 0;
+    loop {
+        let rest = text.get(at..)?;
+        if rest.starts_with(CLOSE) {
+            return Some(at);
+        }
+        at += match rest.chars().next()? {
+            '"' => quoted_length(rest)?,
+            '`' => 2 + rest[1..].find('`')?,
+            '/' if rest.starts_with("/*") => 2 + rest.find("*/")?,
+            letter => letter.len_utf8(),
+        };
+    }
+}
+
+fn quoted_length(text: &str) -> Option<usize> {
+    let mut escaped = false;
+    for (at, letter) in text.char_indices().skip(1) {
+        match letter {
+            _ if escaped => escaped = false,
+            '\\' => escaped = true,
+            '"' => return Some(at + 1),
+            _ => {}
+        }
+    }
+    None
+}
+
+/// The text between quotes or backquotes, if that is all there is.
+fn literal(text: &str) -> Option<String> {
+    if let Some(raw) = text.strip_prefix('`').and_then(|text| text.strip_suffix('`')) {
+        return (!raw.contains('`')).then(|| raw.to_owned());
+    }
+    // What JSON escapes, Go escapes alike; of Go's other escapes, templates use none.
+    serde_json::from_str(text).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn rendered(template: &str) -> Result<String, (u64, TemplateError)> {
+        let images = BTreeMap::from([("network".to_owned(), "registry/network@1".to_owned())]);
+        let values = Values {
+            release_image: "registry/release@1",
+            cluster_profile: "small",
+            images: &images,
+        };
+        render(template, &values)
+    }
+
+    #[test]
+    fn what_is_used_is_rendered() {
+        for (template, text) in [
+            ("no actions } }} at all", "no actions } }} at all"),
+            ("image: '{{.ReleaseImage}}'", "image: 'registry/release@1'"),
+            ("{{ .ClusterProfile }}, {{.ClusterProfile}}", "small, small"),
+            (r#"{{index .Images "network"}}"#, "registry/network@1"),
+            (r#"{{ index  .Images  "network" }}"#, "registry/network@1"),
+            ("{{index .Images `network`}}", "registry/network@1"),
+            (r#"{{"{{ $labels.name }}"}} is down"#, "{{ $labels.name }} is down"),
+            ("{{ `{{ \"x\" }}` }}", r#"{{ "x" }}"#),
+            (r#"{{ "a \"}}\" b" }}"#, r#"a "}}" b"#),
+            ("a{{/* it is }} not over */}}b", "ab"),
+            ("a \n {{- .ClusterProfile -}} \n b", "asmallb"),
+            ("a {{- /* nothing */ -}} b", "ab"),
+            ("ü{{.ClusterProfile}}ü", "üsmallü"),
+        ] {
+            assert_eq!(rendered(template).as_deref(), Ok(text), "{template}");
+        }
+    }
+
+    #[test]
+    fn everything_else_is_refused_with_its_line() {
+        let told: Vec<String> = [
+            "a\n{{index .FutureField \"key\"}}",
+            "{{index .Images \"storage\"}}",
+            "{{if .ClusterProfile}}x{{end}}",
+            "{{.ReleaseImage | printf}}",
+            "{{-.ReleaseImage}}",
+            "{{ index .Images }}",
+            "{{ `a` `b` }}",
+            "{{}}",
+            "\n\n{{ .ReleaseImage }",
+            "{{ \"}}",
+            "{{",
+            "{{/*}}",
+        ]
+        .map(|template| rendered(template).unwrap_err())
+        .map(|(line, error)| format!("{line}: {error}"))
+        .into();
+        insta::assert_snapshot!(told.join("\n"), @r#"
+        2: {{index .FutureField "key"}} is not understood here
+        1: the release has no image "storage"
+        1: {{if .ClusterProfile}} is not understood here
+        1: {{.ReleaseImage | printf}} is not understood here
+        1: {{-.ReleaseImage}} is not understood here
+        1: {{index .Images}} is not understood here
+        1: {{`a` `b`}} is not understood here
+        1: {{}} is not understood here
+        3: {{ is never closed
+        1: {{ is never closed
+        1: {{ is never closed
+        1: {{ is never closed
+        "#);
+    }
+
+    #[test]
+    fn a_template_cannot_grow_without_end() {
+        let images = BTreeMap::new();
+        let long = "x".repeat(1000);
+        let values = Values { release_image: &long, cluster_profile: "", images: &images };
+        let template = "{{.ReleaseImage}}".repeat(MAX_FILE_BYTES / 100);
+        assert_eq!(render(&template, &values), Err((1, TemplateError::TooLong)));
+    }
+
+    proptest! {
+        #[test]
+        fn no_template_makes_it_panic(template in "([{}`\"/* .\\-\\\\ü\n]|\\{\\{|\\}\\}|/\\*|\\*/|index .Images)*") {
+            let _ = rendered(&template);
+        }
+
+        #[test]
+        fn text_without_braces_stays_as_it_is(text in "[^{]*") {
+            prop_assert_eq!(rendered(&text), Ok(text));
+        }
+    }
+}

@@ -1,0 +1,255 @@
+//! Loading a release.
+
+use std::fmt::Write as _;
+
+use fairway_release::Release;
+use fairway_release::payload::{MAX_BYTES, MAX_DOCUMENTS, MAX_FILE_BYTES, MAX_FILES, is_part};
+use proptest::prelude::*;
+
+use crate::support::{config_map, files, load};
+
+fn names(release: &Release) -> Vec<&str> {
+    release.manifests.iter().map(|manifest| manifest.id.name.as_str()).collect()
+}
+
+#[test]
+fn manifests_come_in_the_order_of_their_files_templates_first() {
+    let documents: Vec<String> = ["a", "b", "c", "d", "e", "f"].map(config_map).into();
+    let two =
+        format!("# two of them\n---\n{}---\n{}---\n# and nothing\n", documents[2], documents[3]);
+    let release = load(&files(&[
+        ("release-manifests/0000_10_a_1.yaml", &documents[4]),
+        ("release-manifests/0000_10_a_0.yml", &two),
+        (
+            "release-manifests/0000_10_a_2.json",
+            r#"{"apiVersion": "v1", "kind": "A", "metadata": {"name": "g"}}"#,
+        ),
+        ("manifests/0000_90_z_0.yaml", &documents[1]),
+        ("manifests/0000_00_z_0.yaml", &documents[0]),
+        ("release-manifests/notes.txt", "not a manifest"),
+        ("release-manifests/deep/0000_00_a_0.yaml", &documents[5]),
+        ("other/0000_00_a_0.yaml", &documents[5]),
+    ]))
+    .unwrap();
+    assert_eq!(names(&release), ["a", "b", "c", "d", "e", "g"]);
+    let lines: Vec<(&str, u64)> = release.manifests[2..4]
+        .iter()
+        .map(|manifest| (manifest.file.as_str(), manifest.line))
+        .collect();
+    assert_eq!(lines, [("0000_10_a_0.yml", 3), ("0000_10_a_0.yml", 11)]);
+    assert_eq!(release.warnings, []);
+}
+
+#[test]
+fn empty_documents_do_not_count() {
+    for text in [
+        "",
+        "\n",
+        "---\n",
+        "# nothing",
+        "---\n---\n",
+        "null",
+        "---\nnull\n---\n~\n",
+        "--- # x\n",
+        "...\n",
+    ] {
+        let release = load(&files(&[("release-manifests/a.yaml", text)]));
+        assert_eq!(release.map(|release| release.manifests.len()), Ok(0), "{text:?}");
+    }
+}
+
+#[test]
+fn documents_are_kept_as_json() {
+    let release = load(&files(&[
+        (
+            "release-manifests/a.yaml",
+            "kind: A\napiVersion: g/v1\nmetadata: {name: a}\nmode: 0644\nrule: a < b\n",
+        ),
+        (
+            "release-manifests/b.yaml",
+            "{ \"kind\": \"A\", \"apiVersion\": \"v1\",\n \"metadata\": {\"name\": \"b\"} }\n",
+        ),
+        ("release-manifests/c.yaml", "--- {apiVersion: v1, kind: A, metadata: {name: c}}\n"),
+    ]))
+    .unwrap();
+    let json: Vec<&str> = release.manifests.iter().map(fairway_release::Manifest::json).collect();
+    insta::assert_snapshot!(json.join("\n"), @r#"
+    {"apiVersion":"g/v1","kind":"A","metadata":{"name":"a"},"mode":420,"rule":"a \u003c b"}
+    { "kind": "A", "apiVersion": "v1",
+     "metadata": {"name": "b"} }
+    {"apiVersion":"v1","kind":"A","metadata":{"name":"c"}}
+    "#);
+    assert_eq!(release.manifests[0].object()["mode"], 420);
+    assert_eq!(
+        (release.manifests[0].id.group.as_str(), release.manifests[0].version.as_str()),
+        ("g", "v1")
+    );
+}
+
+#[test]
+fn only_the_first_directory_has_templates() {
+    let image = |name: &str| {
+        format!("{}data:\n  image: '{{{{index .Images \"network\"}}}}'\n", config_map(name))
+    };
+    let release = load(&files(&[
+        ("manifests/a.yaml", &image("a")),
+        ("release-manifests/a.yaml", &image("b")),
+    ]))
+    .unwrap();
+    assert_eq!(release.manifests[0].object()["data"]["image"], "registry.example/network@1");
+    assert_eq!(release.manifests[1].object()["data"]["image"], "{{index .Images \"network\"}}");
+}
+
+#[test]
+fn templates_of_the_future_are_left_out_with_a_warning() {
+    let release = load(&files(&[
+        ("manifests/a.yaml", &config_map("a")),
+        ("manifests/b.yaml", "kind: ConfigMap\nimage: '{{index .FutureField \"some-key\"}}'\n"),
+        ("manifests/c.yaml", "image: '{{index .Images \"storage\"}}'\n"),
+    ]))
+    .unwrap();
+    assert_eq!(names(&release), ["a"]);
+    let warnings: Vec<String> = release.warnings.iter().map(ToString::to_string).collect();
+    insta::assert_snapshot!(warnings.join("\n"), @r#"
+    manifests/b.yaml:2: left out: {{index .FutureField "some-key"}} is not understood here
+    manifests/c.yaml:1: left out: the release has no image "storage"
+    "#);
+}
+
+#[test]
+fn everything_that_is_wrong_is_in_one_report() {
+    let mut files = files(&[
+        ("manifests/a.yaml", "kind: A\n---\n- a list\n---\ntext\n"),
+        ("release-manifests/b.yaml", &format!("{}---\n{}", config_map("b"), config_map("b"))),
+        (
+            "release-manifests/c.yaml",
+            "a: [1\n---\nb: }\n---\napiVersion: v1\nkind: A\nmetadata: {name: 5}\n",
+        ),
+        ("release-manifests/d.json", "{\"apiVersion\": \"v1\",\n \"kind\": \"A\",,\n}"),
+        (
+            "release-manifests/e.yaml",
+            "apiVersion: v1\nkind: A\nmetadata: {name: a, annotations: {a: true}}\n",
+        ),
+        ("release-manifests/f.yaml", "apiVersion: v1\nkind: ''\nmetadata: {name: a}\n"),
+        ("release-manifests/g.yaml", "a: &a [*a]\n"),
+    ]);
+    files.insert("release-manifests/h.yaml".to_owned(), b"a: 1\nb: \xff\n".to_vec());
+    files.remove("release-manifests/release-metadata");
+    insta::assert_snapshot!(load(&files).unwrap_err(), @r#"
+    the release cannot be used, for 13 reasons:
+    * release-manifests/release-metadata is missing
+    * manifests/a.yaml:1:1: missing field `apiVersion`
+    * manifests/a.yaml:3:1: an object is wanted here, with apiVersion, kind and metadata
+    * manifests/a.yaml:5:1: an object is wanted here, with apiVersion, kind and metadata
+    * release-manifests/b.yaml:9:1: configmap "platform/b" is already in line 1
+    * release-manifests/c.yaml:1:4: field a: unclosed bracket '['
+    * release-manifests/c.yaml:3:4: misplaced bracket
+    * release-manifests/c.yaml:5:1: field metadata.name: invalid type: integer `5`, expected a string
+    * release-manifests/d.json:2:14: unexpected EOF while parsing an implicit flow mapping
+    * release-manifests/e.yaml:1:1: field metadata.annotations.a: invalid type: boolean `true`, expected a string
+    * release-manifests/f.yaml:1:1: field kind: it is empty
+    * release-manifests/g.yaml:1:8: field a: Recursive reference not allowed here
+    * release-manifests/h.yaml:2:1: not valid UTF-8
+    "#);
+}
+
+#[test]
+fn the_same_object_may_be_in_two_files() {
+    let release = load(&files(&[
+        ("release-manifests/a.yaml", &config_map("a")),
+        ("release-manifests/b.yaml", &config_map("a")),
+    ]));
+    assert_eq!(release.map(|release| release.manifests.len()), Ok(2));
+}
+
+#[test]
+fn metadata_and_images_are_of_the_same_release() {
+    let mut files = files(&[]);
+    let metadata = br#"{"kind": "cincinnati-metadata-v0", "version": "5.0.1"}"#;
+    files.insert("release-manifests/release-metadata".to_owned(), metadata.to_vec());
+    insta::assert_snapshot!(load(&files).unwrap_err(), @r#"the release cannot be used: release-manifests/image-references is of release "5.0.0", but the metadata of 5.0.1"#);
+    insta::assert_snapshot!(load(&std::collections::BTreeMap::new()).unwrap_err(), @"
+    the release cannot be used, for 2 reasons:
+    * release-manifests/release-metadata is missing
+    * release-manifests/image-references is missing
+    ");
+}
+
+#[test]
+fn limits_hold() {
+    let mut told = String::new();
+    let mut refused = |more: &[(String, String)]| {
+        let more: Vec<(&str, &str)> =
+            more.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+        let _ = writeln!(told, "{}", load(&files(&more)).unwrap_err());
+    };
+    let path = |number: usize| format!("release-manifests/{number}.yaml");
+    refused(&[(path(0), " ".repeat(MAX_FILE_BYTES + 1))]);
+    refused(&[(path(0), "---\n".repeat(MAX_DOCUMENTS)), (path(1), "---\n".to_owned())]);
+    refused(&(0..MAX_FILES).map(|number| (path(number), String::new())).collect::<Vec<_>>());
+    let full = " ".repeat(MAX_FILE_BYTES);
+    refused(
+        &(0..=MAX_BYTES / MAX_FILE_BYTES)
+            .map(|number| (path(number), full.clone()))
+            .collect::<Vec<_>>(),
+    );
+    insta::assert_snapshot!(told, @"
+    the release cannot be used: release-manifests/0.yaml is 8388609 bytes long, and at most 8388608 are read
+    the release cannot be used: release-manifests/1.yaml: there are more than 32768 documents up to here
+    the release cannot be used: there are more than 16384 files
+    the release cannot be used: the files have more than 134217728 bytes together
+    ");
+}
+
+#[test]
+fn nesting_has_a_limit() {
+    let deep = |open: &str, close: &str| {
+        let text = format!("a: {}1{}", open.repeat(200), close.repeat(200));
+        load(&files(&[("release-manifests/a.yaml", &text)])).unwrap_err().to_string()
+    };
+    // Without optimisation, a level takes 25 KiB of the stack.
+    let reading = std::thread::Builder::new().stack_size(16 << 20);
+    let told =
+        reading.spawn(move || [deep("[", "]"), deep("{\"a\": ", "}")]).unwrap().join().unwrap();
+    for told in told {
+        assert!(told.ends_with(": YAML document too large or too complex"), "{told}");
+    }
+}
+
+#[test]
+fn parts_are_told_from_other_files() {
+    for (path, part) in [
+        ("release-manifests/release-metadata", true),
+        ("release-manifests/image-references", true),
+        ("manifests/a.yaml", true),
+        ("release-manifests/a.json", true),
+        ("manifests/release-metadata", false),
+        ("manifests/a.yaml/b", false),
+        ("a.yaml", false),
+        ("usr/bin/fairway", false),
+        ("release-manifests/a.yaml~", false),
+        ("release-manifests/yaml", false),
+    ] {
+        assert_eq!(is_part(path), part, "{path}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn no_file_makes_loading_panic(
+        text in "([-:{}\\[\\]&*#|>'\"!%@ \n\t.0-9a-zü]|---\n|\\{\\{|\\}\\}|kind: |apiVersion: |metadata: )*",
+        bytes in proptest::collection::vec(any::<u8>(), 0..200),
+    ) {
+        let mut files = files(&[("manifests/a.yaml", &text), ("release-manifests/a.yaml", &text)]);
+        files.insert("release-manifests/b.json".to_owned(), bytes);
+        let _ = load(&files);
+    }
+
+    #[test]
+    fn every_document_is_found_once_and_in_order(names in proptest::collection::btree_set("map-[a-z]{1,8}", 0..10)) {
+        let text = names.iter().map(|name| config_map(name)).collect::<Vec<_>>().join("---\n");
+        let release = load(&files(&[("release-manifests/a.yaml", &text)])).unwrap();
+        let found: Vec<String> = release.manifests.into_iter().map(|manifest| manifest.id.name).collect();
+        prop_assert_eq!(found, names.into_iter().collect::<Vec<_>>());
+    }
+}
