@@ -4,14 +4,19 @@
 //!   versions come before and after it.
 //! * [`ImageReferences`] are its images.
 //! * [`payload`] reads all of a release: files in, a [`Release`] out.
+//! * [`inclusion`] tells which of its manifests a cluster gets, and [`version_hash`] names them all
+//!   with one word.
 
 mod go_json;
 pub mod image_references;
+pub mod inclusion;
 pub mod manifest;
 pub mod metadata;
 pub mod payload;
+mod version_hash;
 
 pub use image_references::ImageReferences;
 pub use manifest::{Manifest, ObjectId};
 pub use metadata::ReleaseMetadata;
 pub use payload::Release;
+pub use version_hash::version_hash;

@@ -64,8 +64,13 @@ impl Manifest {
         serde_json::from_str(&self.json).expect("a manifest is made of JSON that was read")
     }
 
+    /// An annotation, if it has it.
+    pub fn annotation(&self, key: &str) -> Option<&str> {
+        self.annotations.get(key).map(String::as_str)
+    }
+
     /// Whether it belongs to a preflight, and is never applied by an update.
     pub fn is_preflight_check(&self) -> bool {
-        self.annotations.get(Self::PREFLIGHT_CHECK).is_some_and(|value| value == "true")
+        self.annotation(Self::PREFLIGHT_CHECK) == Some("true")
     }
 }

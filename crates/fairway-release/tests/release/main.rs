@@ -1,4 +1,5 @@
 //! What the crate promises as a whole.
 
+mod inclusion;
 mod payload;
 mod support;

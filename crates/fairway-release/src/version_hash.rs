@@ -1,0 +1,35 @@
+//! The version hash: two clusters with the same one apply the same manifests.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE;
+
+use crate::manifest::Manifest;
+
+/// The hash of manifests in their order: FNV-1 with 64 bits over their JSON.
+pub fn version_hash<'a>(manifests: impl IntoIterator<Item = &'a Manifest>) -> String {
+    let bytes = manifests.into_iter().flat_map(|manifest| manifest.json().bytes());
+    URL_SAFE.encode(fnv1(bytes).to_be_bytes())
+}
+
+fn fnv1(bytes: impl Iterator<Item = u8>) -> u64 {
+    // The numbers are those of the algorithm.
+    const START: u64 = 0xcbf2_9ce4_8422_2325;
+    const PRIME: u64 = 0x0000_0100_0000_01b3;
+    bytes.fold(START, |hash, byte| hash.wrapping_mul(PRIME) ^ u64::from(byte))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_algorithm_is_fnv_1_and_not_1a() {
+        for (text, hash) in [
+            ("", 0xcbf2_9ce4_8422_2325),
+            ("a", 0xaf63_bd4c_8601_b7be),
+            ("foobar", 0x340d_8765_a4dd_a9c2),
+        ] {
+            assert_eq!(fnv1(text.bytes()), hash, "{text}");
+        }
+    }
+}

@@ -1,0 +1,366 @@
+//! Which manifests a cluster gets.
+
+use std::collections::BTreeSet;
+
+use fairway_api::cluster_version::ComponentOverride;
+use fairway_release::inclusion::{Capabilities, Exclusion, Filter, implicitly_enabled};
+use fairway_release::{Manifest, version_hash};
+use proptest::prelude::*;
+
+use crate::support::{INCLUDED, files, load};
+
+fn words(words: &[&str]) -> BTreeSet<String> {
+    words.iter().map(|word| (*word).to_owned()).collect()
+}
+
+fn manifest_of(api_version: &str, kind: &str, annotations: &[(&str, &str)]) -> Manifest {
+    let annotations: Vec<String> =
+        annotations.iter().map(|(key, value)| format!("{key:?}: {value:?}")).collect();
+    let text = format!(
+        "{{apiVersion: {api_version}, kind: {kind}, metadata: {{namespace: platform, name: a, annotations: {{{}}}}}}}",
+        annotations.join(", ")
+    );
+    load(&files(&[("release-manifests/a.yaml", &text)])).unwrap().manifests.remove(0)
+}
+
+fn manifest(annotations: &[(&str, &str)]) -> Manifest {
+    manifest_of("v1", "ConfigMap", annotations)
+}
+
+fn told(filter: &Filter, manifest: &Manifest) -> String {
+    match filter.check(manifest) {
+        Ok(()) => "included".to_owned(),
+        Err(exclusion) => exclusion.to_string(),
+    }
+}
+
+/// What is said about manifests that have the annotation `key` with one value after the other.
+fn for_values(filter: &Filter, key: &str, values: &[&str]) -> String {
+    let told = values.iter().map(|value| {
+        format!("{value}: {}", told(filter, &manifest(&[("some", "other"), (key, value)])))
+    });
+    told.collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn without_annotations_nobody_gets_it() {
+    assert_eq!(Filter::default().check(&manifest(&[])), Err(Exclusion::NoAnnotations));
+    assert_eq!(Filter::default().check(&manifest(&[("some", "other")])), Ok(()));
+}
+
+#[test]
+fn a_manifest_can_exclude_an_operator() {
+    let filter = Filter { exclude: Some("hosted".to_owned()), ..Filter::default() };
+    insta::assert_snapshot!(
+        for_values(&filter, "exclude.release.openshift.io/hosted", &["true", "false", "True"]), @r#"
+    true: exclude.release.openshift.io/hosted is "true"
+    false: included
+    True: included
+    "#);
+    assert_eq!(filter.check(&manifest(&[("exclude.release.openshift.io/other", "true")])), Ok(()));
+}
+
+#[test]
+fn feature_sets_are_a_choice() {
+    let key = "release.openshift.io/feature-set";
+    let values = [
+        "Default",
+        "TechPreviewNoUpgrade",
+        "DevPreviewNoUpgrade,TechPreviewNoUpgrade",
+        "Default,Imaginary",
+        "Default, TechPreviewNoUpgrade",
+        "",
+    ];
+    for unset in ["", "Default"] {
+        let filter = Filter { feature_set: Some(unset.to_owned()), ..Filter::default() };
+        insta::allow_duplicates! {
+            insta::assert_snapshot!(for_values(&filter, key, &values), @r#"
+            Default: included
+            TechPreviewNoUpgrade: it is for feature set TechPreviewNoUpgrade, not Default
+            DevPreviewNoUpgrade,TechPreviewNoUpgrade: it is for feature set DevPreviewNoUpgrade or TechPreviewNoUpgrade, not Default
+            Default,Imaginary: "Imaginary" is not a feature set
+            Default, TechPreviewNoUpgrade: " TechPreviewNoUpgrade" is not a feature set
+            : "" is not a feature set
+            "#);
+        }
+    }
+    let preview = Some("TechPreviewNoUpgrade".to_owned());
+    let filter = Filter { feature_set: preview, ..Filter::default() };
+    insta::assert_snapshot!(for_values(&filter, key, &values), @r#"
+    Default: it is for feature set Default, not TechPreviewNoUpgrade
+    TechPreviewNoUpgrade: included
+    DevPreviewNoUpgrade,TechPreviewNoUpgrade: included
+    Default,Imaginary: "Imaginary" is not a feature set
+    Default, TechPreviewNoUpgrade: " TechPreviewNoUpgrade" is not a feature set
+    : "" is not a feature set
+    "#);
+}
+
+#[test]
+fn feature_gates_all_have_to_agree() {
+    let filter = Filter { feature_gates: Some(words(&["A", "B"])), ..Filter::default() };
+    insta::assert_snapshot!(
+        for_values(&filter, "release.openshift.io/feature-gate", &["A", "A,B", " A , -C ,", "A,C", "-B", "-C,-A", ""]), @"
+    A: included
+    A,B: included
+     A , -C ,: included
+    A,C: feature gate C is not enabled
+    -B: feature gate B is enabled
+    -C,-A: feature gate A is enabled
+    : included
+    ");
+    let both = [
+        ("release.openshift.io/feature-set", "Default"),
+        ("release.openshift.io/feature-gate", "A"),
+    ];
+    insta::assert_snapshot!(told(&filter, &manifest(&both)), @"it has both release.openshift.io/feature-set and release.openshift.io/feature-gate, and only one of them can decide");
+}
+
+#[test]
+fn major_versions_are_for_definitions_and_gates() {
+    let filter = Filter { major_version: Some(5), ..Filter::default() };
+    let key = "release.openshift.io/major-version";
+    let told_of = |api_version, kind, value| {
+        let manifest = manifest_of(api_version, kind, &[(key, value)]);
+        format!("{kind} {value}: {}", told(&filter, &manifest))
+    };
+    let mut lines: Vec<String> =
+        ["5", "4,5", "4", "-4", "-5", "-4, -6", "4,-6", "5,-5", "", "five", "--5", "5,"]
+            .map(|value| told_of("apiextensions.k8s.io/v1", "CustomResourceDefinition", value))
+            .into();
+    lines.push(told_of("config.openshift.io/v1", "FeatureGate", "5"));
+    lines.push(told_of("v1", "ConfigMap", "5"));
+    lines.push(told_of("other.example/v1", "FeatureGate", "5"));
+    insta::assert_snapshot!(lines.join("\n"), @r#"
+    CustomResourceDefinition 5: included
+    CustomResourceDefinition 4,5: included
+    CustomResourceDefinition 4: it is for major versions 4, not 5
+    CustomResourceDefinition -4: included
+    CustomResourceDefinition -5: it is for major versions -5, not 5
+    CustomResourceDefinition -4, -6: included
+    CustomResourceDefinition 4,-6: it is for major versions 4,-6, not 5
+    CustomResourceDefinition 5,-5: release.openshift.io/major-version has both 5 and -5
+    CustomResourceDefinition : release.openshift.io/major-version is "", which is not a list such as 4,5 or -4
+    CustomResourceDefinition five: release.openshift.io/major-version is "five", which is not a list such as 4,5 or -4
+    CustomResourceDefinition --5: release.openshift.io/major-version is "--5", which is not a list such as 4,5 or -4
+    CustomResourceDefinition 5,: release.openshift.io/major-version is "5,", which is not a list such as 4,5 or -4
+    FeatureGate 5: included
+    ConfigMap 5: release.openshift.io/major-version has no meaning for a ConfigMap
+    FeatureGate 5: release.openshift.io/major-version has no meaning for a FeatureGate
+    "#);
+}
+
+#[test]
+fn profiles_say_exactly_true() {
+    let profile = Some("self-managed-high-availability".to_owned());
+    let filter = Filter { profile, ..Filter::default() };
+    insta::assert_snapshot!(for_values(&filter, INCLUDED, &["true", "false", "True", ""]), @r#"
+    true: included
+    false: include.release.openshift.io/self-managed-high-availability is "false", and only "true" counts
+    True: include.release.openshift.io/self-managed-high-availability is "True", and only "true" counts
+    : include.release.openshift.io/self-managed-high-availability is "", and only "true" counts
+    "#);
+    insta::assert_snapshot!(told(&filter, &manifest(&[("some", "other")])), @"include.release.openshift.io/self-managed-high-availability is not set");
+}
+
+#[test]
+fn capabilities_all_have_to_be_enabled() {
+    let key = "capability.openshift.io/name";
+    let values = ["Console", "Console+Storage", "Storage+Other", "New", "New+Storage", ""];
+    let capabilities = Capabilities {
+        known: Some(words(&["Console", "Storage", "Other"])),
+        enabled: words(&["Console"]),
+    };
+    let filter = Filter { capabilities: Some(capabilities.clone()), ..Filter::default() };
+    insta::assert_snapshot!(for_values(&filter, key, &values), @"
+    Console: included
+    Console+Storage: these capabilities are not enabled: Storage
+    Storage+Other: these capabilities are not enabled: Storage, Other
+    New: these capabilities are not known: New
+    New+Storage: these capabilities are not known: New
+    : included
+    ");
+    let lenient = Capabilities { known: None, ..capabilities };
+    let filter = Filter { capabilities: Some(lenient), ..Filter::default() };
+    insta::assert_snapshot!(for_values(&filter, key, &values), @"
+    Console: included
+    Console+Storage: these capabilities are not enabled: Storage
+    Storage+Other: these capabilities are not enabled: Storage, Other
+    New: these capabilities are not enabled: New
+    New+Storage: these capabilities are not enabled: New, Storage
+    : included
+    ");
+}
+
+#[test]
+fn overrides_name_one_object() {
+    let entry = |group: &str, namespace: &str, unmanaged| ComponentOverride {
+        kind: "ConfigMap".to_owned(),
+        group: group.to_owned(),
+        namespace: namespace.to_owned(),
+        name: "a".to_owned(),
+        unmanaged,
+        ..ComponentOverride::default()
+    };
+    let mut manifest = manifest(&[("some", "other")]);
+    for (overrides, namespaced, everywhere) in [
+        (vec![entry("", "platform", true)], "unmanaged", "unmanaged"),
+        (vec![entry("", "platform", false)], "included", "included"),
+        (vec![entry("", "other", true)], "included", "unmanaged"),
+        (vec![entry("apps", "platform", true)], "included", "included"),
+        (vec![entry("", "platform", false), entry("", "platform", true)], "included", "included"),
+    ] {
+        let filter = Filter { overrides: overrides.clone(), ..Filter::default() };
+        for (namespace, expected) in [("platform", namespaced), ("", everywhere)] {
+            namespace.clone_into(&mut manifest.id.namespace);
+            assert!(told(&filter, &manifest).ends_with(expected), "{namespace:?} {overrides:?}");
+        }
+    }
+}
+
+#[test]
+fn the_first_rule_that_fails_is_the_reason() {
+    let filter = Filter {
+        exclude: Some("hosted".to_owned()),
+        feature_set: Some(String::new()),
+        feature_gates: Some(words(&[])),
+        major_version: Some(5),
+        profile: Some("small".to_owned()),
+        capabilities: Some(Capabilities::default()),
+        overrides: Vec::new(),
+    };
+    let mut annotations = vec![
+        ("capability.openshift.io/name", "Console"),
+        ("include.release.openshift.io/small", "no"),
+        ("release.openshift.io/major-version", "5"),
+        ("release.openshift.io/feature-gate", "A"),
+        ("release.openshift.io/feature-set", "OKD"),
+        ("exclude.release.openshift.io/hosted", "true"),
+    ];
+    let mut lines = Vec::new();
+    while !annotations.is_empty() {
+        lines.push(told(&filter, &manifest(&annotations)));
+        annotations.pop();
+    }
+    insta::assert_snapshot!(lines.join("\n"), @r#"
+    exclude.release.openshift.io/hosted is "true"
+    it has both release.openshift.io/feature-set and release.openshift.io/feature-gate, and only one of them can decide
+    feature gate A is not enabled
+    release.openshift.io/major-version has no meaning for a ConfigMap
+    include.release.openshift.io/small is "no", and only "true" counts
+    include.release.openshift.io/small is not set
+    "#);
+}
+
+#[test]
+fn manifests_are_told_apart_in_order() {
+    let document = |name: &str, annotation: &str| {
+        format!(
+            "{{apiVersion: batch/v1, kind: Job, metadata: {{name: {name}, annotations: {{{annotation}}}}}}}\n"
+        )
+    };
+    let text = [
+        document("a", "some: other"),
+        document("b", "openshift.io/preflight-check: 'true'"),
+        document("c", ""),
+        document("d", "openshift.io/preflight-check: 'false'"),
+    ]
+    .join("---\n");
+    let release = load(&files(&[("release-manifests/a.yaml", &text)])).unwrap();
+    let selection = Filter::default().select(&release.manifests);
+    let names = |manifests: &[&Manifest]| -> Vec<String> {
+        manifests.iter().map(|manifest| manifest.id.name.clone()).collect()
+    };
+    assert_eq!(names(&selection.included), ["a", "d"]);
+    assert_eq!(names(&selection.preflight_checks), ["b"]);
+    assert_eq!(selection.excluded, [(&release.manifests[2], Exclusion::NoAnnotations)]);
+}
+
+#[test]
+fn reasons_are_data_too() {
+    let reason = Exclusion::DisabledCapabilities { names: vec!["Console".to_owned()] };
+    insta::assert_snapshot!(serde_json::to_string(&reason).unwrap(), @r#"{"reason":"disabledCapabilities","names":["Console"]}"#);
+}
+
+#[test]
+fn what_a_cluster_has_stays_managed() {
+    let with = |capability: &str| manifest(&[("capability.openshift.io/name", capability)]);
+    for (current, target, enabled, implicit) in [
+        ("", "", &[][..], &[][..]),
+        ("", "Console", &[], &["Console"]),
+        ("", "Console+Storage", &["Storage"], &["Console"]),
+        ("Storage", "Storage+Console", &["Storage"], &["Console"]),
+        ("Storage", "Storage+Console", &[], &[]),
+        ("Storage", "Console", &["Storage", "Console"], &[]),
+    ] {
+        let found = implicitly_enabled(&[with(current)], &[with(target)], &words(enabled));
+        assert_eq!(found, words(implicit), "{current} {target} {enabled:?}");
+    }
+    let mut other = with("Console");
+    other.id.name = "b".to_owned();
+    assert_eq!(implicitly_enabled(&[with("")], &[other], &words(&[])), words(&[]));
+}
+
+#[test]
+fn the_hash_is_the_one_that_clusters_have_today() {
+    let yaml = |name: &str, annotation: &str| {
+        format!(
+            "kind: Test\napiVersion: v1\nmetadata:\n  name: {name}\n  annotations:\n    {annotation}: \"true\"\n"
+        )
+    };
+    let json = format!(
+        "{{\n  \"kind\": \"Test\",\n  \"apiVersion\": \"v1\",\n  \"metadata\": {{\n    \"name\": \"file-json\",\n    \"annotations\": {{\n      \"{INCLUDED}\": \"true\"\n    }}\n  }}\n}}\n"
+    );
+    let release = load(&files(&[
+        ("release-manifests/0000_10_a_file.json", &json),
+        ("release-manifests/0000_10_a_file.yaml", &yaml("file-yaml", INCLUDED)),
+        ("release-manifests/0000_10_a_file.yml", &yaml("file-yml", INCLUDED)),
+        (
+            "release-manifests/0000_20_a_exclude.yml",
+            &yaml("file-20", "exclude.release.openshift.io/exclude-test"),
+        ),
+    ]))
+    .unwrap();
+    let profile = Some("self-managed-high-availability".to_owned());
+    let filter = Filter { exclude: Some("exclude-test".to_owned()), profile, ..Filter::default() };
+    assert_eq!(version_hash(filter.select(&release.manifests).included), "DL-FFQ2Uem8=");
+}
+
+proptest! {
+    #[test]
+    fn no_annotation_makes_it_panic_and_every_manifest_is_somewhere(
+        values in proptest::collection::vec("[-+, A5ü]*|Default|true", 6),
+    ) {
+        let keys = [
+            "release.openshift.io/feature-set",
+            "release.openshift.io/feature-gate",
+            "release.openshift.io/major-version",
+            "capability.openshift.io/name",
+            INCLUDED,
+            Manifest::PREFLIGHT_CHECK,
+        ];
+        let base = manifest_of("apiextensions.k8s.io/v1", "CustomResourceDefinition", &[]);
+        let filter = Filter {
+            feature_set: Some(String::new()),
+            feature_gates: Some(words(&["A"])),
+            major_version: Some(5),
+            profile: Some("self-managed-high-availability".to_owned()),
+            capabilities: Some(Capabilities { known: None, enabled: words(&["A"]) }),
+            ..Filter::default()
+        };
+        let manifests: Vec<Manifest> = (0..64_usize)
+            .map(|present| {
+                let pairs = keys.iter().zip(&values).enumerate();
+                let annotations = pairs
+                    .filter(|(bit, _)| present >> bit & 1 == 1)
+                    .map(|(_, (key, value))| ((*key).to_owned(), value.clone()));
+                let mut manifest = base.clone();
+                manifest.annotations = annotations.collect();
+                manifest
+            })
+            .collect();
+        let selection = filter.select(&manifests);
+        let found = selection.included.len() + selection.preflight_checks.len() + selection.excluded.len();
+        prop_assert_eq!(found, manifests.len());
+    }
+}
