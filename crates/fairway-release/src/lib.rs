@@ -6,6 +6,7 @@
 //! * [`payload`] reads all of a release: files in, a [`Release`] out.
 //! * [`inclusion`] tells which of its manifests a cluster gets, and [`version_hash`] names them all
 //!   with one word.
+//! * [`task_graph`] puts them in order, as far as there has to be one.
 
 mod go_json;
 pub mod image_references;
@@ -13,10 +14,12 @@ pub mod inclusion;
 pub mod manifest;
 pub mod metadata;
 pub mod payload;
+pub mod task_graph;
 mod version_hash;
 
 pub use image_references::ImageReferences;
 pub use manifest::{Manifest, ObjectId};
 pub use metadata::ReleaseMetadata;
 pub use payload::Release;
+pub use task_graph::TaskGraph;
 pub use version_hash::version_hash;

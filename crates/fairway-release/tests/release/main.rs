@@ -3,3 +3,5 @@
 mod inclusion;
 mod payload;
 mod support;
+mod task_graph;
+mod whole;

@@ -1,0 +1,383 @@
+//! In which order manifests are applied.
+
+use std::collections::BTreeMap;
+
+use fairway_release::task_graph::{Mode, Round, Task, TaskGraph};
+use fairway_release::{Manifest, Release};
+use proptest::prelude::*;
+use proptest::sample::Index;
+
+use crate::support::{files, load};
+
+/// Manifests in files of these names; a star makes it a Job. They keep the order of the names.
+fn manifests(names: &[impl AsRef<str>]) -> Vec<Manifest> {
+    let template = |api_version: &str, kind: &str| {
+        let text = format!("{{apiVersion: {api_version}, kind: {kind}, metadata: {{name: a}}}}");
+        load(&files(&[("release-manifests/a.yaml", &text)])).unwrap().manifests.remove(0)
+    };
+    let (job, pod) = (template("batch/v1", "Job"), template("v1", "Pod"));
+    let manifest = |name: &str| {
+        let file = name.trim_start_matches('*');
+        let mut manifest = if file == name { pod.clone() } else { job.clone() };
+        file.clone_into(&mut manifest.file);
+        manifest
+    };
+    names.iter().map(|name| manifest(name.as_ref())).collect()
+}
+
+/// The nodes with their files, what they wait for, and what waits for them.
+fn drawn(names: &[&str], mode: Mode) -> String {
+    let graph = TaskGraph::new(&manifests(names), mode);
+    let node = |(index, node): (usize, &fairway_release::task_graph::Node)| {
+        let files: Vec<&str> = node.tasks.iter().map(|task| task.file.as_str()).collect();
+        format!("{:?} -> {index} [{}] -> {:?}", node.after, files.join(" "), node.before)
+    };
+    graph.nodes().iter().enumerate().map(node).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn jobs_split_the_list() {
+    let lists: [&[&str]; 7] = [
+        &[],
+        &["a"],
+        &["*a", "b"],
+        &["a", "*b"],
+        &["a", "b", "*c", "d"],
+        &["a", "b", "*c", "d", "*e", "f"],
+        &["*a", "b", "c", "*d"],
+    ];
+    insta::assert_snapshot!(lists.map(|names| drawn(names, Mode::Updating)).join("\n\n"), @"
+    [] -> 0 [] -> []
+
+    [] -> 0 [a] -> []
+
+    [] -> 0 [a] -> [1]
+    [0] -> 1 [b] -> []
+
+    [1] -> 0 [b] -> []
+    [] -> 1 [a] -> [0]
+
+    [1] -> 0 [c] -> [2]
+    [] -> 1 [a b] -> [0]
+    [0] -> 2 [d] -> []
+
+    [1] -> 0 [c] -> [3]
+    [] -> 1 [a b] -> [0]
+    [3] -> 2 [e] -> [4]
+    [0] -> 3 [d] -> [2]
+    [2] -> 4 [f] -> []
+
+    [] -> 0 [a] -> [2]
+    [2] -> 1 [d] -> []
+    [0] -> 2 [b c] -> [1]
+    ");
+}
+
+#[test]
+fn only_jobs_of_the_batch_api_split_it() {
+    let mut manifests = manifests(&["a", "*b", "c"]);
+    manifests[1].version = "v1beta1".to_owned();
+    assert_eq!(TaskGraph::new(&manifests, Mode::Updating).nodes().len(), 1);
+}
+
+#[test]
+fn an_update_goes_level_by_level() {
+    let lists: [&[&str]; 8] = [
+        &["a", "b", "c"],
+        &["0000_01_x-y_1", "0000_01_x-y_2"],
+        &["a", "0000_01_x-y_1", "c"],
+        &["0000_01_a_1", "0000_01_b_2"],
+        &["0000_01_a_1", "0000_01_b_1", "0000_01_b_2", "c", "0000_01_b_2", "0000_01_b_3"],
+        &[
+            "0000_07_a_0",
+            "0000_08_a_0",
+            "0000_09_a_0",
+            "0000_09_a_1",
+            "0000_09_b_0",
+            "0000_09_b_1",
+            "0000_10_a_0",
+            "0000_10_a_1",
+            "0000_11_a_0",
+            "0000_11_a_1",
+        ],
+        &["0000_01_a_0", "0000_01_b_0", "0000_02_a_0", "0000_02_b_0", "0000_2_a_0"],
+        &["0000_01_a_0", "0000_01_b_0", "0000_01_a_1"],
+    ];
+    insta::assert_snapshot!(lists.map(|names| drawn(names, Mode::Updating)).join("\n\n"), @"
+    [] -> 0 [a b c] -> []
+
+    [] -> 0 [0000_01_x-y_1 0000_01_x-y_2] -> []
+
+    [] -> 0 [a 0000_01_x-y_1 c] -> []
+
+    [] -> 0 [] -> [1, 2]
+    [0] -> 1 [0000_01_a_1] -> []
+    [0] -> 2 [0000_01_b_2] -> []
+
+    [] -> 0 [] -> [1, 2]
+    [0] -> 1 [0000_01_a_1] -> [3]
+    [0] -> 2 [0000_01_b_1 0000_01_b_2] -> [3]
+    [1, 2] -> 3 [c 0000_01_b_2 0000_01_b_3] -> []
+
+    [] -> 0 [] -> [1]
+    [0] -> 1 [0000_07_a_0 0000_08_a_0] -> [2, 3]
+    [1] -> 2 [0000_09_a_0 0000_09_a_1] -> [4]
+    [1] -> 3 [0000_09_b_0 0000_09_b_1] -> [4]
+    [2, 3] -> 4 [0000_10_a_0 0000_10_a_1 0000_11_a_0 0000_11_a_1] -> []
+
+    [] -> 0 [] -> [1, 2]
+    [0] -> 1 [0000_01_a_0] -> [3]
+    [0] -> 2 [0000_01_b_0] -> [3]
+    [1, 2] -> 3 [] -> [4, 5]
+    [3] -> 4 [0000_02_a_0] -> [6]
+    [3] -> 5 [0000_02_b_0] -> [6]
+    [4, 5] -> 6 [0000_2_a_0] -> []
+
+    [] -> 0 [] -> [1, 2, 3]
+    [0] -> 1 [0000_01_a_0] -> []
+    [0] -> 2 [0000_01_b_0] -> []
+    [0] -> 3 [0000_01_a_1] -> []
+    ");
+}
+
+#[test]
+fn jobs_stand_between_what_is_side_by_side() {
+    let lists: [&[&str]; 3] = [
+        &["a", "*0000_50_a_0", "0000_50_a_1", "0000_50_a_2"],
+        &["*a", "0000_50_a_0", "0000_50_b_0", "0000_50_b_1"],
+        &["*a", "0000_50_a_0", "0000_50_b_0", "0000_50_b_1", "0000_50_c_0", "*b"],
+    ];
+    insta::assert_snapshot!(lists.map(|names| drawn(names, Mode::Updating)).join("\n\n"), @"
+    [1] -> 0 [0000_50_a_0] -> [2]
+    [] -> 1 [a] -> [0]
+    [0] -> 2 [0000_50_a_1 0000_50_a_2] -> []
+
+    [] -> 0 [a] -> [1]
+    [0] -> 1 [] -> [2, 3]
+    [1] -> 2 [0000_50_a_0] -> []
+    [1] -> 3 [0000_50_b_0 0000_50_b_1] -> []
+
+    [] -> 0 [a] -> [2]
+    [6] -> 1 [b] -> []
+    [0] -> 2 [] -> [3, 4, 5]
+    [2] -> 3 [0000_50_a_0] -> [6]
+    [2] -> 4 [0000_50_b_0 0000_50_b_1] -> [6]
+    [2] -> 5 [0000_50_c_0] -> [6]
+    [3, 4, 5] -> 6 [] -> [1]
+    ");
+}
+
+#[test]
+fn a_new_cluster_gets_everything_at_once() {
+    let lists: [&[&str]; 6] = [
+        &["a"],
+        &["a", "b", "c"],
+        &["0000_01_x-y_1", "0000_01_x-y_2"],
+        &["a", "0000_01_x-y_1", "c"],
+        &["0000_01_a_1", "0000_01_b_1", "0000_01_b_2", "c", "0000_01_b_2", "0000_01_b_3"],
+        &[
+            "0000_01_a_1",
+            "0000_01_b_1",
+            "0000_02_b_2",
+            "0000_02_b_3",
+            "*0000_03_c_1",
+            "0000_04_c_2",
+        ],
+    ];
+    insta::assert_snapshot!(lists.map(|names| drawn(names, Mode::Initializing)).join("\n\n"), @"
+    [] -> 0 [a] -> []
+
+    [] -> 0 [] -> [1, 2, 3]
+    [0] -> 1 [a] -> []
+    [0] -> 2 [b] -> []
+    [0] -> 3 [c] -> []
+
+    [] -> 0 [0000_01_x-y_1 0000_01_x-y_2] -> []
+
+    [] -> 0 [] -> [1, 2, 3]
+    [0] -> 1 [a] -> []
+    [0] -> 2 [0000_01_x-y_1] -> []
+    [0] -> 3 [c] -> []
+
+    [] -> 0 [] -> [1, 2, 3, 4]
+    [0] -> 1 [0000_01_a_1] -> []
+    [0] -> 2 [0000_01_b_1 0000_01_b_2] -> []
+    [0] -> 3 [c] -> []
+    [0] -> 4 [0000_01_b_2 0000_01_b_3] -> []
+
+    [6] -> 0 [0000_03_c_1] -> [2]
+    [] -> 1 [] -> [3, 4, 5]
+    [0] -> 2 [0000_04_c_2] -> []
+    [1] -> 3 [0000_01_a_1] -> [6]
+    [1] -> 4 [0000_01_b_1] -> [6]
+    [1] -> 5 [0000_02_b_2 0000_02_b_3] -> [6]
+    [3, 4, 5] -> 6 [] -> [0]
+    ");
+}
+
+#[test]
+fn reconciling_begins_elsewhere_with_every_attempt() {
+    let names: Vec<String> = (0..16).map(|number| format!("file{number:02}")).collect();
+    let manifests = manifests(&names);
+    let order = |attempt| -> Vec<usize> {
+        let graph = TaskGraph::new(&manifests, Mode::Reconciling { attempt });
+        graph.nodes().iter().flat_map(|node| &node.tasks).map(|task| task.position).collect()
+    };
+    for epoch in 0..3 {
+        let first = order(8 * epoch);
+        for step in 1..8 {
+            let mut rotated = first.clone();
+            rotated.rotate_left(2 * step);
+            assert_eq!(order(8 * epoch + step), rotated);
+        }
+        assert_ne!(order(8 * (epoch + 1)), first);
+    }
+}
+
+#[test]
+fn modes_differ_in_how_much_they_do_at_once() {
+    let manifests = manifests(&["a", "b", "c"]);
+    let at_once = |mode: Mode| mode.most_at_once(&TaskGraph::new(&manifests, mode));
+    assert_eq!(at_once(Mode::Initializing), 4);
+    assert_eq!(at_once(Mode::Updating), 16);
+    assert_eq!(at_once(Mode::Reconciling { attempt: 3 }), 2);
+}
+
+fn example() -> Release {
+    let object =
+        |kind: &str, name: &str| format!("{{apiVersion: v1, kind: {kind}, metadata: {name}}}");
+    load(&files(&[
+        ("release-manifests/0000_10_network_00.yaml", &object("Namespace", "{name: network}")),
+        (
+            "release-manifests/0000_10_network_01.yaml",
+            &object("ConfigMap", "{namespace: network, name: settings}"),
+        ),
+        ("release-manifests/0000_10_storage_00.yaml", &object("Namespace", "{name: storage}")),
+        (
+            "release-manifests/0000_20_migrate_00.yaml",
+            "{apiVersion: batch/v1, kind: Job, metadata: {namespace: storage, name: migrate}}",
+        ),
+        (
+            "release-manifests/the \"last\".yaml",
+            &object("ConfigMap", "{namespace: storage, name: last}"),
+        ),
+    ]))
+    .unwrap()
+}
+
+#[test]
+fn a_graph_can_be_read_and_drawn() {
+    let graph = TaskGraph::new(&example().manifests, Mode::Updating);
+    insta::assert_snapshot!(graph, @r#"
+    0: 20 migrate, 1 manifest; after 5
+    1: nothing
+    2: the "last".yaml, 1 manifest; after 0
+    3: 10 network, 2 manifests; after 1
+    4: 10 storage, 1 manifest; after 1
+    5: nothing; after 3, 4
+    "#);
+    insta::assert_snapshot!(format!("{graph:#}"), @r#"
+    0: 20 migrate, 1 manifest; after 5
+       job "storage/migrate" (4 of 5) in 0000_20_migrate_00.yaml
+    1: nothing
+    2: the "last".yaml, 1 manifest; after 0
+       configmap "storage/last" (5 of 5) in the "last".yaml
+    3: 10 network, 2 manifests; after 1
+       namespace "network" (1 of 5) in 0000_10_network_00.yaml
+       configmap "network/settings" (2 of 5) in 0000_10_network_01.yaml
+    4: 10 storage, 1 manifest; after 1
+       namespace "storage" (3 of 5) in 0000_10_storage_00.yaml
+    5: nothing; after 3, 4
+    "#);
+    insta::assert_snapshot!(graph.dot(), @r#"
+    digraph tasks {
+      node [shape=box fontname="sans-serif"];
+      0 [label="20 migrate\n1 manifest" peripheries=2];
+      1 [shape=point];
+      2 [label="the \"last\".yaml\n1 manifest" peripheries=1];
+      3 [label="10 network\n2 manifests" peripheries=1];
+      4 [label="10 storage\n1 manifest" peripheries=1];
+      5 [shape=point];
+      0 -> 2;
+      1 -> 3;
+      1 -> 4;
+      3 -> 5;
+      4 -> 5;
+      5 -> 0;
+    }
+    "#);
+    insta::assert_snapshot!(serde_json::to_string(&graph.nodes()[0]).unwrap(), @r#"{"tasks":[{"position":3,"total":5,"file":"0000_20_migrate_00.yaml","group":"batch","kind":"Job","namespace":"storage","name":"migrate","isBarrier":true}],"after":[5],"before":[2]}"#);
+}
+
+/// Goes through a graph, ending what is being worked on in an order that the choices make, and
+/// tells for every task when its node began and when it ended.
+fn times(graph: &TaskGraph, at_once: usize, choices: &[Index]) -> BTreeMap<usize, (usize, usize)> {
+    let mut round = Round::new(graph, at_once);
+    let mut choices = choices.iter().cycle();
+    let (mut now, mut running, mut times) = (0, Vec::new(), BTreeMap::new());
+    while !round.is_over() {
+        while let Some(node) = round.start() {
+            now += 1;
+            running.push((node, now));
+        }
+        assert!(running.len() <= at_once);
+        let chosen = choices.next().map_or(0, |choice| choice.index(running.len()));
+        let (node, began) = running.swap_remove(chosen);
+        now += 1;
+        for task in &graph.nodes()[node].tasks {
+            assert_eq!(times.insert(task.position, (began, now)), None, "{task} is done twice");
+        }
+        round.succeeded(node);
+    }
+    assert_eq!(round.unreached(), None);
+    times
+}
+
+fn level(file: &str) -> Option<&str> {
+    file.strip_prefix("0000_")?.split('_').next()
+}
+
+proptest! {
+    #[test]
+    fn every_task_is_done_once_and_in_order(
+        names in proptest::collection::vec("\\*?(x|0000_0[1-3]_[abc]_[0-9])", 0..40),
+        attempt in 0_usize..20,
+        at_once in 1_usize..5,
+        choices in proptest::collection::vec(any::<Index>(), 1..10),
+    ) {
+        let manifests = manifests(&names);
+        for mode in [Mode::Initializing, Mode::Updating, Mode::Reconciling { attempt }] {
+            let graph = TaskGraph::new(&manifests, mode);
+            for (index, node) in graph.nodes().iter().enumerate() {
+                prop_assert!(node.after.iter().all(|other| graph.nodes()[*other].before.contains(&index)));
+                prop_assert!(node.before.iter().all(|other| graph.nodes()[*other].after.contains(&index)));
+                prop_assert!(node.tasks.is_sorted_by_key(|task| task.position));
+            }
+            let times = times(&graph, at_once, &choices);
+            prop_assert_eq!(times.len(), names.len());
+            let tasks: BTreeMap<usize, &Task> =
+                graph.nodes().iter().flat_map(|node| &node.tasks).map(|task| (task.position, task)).collect();
+            for (first, (_, ended)) in &times {
+                for (second, (began, _)) in times.range(first + 1..) {
+                    if times[first] == times[second] {
+                        continue; // One node: its tasks are in order.
+                    }
+                    let (one, other) = (tasks[first], tasks[second]);
+                    let levels = (level(&one.file), level(&other.file));
+                    let same_level = levels.0.is_some() && levels.0 == levels.1;
+                    let waits = one.is_barrier || other.is_barrier || (mode == Mode::Updating && !same_level);
+                    prop_assert!(!waits || ended < began, "{} is not done before {} begins", one, other);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn no_file_name_makes_it_panic(names in proptest::collection::vec("\\*?(0000_)?[0-9_a-zü.-]{0,12}", 0..10)) {
+        let manifests = manifests(&names);
+        for mode in [Mode::Initializing, Mode::Updating, Mode::Reconciling { attempt: 9 }] {
+            let graph = TaskGraph::new(&manifests, mode);
+            let _ = (graph.to_string(), graph.dot());
+        }
+    }
+}
