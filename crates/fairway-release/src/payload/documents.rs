@@ -7,44 +7,32 @@ use fairway_api::read::{self, Place, ReadError};
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::MAX_OBJECT_BYTES;
 use super::problem::Problem;
 use crate::go_json;
 use crate::manifest::{Manifest, ObjectId};
 
-/// What a file has: manifests in order, and everything that is wrong.
-#[derive(Debug, Default)]
-pub(super) struct Documents {
-    pub(super) manifests: Vec<Manifest>,
-    pub(super) problems: Vec<Problem>,
-}
-
-/// How many documents a file has, empty ones included.
-pub(super) fn count(text: &str) -> usize {
-    chunks(text).count()
-}
-
-/// Reads every document of a file.
-pub(super) fn read(path: &str, text: &str) -> Documents {
-    let mut found = Documents::default();
+/// Reads the documents of a file, one after the other; empty ones are nothing.
+pub(super) fn read(
+    path: &str,
+    text: &str,
+) -> impl Iterator<Item = Result<Option<Manifest>, Problem>> {
     let mut lines: BTreeMap<ObjectId, u64> = BTreeMap::new();
-    for chunk in chunks(text) {
-        match manifest(path, &chunk) {
-            Ok(None) => {}
-            Ok(Some(manifest)) => match lines.entry(manifest.id.clone()) {
-                Entry::Vacant(entry) => {
-                    entry.insert(manifest.line);
-                    found.manifests.push(manifest);
-                }
-                Entry::Occupied(entry) => found.problems.push(Problem::Duplicate {
-                    place: place(path, manifest.line),
-                    id: manifest.id,
-                    first: *entry.get(),
-                }),
-            },
-            Err(error) => found.problems.push(Problem::Unreadable(error)),
+    chunks(text).map(move |chunk| {
+        let Some(manifest) = manifest(path, &chunk)? else { return Ok(None) };
+        let (id, place) = (Box::new(manifest.id.clone()), place(path, manifest.line));
+        let size = manifest.json.len();
+        if size > MAX_OBJECT_BYTES {
+            return Err(Problem::ObjectTooLarge { place, id, size });
         }
-    }
-    found
+        match lines.entry(manifest.id.clone()) {
+            Entry::Occupied(first) => Err(Problem::Duplicate { place, id, first: *first.get() }),
+            Entry::Vacant(entry) => {
+                entry.insert(manifest.line);
+                Ok(Some(manifest))
+            }
+        }
+    })
 }
 
 /// A document, with the mark that begins it, and the number of lines before.

@@ -9,7 +9,6 @@ use std::collections::BTreeMap;
 
 use fairway_api::read::{Place, ReadError};
 
-use self::documents::Documents;
 pub use self::problem::{PayloadError, Problem, Warning};
 use self::template::Values;
 use crate::image_references::{self, ImageReferences};
@@ -19,14 +18,21 @@ use crate::metadata::{self, ReleaseMetadata};
 /// Bytes of one file. An API server takes objects of at most 1.5 MiB, and a file has few of them.
 pub const MAX_FILE_BYTES: usize = 8 << 20;
 
-/// Bytes of all files together. Large platforms have 20 MiB.
-pub const MAX_BYTES: usize = 128 << 20;
+/// Bytes of one object as JSON: what an API server takes in one request.
+pub const MAX_OBJECT_BYTES: usize = 3 << 20;
+
+/// Bytes of all files together, and of all objects as JSON, which templates and aliases make longer.
+/// Large platforms have 20 MiB.
+pub const MAX_BYTES: usize = 64 << 20;
 
 /// Files of one release. Large platforms have a thousand.
 pub const MAX_FILES: usize = 16_384;
 
 /// Documents of one release, empty ones included.
 pub const MAX_DOCUMENTS: usize = 32_768;
+
+/// Problems of one release. Nobody reads more, and finding them takes time.
+pub const MAX_PROBLEMS: usize = 100;
 
 /// The operator's own manifests, which are templates. They come first.
 const TEMPLATES: &str = "manifests";
@@ -81,7 +87,9 @@ impl Release {
             cluster_profile: profile,
             images: image_references.as_ref().map_or(&no_images, |references| &references.images),
         };
-        loading.manifests(files, &values);
+        if let Err(end) = loading.manifests(files, &values) {
+            loading.problems.push(end);
+        }
         match (metadata, image_references) {
             (Some(metadata), Some(image_references)) if loading.problems.is_empty() => {
                 let Loading { manifests, warnings, .. } = loading;
@@ -108,6 +116,7 @@ fn within_limits(files: &Files) -> Result<(), PayloadError> {
 #[derive(Default)]
 struct Loading {
     documents: usize,
+    bytes: usize,
     manifests: Vec<Manifest>,
     problems: Vec<Problem>,
     warnings: Vec<Warning>,
@@ -140,7 +149,8 @@ impl Loading {
         }
     }
 
-    fn manifests(&mut self, files: &Files, values: &Values<'_>) {
+    /// Reads all manifests, or up to the problem with which reading ends.
+    fn manifests(&mut self, files: &Files, values: &Values<'_>) -> Result<(), Problem> {
         for directory in [TEMPLATES, LITERAL] {
             for (path, bytes) in files.iter().filter(|(path, _)| is_manifest(path, directory)) {
                 let Some(text) = self.text(path, bytes) else { continue };
@@ -149,17 +159,38 @@ impl Loading {
                 } else {
                     Some(Cow::Borrowed(text))
                 };
-                let Some(text) = text else { continue };
-                self.documents += documents::count(&text);
-                if self.documents > MAX_DOCUMENTS {
-                    self.problems.push(Problem::TooManyDocuments { file: path.clone() });
-                    return;
+                for document in text.iter().flat_map(|text| documents::read(path, text)) {
+                    self.take(path, document)?;
                 }
-                let Documents { manifests, problems } = documents::read(path, &text);
-                self.manifests.extend(manifests);
-                self.problems.extend(problems);
             }
         }
+        Ok(())
+    }
+
+    fn take(
+        &mut self,
+        path: &str,
+        document: Result<Option<Manifest>, Problem>,
+    ) -> Result<(), Problem> {
+        match document {
+            Ok(None) => {}
+            Ok(Some(manifest)) => {
+                self.bytes += manifest.json().len();
+                self.manifests.push(manifest);
+            }
+            Err(problem) => self.problems.push(problem),
+        }
+        self.documents += 1;
+        if self.documents > MAX_DOCUMENTS {
+            return Err(Problem::TooManyDocuments { file: path.to_owned() });
+        }
+        if self.bytes > MAX_BYTES {
+            return Err(Problem::TooLarge);
+        }
+        if self.problems.len() >= MAX_PROBLEMS {
+            return Err(Problem::TooManyProblems { file: path.to_owned() });
+        }
+        Ok(())
     }
 
     fn text<'a>(&mut self, path: &str, bytes: &'a [u8]) -> Option<&'a str> {

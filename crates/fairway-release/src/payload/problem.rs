@@ -7,7 +7,7 @@ use fairway_api::read::{Place, ReadError};
 use serde::Serialize;
 
 use super::template::TemplateError;
-use super::{MAX_BYTES, MAX_DOCUMENTS, MAX_FILE_BYTES, MAX_FILES};
+use super::{MAX_BYTES, MAX_DOCUMENTS, MAX_FILE_BYTES, MAX_FILES, MAX_OBJECT_BYTES};
 use crate::manifest::ObjectId;
 use crate::metadata::MetadataError;
 
@@ -25,7 +25,7 @@ pub enum Problem {
     Metadata(MetadataError),
     /// A document is not what it should be.
     #[error(transparent)]
-    Unreadable(ReadError),
+    Unreadable(#[from] ReadError),
     /// Metadata and images are of different releases.
     #[error(
         "{} is of release {images:?}, but the metadata of {metadata}",
@@ -43,7 +43,7 @@ pub enum Problem {
         /// Where it is again.
         place: Place,
         /// The object.
-        id: ObjectId,
+        id: Box<ObjectId>,
         /// The line where it is first.
         first: u64,
     },
@@ -58,12 +58,28 @@ pub enum Problem {
     /// There are more files than are read.
     #[error("there are more than {MAX_FILES} files")]
     TooManyFiles,
-    /// All files together are too large.
-    #[error("the files have more than {MAX_BYTES} bytes together")]
+    /// All files together are too large, or what they mean is.
+    #[error("all manifests together have more than {MAX_BYTES} bytes")]
     TooLarge,
+    /// No API server takes an object of that size.
+    #[error("{place}: {id} is {size} bytes long, and API servers take at most {MAX_OBJECT_BYTES}")]
+    ObjectTooLarge {
+        /// Where it is.
+        place: Place,
+        /// The object.
+        id: Box<ObjectId>,
+        /// Its size as JSON.
+        size: usize,
+    },
     /// There are more documents than are read.
     #[error("{file}: there are more than {MAX_DOCUMENTS} documents up to here")]
     TooManyDocuments {
+        /// The file where the limit was reached.
+        file: String,
+    },
+    /// There is more wrong than anybody wants to know.
+    #[error("{file}: nothing was read from here on, since so much is wrong")]
+    TooManyProblems {
         /// The file where the limit was reached.
         file: String,
     },

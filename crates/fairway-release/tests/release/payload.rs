@@ -3,7 +3,10 @@
 use std::fmt::Write as _;
 
 use fairway_release::Release;
-use fairway_release::payload::{MAX_BYTES, MAX_DOCUMENTS, MAX_FILE_BYTES, MAX_FILES, is_part};
+use fairway_release::payload::{
+    MAX_BYTES, MAX_DOCUMENTS, MAX_FILE_BYTES, MAX_FILES, MAX_OBJECT_BYTES, MAX_PROBLEMS, Problem,
+    is_part,
+};
 use proptest::prelude::*;
 
 use crate::support::{config_map, files, load};
@@ -187,18 +190,45 @@ fn limits_hold() {
     refused(&[(path(0), " ".repeat(MAX_FILE_BYTES + 1))]);
     refused(&[(path(0), "---\n".repeat(MAX_DOCUMENTS)), (path(1), "---\n".to_owned())]);
     refused(&(0..MAX_FILES).map(|number| (path(number), String::new())).collect::<Vec<_>>());
+    let large = format!("{}data: {{a: {}}}\n", config_map("a"), "x".repeat(MAX_OBJECT_BYTES));
+    refused(&[(path(0), large)]);
     let full = " ".repeat(MAX_FILE_BYTES);
     refused(
         &(0..=MAX_BYTES / MAX_FILE_BYTES)
             .map(|number| (path(number), full.clone()))
             .collect::<Vec<_>>(),
     );
-    insta::assert_snapshot!(told, @"
+    insta::assert_snapshot!(told, @r#"
     the release cannot be used: release-manifests/0.yaml is 8388609 bytes long, and at most 8388608 are read
     the release cannot be used: release-manifests/1.yaml: there are more than 32768 documents up to here
     the release cannot be used: there are more than 16384 files
-    the release cannot be used: the files have more than 134217728 bytes together
-    ");
+    the release cannot be used: release-manifests/0.yaml:1:1: configmap "platform/a" is 3145914 bytes long, and API servers take at most 3145728
+    the release cannot be used: all manifests together have more than 67108864 bytes
+    "#);
+}
+
+#[test]
+fn a_report_ends_where_nobody_reads_on() {
+    let error =
+        load(&files(&[("release-manifests/a.yaml", &"a: [\n---\n".repeat(1000))])).unwrap_err();
+    assert_eq!(error.problems.len(), MAX_PROBLEMS + 1);
+    insta::assert_snapshot!(error.problems.last().unwrap(), @"release-manifests/a.yaml: nothing was read from here on, since so much is wrong");
+}
+
+#[test]
+fn neither_aliases_nor_templates_make_a_release_larger_than_its_limits() {
+    let long = "x".repeat(MAX_OBJECT_BYTES / 50);
+    let aliases = format!("{}a: &a {long}\nb: [{}]\n", config_map("a"), ["*a"; 60].join(","));
+    let error = load(&files(&[("release-manifests/a.yaml", &aliases)])).unwrap_err();
+    assert!(matches!(error.problems.as_slice(), [Problem::ObjectTooLarge { .. }]), "{error}");
+
+    let template =
+        r#"{"apiVersion": "v1", "kind": "A", "metadata": {"name": "a"}, "a": "{{.ReleaseImage}}"}"#;
+    let paths: Vec<String> = (0..100).map(|number| format!("manifests/{number}.json")).collect();
+    let templates: Vec<(&str, &str)> = paths.iter().map(|path| (path.as_str(), template)).collect();
+    let image = "x".repeat(MAX_OBJECT_BYTES - 200);
+    let error = Release::load(&files(&templates), &image, "small").unwrap_err();
+    assert_eq!(error.problems, [Problem::TooLarge]);
 }
 
 #[test]
