@@ -7,7 +7,9 @@
 //! * [`inclusion`] tells which of its manifests a cluster gets, and [`version_hash`] names them all
 //!   with one word.
 //! * [`task_graph`] puts them in order, as far as there has to be one.
+//! * [`changes`] says what is different in another release.
 
+pub mod changes;
 mod go_json;
 pub mod image_references;
 pub mod inclusion;

@@ -1,5 +1,6 @@
 //! What the crate promises as a whole.
 
+mod changes;
 mod inclusion;
 mod payload;
 mod support;

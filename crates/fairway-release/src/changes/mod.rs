@@ -1,0 +1,191 @@
+//! What changes between two releases.
+
+mod fields;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use serde::Serialize;
+use serde_json::Value;
+
+pub use self::fields::FieldChange;
+use crate::manifest::{Manifest, ObjectId};
+use crate::payload::Release;
+
+/// Letters of a value in a text; all of it is in the data.
+const MAX_LETTERS: usize = 80;
+
+/// What changes between two releases.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[must_use = "an unread report helps nobody"]
+pub struct Changes {
+    /// The version of the first.
+    pub from: String,
+    /// The version of the second.
+    pub to: String,
+    /// The images that differ, in the order of their names.
+    pub images: Vec<ImageChange>,
+    /// The manifests that differ, in the order of their kinds and names.
+    pub manifests: Vec<ManifestChange>,
+}
+
+/// What was, if it was there, and what is, if it is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Difference<T> {
+    /// What was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from: Option<T>,
+    /// What is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub to: Option<T>,
+}
+
+/// One image that differs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ImageChange {
+    /// Its name in the releases.
+    pub name: String,
+    /// How it is pulled.
+    #[serde(flatten)]
+    pub difference: Difference<String>,
+}
+
+/// One manifest that differs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ManifestChange {
+    /// The object.
+    #[serde(flatten)]
+    pub id: ObjectId,
+    /// The files that have it: their names say when its turn is.
+    pub file: Difference<String>,
+    /// The fields that differ, where both have it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub fields: Vec<FieldChange>,
+}
+
+impl Changes {
+    /// Compares two releases.
+    pub fn between(from: &Release, to: &Release) -> Self {
+        Self {
+            from: from.metadata.version.to_string(),
+            to: to.metadata.version.to_string(),
+            images: images(&from.image_references.images, &to.image_references.images),
+            manifests: manifests(&from.manifests, &to.manifests),
+        }
+    }
+}
+
+fn images(from: &BTreeMap<String, String>, to: &BTreeMap<String, String>) -> Vec<ImageChange> {
+    let names: BTreeSet<&String> = from.keys().chain(to.keys()).collect();
+    let change = |name: &String| {
+        let difference = Difference { from: from.get(name).cloned(), to: to.get(name).cloned() };
+        (difference.from != difference.to).then(|| ImageChange { name: name.clone(), difference })
+    };
+    names.into_iter().filter_map(change).collect()
+}
+
+fn manifests(from: &[Manifest], to: &[Manifest]) -> Vec<ManifestChange> {
+    let variants = variants(from, to);
+    let (from, to) = (by_key(from, &variants), by_key(to, &variants));
+    let keys: BTreeSet<&Key> = from.keys().chain(to.keys()).collect();
+    let change = |key: &Key| manifest(key.0, from.get(key).copied(), to.get(key).copied());
+    keys.into_iter().filter_map(change).collect()
+}
+
+/// An object and, where it has variants, the file of one.
+type Key<'a> = (&'a ObjectId, Option<&'a str>);
+
+fn by_key<'a>(
+    manifests: &'a [Manifest],
+    variants: &BTreeSet<&ObjectId>,
+) -> BTreeMap<Key<'a>, &'a Manifest> {
+    let key = |manifest: &'a Manifest| {
+        (&manifest.id, variants.contains(&manifest.id).then_some(manifest.file.as_str()))
+    };
+    manifests.iter().map(|manifest| (key(manifest), manifest)).collect()
+}
+
+/// Objects that a release has several times, in files for different clusters: only the names of the
+/// files tell them apart.
+fn variants<'a>(from: &'a [Manifest], to: &'a [Manifest]) -> BTreeSet<&'a ObjectId> {
+    let mut variants = BTreeSet::new();
+    for manifests in [from, to] {
+        let mut seen = BTreeSet::new();
+        for manifest in manifests {
+            if !seen.insert(&manifest.id) {
+                variants.insert(&manifest.id);
+            }
+        }
+    }
+    variants
+}
+
+fn manifest(
+    id: &ObjectId,
+    from: Option<&Manifest>,
+    to: Option<&Manifest>,
+) -> Option<ManifestChange> {
+    let fields = match (from, to) {
+        (Some(from), Some(to)) => fields::between(&from.object(), &to.object()),
+        _ => Vec::new(),
+    };
+    let file = |manifest: Option<&Manifest>| manifest.map(|manifest| manifest.file.clone());
+    let file = Difference { from: file(from), to: file(to) };
+    let is_same = fields.is_empty() && file.from == file.to;
+    (!is_same).then(|| ManifestChange { id: id.clone(), file, fields })
+}
+
+impl<T> Difference<T> {
+    /// `+` for what is new, `-` for what is gone, `~` for what is different.
+    fn sign(&self) -> char {
+        match (&self.from, &self.to) {
+            (None, _) => '+',
+            (_, None) => '-',
+            _ => '~',
+        }
+    }
+}
+
+impl fmt::Display for Difference<String> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (&self.from, &self.to) {
+            (Some(from), Some(to)) => write!(f, "{from} → {to}"),
+            (from, to) => f.write_str(from.as_ref().or(to.as_ref()).map_or("", String::as_str)),
+        }
+    }
+}
+
+impl fmt::Display for Difference<Value> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shown = |value: &Option<Value>| value.as_ref().map_or("nothing".to_owned(), short);
+        write!(f, "{} → {}", shown(&self.from), shown(&self.to))
+    }
+}
+
+fn short(value: &Value) -> String {
+    let text = value.to_string();
+    match text.char_indices().nth(MAX_LETTERS) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    }
+}
+
+impl fmt::Display for Changes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { from, to, images, manifests } = self;
+        writeln!(f, "{from} → {to}: {} images, {} manifests", images.len(), manifests.len())?;
+        for ImageChange { name, difference } in images {
+            writeln!(f, "{} image {name}: {difference}", difference.sign())?;
+        }
+        for ManifestChange { id, file, fields } in manifests {
+            writeln!(f, "{} {id}", file.sign())?;
+            if file.sign() == '~' && file.from != file.to {
+                writeln!(f, "    in {file}")?;
+            }
+            for FieldChange { field, difference } in fields {
+                writeln!(f, "    {field}: {difference}")?;
+            }
+        }
+        Ok(())
+    }
+}
