@@ -167,7 +167,7 @@ fn what(event: &AuditEvent) -> String {
     format!("{} {resource}", event.verb)
 }
 
-/// Waits until every update is decided; the ClusterVersion then.
+/// Waits until everything is decided; the ClusterVersion then.
 pub(crate) async fn decided(api: &Api<ClusterVersion>) -> Result<ClusterVersion> {
     let only = WatchParams::default().fields(&format!("metadata.name={CLUSTER_VERSION_NAME}"));
     let wait = async {
@@ -184,12 +184,13 @@ pub(crate) async fn decided(api: &Api<ClusterVersion>) -> Result<ClusterVersion>
     tokio::time::timeout(PATIENCE, wait).await.context("no status within two minutes")?
 }
 
+/// Whether it is known of every risk if it applies: one that does is enough to decide an update.
 fn is_decided(status: &ClusterVersionStatus) -> bool {
-    let updates = &status.conditional_updates;
-    !updates.is_empty()
-        && updates.iter().all(|update| {
-            let recommended = update.conditions.find("Recommended");
-            recommended.is_some_and(|condition| condition.status != ConditionStatus::Unknown)
+    let risks = &status.conditional_update_risks;
+    !risks.is_empty()
+        && risks.iter().all(|risk| {
+            let applies = risk.conditions.find("Applies");
+            applies.is_some_and(|condition| condition.status != ConditionStatus::Unknown)
         })
 }
 
