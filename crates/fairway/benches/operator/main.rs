@@ -142,7 +142,7 @@ async fn rest(site: &Site, case: &Case, idle: Duration) -> Result<()> {
     let lease = |what: &str| what.ends_with(" leases");
     table.row("API requests about the lease", Figure::Count(requests.count(lease)), None);
     table.row(
-        "watches renewed",
+        "watches begun or ended",
         Figure::Count(requests.count(|what| what.starts_with("watch "))),
         None,
     );
