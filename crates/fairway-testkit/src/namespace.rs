@@ -47,7 +47,15 @@ impl TestNamespace {
     pub async fn run(&self, pod: &Pod) -> Result<String> {
         self.until_pods_can_be_created().await?;
         let pods: Api<Pod> = self.api();
-        let name = pods.create(&PostParams::default(), pod).await?.name_any();
+        let created = wait::until("a pod to be admitted", || async {
+            match pods.create(&PostParams::default(), pod).await {
+                Ok(pod) => Ok(Some(pod)),
+                // Old servers give the default account its token a moment after they made it.
+                Err(kube::Error::Api(status)) if status.reason == "ServerTimeout" => Ok(None),
+                Err(error) => Err(error.into()),
+            }
+        });
+        let name = created.await?.name_any();
         let ended = wait::until(&format!("pod {name} to end"), || async {
             let status = pods.get(&name).await?.status.unwrap_or_default();
             let ended = matches!(status.phase.as_deref(), Some("Succeeded" | "Failed"));
