@@ -131,6 +131,7 @@ impl Operator {
                 admin_gates: sight.admin_gates,
                 admin_acks: sight.admin_acks,
                 updates: updates.clone(),
+                remembered_alerts: None,
             },
             self.settings.risks.clone(),
             self.client.clone(),

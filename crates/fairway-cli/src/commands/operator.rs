@@ -198,7 +198,11 @@ fn advise(error: OperatorError) -> anyhow::Error {
             "--serving-cert-file and --serving-key-file name PEM files that belong together"
         }
     };
-    let message = "the operator cannot start".to_owned();
+    let message = match &error {
+        OperatorError::BrokeDown(_) => "the operator has ended",
+        _ => "the operator cannot start",
+    };
+    let message = message.to_owned();
     anyhow::Error::from(error).context(WithHint { message, hint: hint.to_owned() })
 }
 

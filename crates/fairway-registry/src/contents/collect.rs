@@ -144,7 +144,12 @@ fn plain(path: &Path) -> io::Result<String> {
     let mut parts = Vec::new();
     for component in path.components() {
         match component {
-            Component::Normal(part) => parts.push(part.to_string_lossy()),
+            Component::Normal(part) => {
+                let path = path.display();
+                let part = part.to_str();
+                let not_text = || io::Error::other(format!("{path} is not a name in UTF-8"));
+                parts.push(part.ok_or_else(not_text)?);
+            }
             Component::CurDir | Component::RootDir => {}
             Component::ParentDir | Component::Prefix(_) => {
                 let path = path.display();
@@ -169,6 +174,14 @@ mod tests {
             file_bytes: 10,
             all_bytes: 20,
         }
+    }
+
+    #[test]
+    fn names_that_are_not_text_are_refused() {
+        use std::os::unix::ffi::OsStrExt as _;
+
+        let name = std::ffi::OsStr::from_bytes(b"data/channels/a\xfe.yaml");
+        insta::assert_snapshot!(plain(Path::new(name)).unwrap_err(), @"data/channels/a�.yaml is not a name in UTF-8");
     }
 
     /// A layer of files, links (`a -> b`) and directories (`a/`).

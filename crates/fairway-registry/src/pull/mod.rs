@@ -78,6 +78,8 @@ pub struct Repository {
     /// Where everything of it lies.
     base: Url,
     client: Client,
+    /// For tokens. It follows nobody: what it sends is secret.
+    tokens: Client,
     auth: Auth,
     attempts: u32,
 }
@@ -92,8 +94,8 @@ impl Repository {
         let (registry, path) = name.split_once('/').unwrap_or((&name, ""));
         let credentials = options.secrets.find(&name);
         let auth = Auth::new(registry, path, credentials, options.allow_plain_http);
-        let client = client(options)?;
-        Ok(Self { base, client, auth, attempts: options.attempts, name })
+        let (client, tokens) = (client(options)?, token_client(options)?);
+        Ok(Self { base, client, tokens, auth, attempts: options.attempts, name })
     }
 
     /// `registry/path`, as it stands in the names of images.
@@ -164,13 +166,15 @@ impl Repository {
         };
         let failed = |error| PullError::network(url, &error);
         let first = request(authorization.as_deref()).send().await.map_err(failed)?;
-        if first.status() != StatusCode::UNAUTHORIZED {
+        // Only the registry itself is told who we are: not those to whom it sends us for blobs.
+        let asked_by_registry = first.url().origin() == url.origin();
+        if first.status() != StatusCode::UNAUTHORIZED || !asked_by_registry {
             return checked(first, url);
         }
         let mut headers = first.headers().get_all(WWW_AUTHENTICATE).iter();
         let challenge = headers.find_map(|header| Challenge::parse(header.to_str().ok()?));
         let Some(challenge) = challenge else { return checked(first, url) };
-        let answer = self.auth.answer(&self.client, &challenge, authorization.as_deref()).await?;
+        let answer = self.auth.answer(&self.tokens, &challenge, authorization.as_deref()).await?;
         match answer {
             Some(answer) => checked(request(Some(&answer)).send().await.map_err(failed)?, url),
             None => checked(first, url),
@@ -206,13 +210,22 @@ fn address(given: &str, allow_plain_http: bool) -> Result<(String, Url), PullErr
 }
 
 pub(crate) fn client(options: &Options) -> Result<Client, PullError> {
+    let allow_plain_http = options.allow_plain_http;
+    let follow = Policy::custom(move |attempt| redirected(attempt, allow_plain_http));
+    client_that(follow, options)
+}
+
+fn token_client(options: &Options) -> Result<Client, PullError> {
+    client_that(Policy::none(), options)
+}
+
+fn client_that(redirects: Policy, options: &Options) -> Result<Client, PullError> {
     let failed = |error: reqwest::Error| PullError::Client { why: error::cause(&error) };
     let authorities =
         reqwest::Certificate::from_pem_bundle(&options.authorities).map_err(failed)?;
-    let allow_plain_http = options.allow_plain_http;
     Client::builder()
         .user_agent(concat!("fairway/", env!("CARGO_PKG_VERSION")))
-        .redirect(Policy::custom(move |attempt| redirected(attempt, allow_plain_http)))
+        .redirect(redirects)
         .connect_timeout(options.silence)
         .read_timeout(options.silence)
         .tls_certs_merge(authorities)

@@ -30,15 +30,21 @@ impl Key {
         let primary = &certificate.primary_key;
         let revocations = &certificate.details.revocation_signatures;
         let revoked = revocations.iter().any(|revocation| revocation.verify_key(primary).is_ok());
-        let Some(own) = newest(self_signatures(certificate)) else { return Vec::new() };
-        let expires = expiry(primary, own);
+        // Of those with a name and of those without, the newest counts: neither takes back what the
+        // other says.
+        let own = [newest(named(certificate)), newest(direct(certificate))];
+        if own.iter().all(Option::is_none) {
+            return Vec::new();
+        }
+        let own = || own.into_iter().flatten();
+        let expires = own().filter_map(|own| expiry(primary, own)).min();
         let subkeys = certificate.public_subkeys.iter().filter_map(|subkey| {
             let key = Self::bound(subkey, primary)?;
             // A subkey is worth no more than the key that it belongs to.
             let expires = [key.expires, expires].into_iter().flatten().min();
             Some(Self { expires, revoked: key.revoked || revoked, ..key })
         });
-        let primary = may_sign(own).then(|| {
+        let primary = own().all(may_sign).then(|| {
             let material = Material::Primary(primary.clone());
             Self { material, name: name(primary), expires, revoked }
         });
@@ -81,18 +87,23 @@ impl Key {
     }
 }
 
-/// What the owner says about the primary key: with a name, or directly.
-fn self_signatures(certificate: &SignedPublicKey) -> impl Iterator<Item = &Signature> {
+/// What the owner says about the primary key beside a name.
+fn named(certificate: &SignedPublicKey) -> impl Iterator<Item = &Signature> {
     let (key, details) = (&certificate.primary_key, &certificate.details);
-    let named = details.users.iter().flat_map(move |user| {
+    details.users.iter().flat_map(move |user| {
         let valid = move |signature: &&Signature| {
             signature.is_certification()
                 && signature.verify_certification(key, Tag::UserId, &user.id).is_ok()
         };
         user.signatures.iter().filter(valid)
-    });
-    let direct = details.direct_signatures.iter();
-    named.chain(direct.filter(move |signature| signature.verify_key(key).is_ok()))
+    })
+}
+
+/// What the owner says about the primary key itself.
+fn direct(certificate: &SignedPublicKey) -> impl Iterator<Item = &Signature> {
+    let key = &certificate.primary_key;
+    let signatures = certificate.details.direct_signatures.iter();
+    signatures.filter(move |signature| signature.verify_key(key).is_ok())
 }
 
 fn newest<'a>(signatures: impl Iterator<Item = &'a Signature>) -> Option<&'a Signature> {

@@ -1,5 +1,6 @@
 //! Whom somebody trusts, and whether they signed an image.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::io::Read as _;
 
@@ -138,7 +139,8 @@ impl Keyring {
         image: &Digest,
         now: Timestamp,
     ) -> Result<Claim, SignatureError> {
-        let mut message = open(signature)?;
+        let packets = unpacked(signature)?;
+        let mut message = open(&packets)?;
         let mut signed = Vec::new();
         (&mut message).take(LARGEST_CLAIM + 1).read_to_end(&mut signed).map_err(malformed)?;
         if signed.len() as u64 > LARGEST_CLAIM {
@@ -154,7 +156,7 @@ impl Keyring {
             return Err(malformed("nobody has signed it"));
         };
         let (mut refusal, mut strangers) = (None, Vec::new());
-        for index in 0..reader.num_signatures().min(MOST_SIGNERS) {
+        for index in 0..reader.num_signatures() {
             let Some(signature) = reader.signature(index) else { continue };
             let mut keys = self.keys.iter().filter(|key| key.may_have_made(signature)).peekable();
             if keys.peek().is_none() {
@@ -186,15 +188,31 @@ fn blocks(bytes: &[u8]) -> Vec<&[u8]> {
     begins.iter().zip(ends).map(|(begin, end)| &bytes[*begin..end]).collect()
 }
 
-/// The message, out of its compression.
-fn open(signature: &[u8]) -> Result<Message<'_>, SignatureError> {
+/// The packets, out of their compression. They are many times as long then, and whoever reads
+/// them holds all signers at once: so they are counted before.
+fn unpacked(signature: &[u8]) -> Result<Cow<'_, [u8]>, SignatureError> {
     if signature.len() > LARGEST_SIGNATURE {
         return Err(SignatureError::TooLarge);
     }
     let (message, _) = Message::from_reader(signature).map_err(malformed)?;
-    let message =
-        if message.is_compressed() { message.decompress().map_err(malformed)? } else { message };
+    let Message::Compressed { reader, .. } = message else { return Ok(Cow::Borrowed(signature)) };
+    let limit = LARGEST_SIGNATURE as u64 + LARGEST_CLAIM;
+    let mut packets = Vec::new();
+    let unpacking = reader.decompress().map_err(malformed)?;
+    unpacking.take(limit + 1).read_to_end(&mut packets).map_err(malformed)?;
+    if packets.len() as u64 > limit {
+        return Err(malformed(format!("it unpacks to more than {limit} bytes")));
+    }
+    Ok(Cow::Owned(packets))
+}
+
+/// The message of packets that are not compressed.
+fn open(packets: &[u8]) -> Result<Message<'_>, SignatureError> {
+    let (message, _) = Message::from_reader(packets).map_err(malformed)?;
     match &message {
+        Message::Signed { reader, .. } if reader.num_signatures() > MOST_SIGNERS => {
+            Err(malformed(format!("more than {MOST_SIGNERS} have signed it")))
+        }
         // What is within has to be the text itself, and not another message.
         Message::Signed { reader, .. } if reader.get_ref().is_literal() => Ok(message),
         _ => Err(malformed("there is no signed text in it")),

@@ -245,6 +245,33 @@ async fn redirects_lead_to_blobs_and_to_nothing_else() {
 }
 
 #[tokio::test]
+async fn those_who_keep_blobs_are_not_told_who_we_are() {
+    let asked: Arc<Mutex<Vec<String>>> = Arc::default();
+    let seen = Arc::clone(&asked);
+    let store = Server::misbehaving(move |_, path, headers| {
+        seen.lock().unwrap().push(path.to_owned());
+        let host = headers.get(header::HOST)?.to_str().ok()?;
+        let challenge = format!(r#"Bearer realm="http://{host}/v2/releases/token""#);
+        Some((StatusCode::UNAUTHORIZED, [(header::WWW_AUTHENTICATE, challenge)]).into_response())
+    })
+    .await;
+    let blobs = format!("http://{}/v2/releases", store.address());
+    let server = Server::misbehaving(move |_, path, _| {
+        let to = format!("{blobs}/{}", path.strip_prefix("blobs/").map(|_| path)?);
+        Some((StatusCode::TEMPORARY_REDIRECT, [(header::LOCATION, to)]).into_response())
+    })
+    .await;
+    server.add("4.1.0", &release(Style::Oci, "amd64", "4.1.0"));
+    let secrets = format!(r#"{{"auths": {{"{}": {{"auth": "dXNlcjpwYXNz"}}}}}}"#, server.address());
+    let secrets = PullSecrets::parse(secrets.as_bytes()).unwrap();
+    let options = Options { secrets, ..impatient() };
+    let scan = scan_once(&source(&server.repository(), &options)).await.unwrap();
+    assert_eq!(found(&scan), Vec::<String>::new());
+    let asked = asked.lock().unwrap();
+    assert!(!asked.is_empty() && asked.iter().all(|path| path.starts_with("blobs/")), "{asked:?}");
+}
+
+#[tokio::test]
 async fn a_password_is_not_given_away() {
     let server = Server::misbehaving(|_, _, _| {
         let challenge = r#"Bearer realm="http://registry.example/token",service="x""#;

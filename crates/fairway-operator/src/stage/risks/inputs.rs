@@ -22,6 +22,9 @@ pub(crate) struct Inputs {
     pub(crate) admin_gates: watch::Receiver<Option<Objects<ConfigMap>>>,
     pub(crate) admin_acks: watch::Receiver<Option<Objects<ConfigMap>>>,
     pub(crate) updates: watch::Receiver<Option<Arc<Updates>>>,
+    /// What alerts said when this operator began: it counts until they are known, whatever becomes
+    /// of the status meanwhile.
+    pub(crate) remembered_alerts: Option<Vec<Concern>>,
 }
 
 /// One look at everything.
@@ -44,19 +47,19 @@ impl Inputs {
         let operators = self.cluster_operators.borrow_and_update().clone();
         let gates = self.admin_gates.borrow_and_update().clone();
         let acks = self.admin_acks.borrow_and_update().clone();
-        let updates = self.updates.borrow_and_update().clone()?;
+        let updates = self.updates.borrow_and_update().clone();
         let cluster_version = Arc::clone(only(cluster_version.as_ref())?);
+        let status = cluster_version.status.as_ref();
+        let remembered =
+            self.remembered_alerts.get_or_insert_with(|| concerns::remembered_alerts(status));
+        let updates = updates?;
         let all_seen = operators.is_some() && gates.is_some() && acks.is_some();
         if !all_seen && !long_enough {
             return None;
         }
-        let remembered;
         let alerts = match alerts {
             Alerts::Known(alerts) => alerts,
-            Alerts::Asked | Alerts::Unknown => {
-                remembered = concerns::remembered_alerts(cluster_version.status.as_ref());
-                &remembered
-            }
+            Alerts::Asked | Alerts::Unknown => remembered,
         };
         let current = self.own.release.version.clone();
         let findings = Findings {

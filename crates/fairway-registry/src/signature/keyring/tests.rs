@@ -106,7 +106,7 @@ fn everything_else_is_refused() {
     without a name: what is signed has no name for the image
     with more: what is signed is not a claim about an image: unknown field `more`, expected `critical` or `optional` at line 1 column 267
     not JSON: what is signed is not a claim about an image: expected ident at line 1 column 2
-    large: it is not a message that was signed with OpenPGP: more than 51200 bytes are signed
+    large: it is not a message that was signed with OpenPGP: it unpacks to more than 102400 bytes
     detached: it is not a message that was signed with OpenPGP: IO error: no more data available
     clear: it is not a message that was signed with OpenPGP: Not yet implemented: key format CleartextMessage
     encrypted: it is not a message that was signed with OpenPGP: there is no signed text in it
@@ -175,4 +175,24 @@ proptest! {
         bytes[place] ^= bits;
         let _ = Keyring::parse(&bytes);
     }
+}
+
+/// A message of so many beginnings of signatures, compressed.
+fn signers(count: usize) -> Vec<u8> {
+    // A one-pass signature of version 3, of a document, by SHA-256 and RSA, and more follow.
+    let one_pass = [0xC4, 13, 3, 0, 8, 1, 1, 2, 3, 4, 5, 6, 7, 8, 0];
+    let level = flate2::Compression::best();
+    let mut packed = flate2::write::DeflateEncoder::new(Vec::new(), level);
+    for _ in 0..count {
+        std::io::Write::write_all(&mut packed, &one_pass).unwrap();
+    }
+    // Compressed data of a length that its end tells, by ZIP.
+    [&[0xA3, 1][..], &packed.finish().unwrap()].concat()
+}
+
+#[test]
+fn a_small_signature_does_not_become_a_large_one() {
+    let bomb = signers(1 << 20);
+    assert!(bomb.len() < LARGEST_SIGNATURE, "{} bytes", bomb.len());
+    insta::assert_snapshot!(refused(&bomb, soon()), @"it is not a message that was signed with OpenPGP: it unpacks to more than 102400 bytes");
 }

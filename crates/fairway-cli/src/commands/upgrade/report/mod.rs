@@ -125,6 +125,7 @@ impl Report {
         let mut recommended: Vec<Release> =
             status.available_updates.iter().flatten().map(Release::of).collect();
         recommended.sort_by_cached_key(latest_first);
+        let not_recommended = not_recommended(status, &acceptance, now);
         let retrieved = status.conditions.is_true(retrieved_updates::TYPE);
         Self {
             current: current(status),
@@ -135,9 +136,9 @@ impl Report {
             upstream: spec.upstream.clone().filter(|upstream| !upstream.is_empty()),
             channel: spec.channel.clone().filter(|channel| !channel.is_empty()),
             channels: status.desired.channels.clone(),
-            updates_known: retrieved || !recommended.is_empty(),
+            updates_known: retrieved || !recommended.is_empty() || !not_recommended.is_empty(),
             recommended,
-            not_recommended: not_recommended(status, &acceptance, now),
+            not_recommended,
             accepted_risks: accepted_risks(cluster_version, status, &acceptance, now),
             in_full: false,
         }

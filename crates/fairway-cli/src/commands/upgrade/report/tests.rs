@@ -162,14 +162,14 @@ fn nobody_has_written_a_status_yet() {
     ");
     assert!(!Report::of(&object, now()).updates_known());
     object.spec.channel = None;
-    insta::assert_snapshot!(text(&object), @r#"
+    insta::assert_snapshot!(text(&object), @"
     The version of this cluster is not known: no operator has written its status yet.
 
     No channel is set, so nobody is asked for updates. Set one with
-      kubectl patch clusterversion version --type=merge -p '{"spec":{"channel":"CHANNEL"}}'
+      fairway upgrade channel CHANNEL
 
     It is not known which updates there are.
-    "#);
+    ");
 }
 
 #[test]
@@ -179,11 +179,11 @@ fn no_channel_is_set() {
     object.status.as_mut().unwrap().available_updates = None;
     let message = "The update channel has not been configured.";
     hold(&mut object, condition("RetrievedUpdates", false, "NoChannel", message));
-    insta::assert_snapshot!(text(&object), @r#"
+    insta::assert_snapshot!(text(&object), @"
     Cluster version is 5.1.0
 
     No channel is set, so nobody is asked for updates. Set one with
-      kubectl patch clusterversion version --type=merge -p '{"spec":{"channel":"CHANNEL"}}'
+      fairway upgrade channel CHANNEL
 
     RetrievedUpdates=False:
 
@@ -192,7 +192,7 @@ fn no_channel_is_set() {
       Since: 2h0m ago
 
     It is not known which updates there are.
-    "#);
+    ");
     assert!(!Report::of(&object, now()).updates_known());
 }
 
@@ -221,6 +221,11 @@ fn the_update_service_is_out_of_reach() {
       5.1.9       registry.example/release@sha256:f73d25856ea13b7a2c6a955ef62007088ec360578dbe2141a5425ad9cf27d41b
     ");
     assert!(Report::of(&object, now()).updates_known(), "what was known stays known");
+
+    let slow = &[risk("SlowDisks", "True")];
+    offer(&mut object, "5.2.0", slow, recommended("False", "SlowDisks", "They are slow."));
+    object.status.as_mut().unwrap().available_updates = Some(Vec::new());
+    assert!(Report::of(&object, now()).updates_known(), "that none is recommended is known, too");
 }
 
 #[test]

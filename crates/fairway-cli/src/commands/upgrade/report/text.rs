@@ -90,7 +90,7 @@ impl Report {
         match (&self.channel, &self.upstream) {
             (None, _) => f.write_str(
                 "\n\nNo channel is set, so nobody is asked for updates. Set one with\n  \
-                 kubectl patch clusterversion version --type=merge -p '{\"spec\":{\"channel\":\"CHANNEL\"}}'",
+                 fairway upgrade channel CHANNEL",
             )?,
             (Some(_), Some(upstream)) => write!(f, "\n\nUpstream: {}", OneLine(upstream))?,
             (Some(_), None) => f.write_str(
