@@ -28,7 +28,7 @@ struct Arguments {
 // One variant a chore, one line each below.
 #[derive(Debug, Subcommand)]
 enum Chore {
-    /// Everything that has to hold before a change is done (ten minutes from nothing)
+    /// Everything that has to hold before a change is done (half an hour from nothing)
     ///
     /// The formatter, the lints, the tests that run everywhere, the tests that need a cluster,
     /// and whether generated files are current. Starts what the tests need and stops it again.
