@@ -4,6 +4,7 @@
 //! * [`AuditLog`] tells who asked that API for what.
 //! * [`objects`] makes the objects that tests need, [`images`] the images.
 //! * [`platform`] has the data of a whole platform, real or of the same size.
+//! * [`story`] is what several of them tell parts of.
 //! * [`measure`] compares how long things take, [`wait`] waits for something to become true.
 //!
 //! Tests that need a cluster carry `#[ignore = "needs a cluster: cargo xtask test"]`; the test
@@ -19,6 +20,7 @@ pub mod measure;
 mod namespace;
 pub mod objects;
 pub mod platform;
+pub mod story;
 pub mod wait;
 
 pub use audit::{AuditEvent, AuditLog, AuditMark};

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::ValueHint;
-use jiff::SignedDuration;
+
+use super::duration::some_time;
 
 #[derive(clap::Args)]
 #[command(next_help_heading = "The cluster")]
@@ -18,13 +19,6 @@ pub(crate) struct ClusterArgs {
     pub(crate) context: Option<String>,
 
     /// How long to wait for each answer of the API server
-    #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = timeout)]
+    #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = some_time)]
     pub(crate) request_timeout: Duration,
-}
-
-/// A time such as `30s`, `5m` or `1h`.
-fn timeout(text: &str) -> Result<Duration, String> {
-    let parsed = text.parse::<SignedDuration>().ok().and_then(|time| Duration::try_from(time).ok());
-    let positive = parsed.filter(|time| !time.is_zero());
-    positive.ok_or_else(|| "not a time such as 30s, 5m or 1h".to_owned())
 }

@@ -2,6 +2,7 @@
 
 pub(crate) mod acceptance;
 pub(crate) mod cluster;
+mod duration;
 pub(crate) mod graph;
 pub(crate) mod operator;
 pub(crate) mod registry;

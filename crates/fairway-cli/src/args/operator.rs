@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use clap::{ValueEnum, ValueHint};
 use fairway_operator::election::Timing;
-use jiff::SignedDuration;
 use url::Url;
+
+use super::duration::duration;
 
 #[derive(clap::Args)]
 pub(crate) struct OperatorArgs {
@@ -189,12 +190,6 @@ fn web_url(text: &str) -> Result<Url, String> {
     let usable = |url: &Url| url.has_host() && matches!(url.scheme(), "http" | "https");
     let parsed = Url::parse(text).ok().filter(usable);
     parsed.ok_or_else(|| "not an http or https URL such as https://service.example:9090".to_owned())
-}
-
-/// A time such as `30s`, `5m` or `1h`.
-fn duration(text: &str) -> Result<Duration, String> {
-    let parsed = text.parse::<SignedDuration>().ok().and_then(|time| Duration::try_from(time).ok());
-    parsed.ok_or_else(|| "not a time such as 30s, 5m or 1h".to_owned())
 }
 
 fn seconds(time: Duration) -> String {

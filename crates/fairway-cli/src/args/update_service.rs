@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use clap::{ArgGroup, ValueHint};
 use fairway_update_service::DEFAULT_PREFIX;
-use jiff::SignedDuration;
 
+use super::duration::{duration, some_time};
 use super::registry::{GraphDataImageArgs, RegistryArgs, ReleasesArgs};
 
 #[derive(clap::Args)]
@@ -56,11 +56,11 @@ pub(crate) struct UpdateServiceArgs {
     pub(crate) tls_key: Option<PathBuf>,
 
     /// The time between two looks at files: graph-data, releases and certificates
-    #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = pause)]
+    #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = some_time)]
     pub(crate) refresh: Duration,
 
     /// The time between two looks at images: releases and graph-data
-    #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = pause)]
+    #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = some_time)]
     pub(crate) image_refresh: Duration,
 
     /// For how long caches may answer in place of the service
@@ -77,19 +77,4 @@ pub(crate) struct UpdateServiceArgs {
 
     #[command(flatten)]
     pub(crate) registries: RegistryArgs,
-}
-
-/// A time such as `30s`, `5m` or `1h`.
-fn duration(text: &str) -> Result<Duration, String> {
-    let parsed = text.parse::<SignedDuration>().ok().and_then(|time| Duration::try_from(time).ok());
-    parsed.ok_or_else(|| "not a time such as 30s, 5m or 1h".to_owned())
-}
-
-/// Such a time that is not nothing: who does not pause does nothing else.
-fn pause(text: &str) -> Result<Duration, String> {
-    let positive = |time: Duration| {
-        let refused = "too short: looking again and again costs a core".to_owned();
-        (!time.is_zero()).then_some(time).ok_or(refused)
-    };
-    duration(text).and_then(positive)
 }

@@ -5,64 +5,21 @@ use std::collections::BTreeSet;
 use fairway_graph::build::build;
 use fairway_graph::wire::View;
 use fairway_graph::{Graph, GraphData};
+use fairway_testkit::story::BLOCKS;
 use regex::Regex;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::support::{declare, files, release};
 
-const FILES: [(&str, &str); 5] = [
-    ("version", "1.1.0\n"),
-    (
-        "channels/stable-4.7.yaml",
-        "name: stable-4.7\nversions:\n- 4.6.23\n- 4.6.42\n- 4.7.3\n- 4.7.4\n",
-    ),
-    (
-        "blocked-edges/4.7.4-auth-connection-leak.yaml",
-        r#"to: 4.7.4
-from: 4\.6\..*
-url: https://bugzilla.redhat.com/show_bug.cgi?id=1941840#c33
-name: AuthOAuthProxyLeakedConnections
-message: On clusters with a Proxy configured, the authentication operator may keep many oauth-server connections open, resulting in high memory consumption by the authentication operator and router pods.
-matchingRules:
-- type: PromQL
-  promql:
-    promql: max(cluster_proxy_enabled{type=~"https?"})
-"#,
-    ),
-    (
-        "blocked-edges/4.7.4-vsphere-hostnames-changing.yaml",
-        r#"to: 4.7.4
-from: .*
-url: https://bugzilla.redhat.com/show_bug.cgi?id=1942207#c3
-name: VSphereNodeNameChanges
-message: vSphere clusters leveraging the vSphere cloud provider may lose node names which can have serious impacts on the stability of the control plane and workloads.
-matchingRules:
-- type: PromQL
-  promql:
-    promql: |
-      cluster_infrastructure_provider{type=~"VSphere|None"}
-      or
-      0 * cluster_infrastructure_provider
-"#,
-    ),
-    (
-        "blocked-edges/4.7.4-vsphere-hw-17-cross-node-networking.yaml",
-        r#"to: 4.7.4
-from: 4\.6\..*
-url: https://access.redhat.com/solutions/5896081
-name: VSphereHW14CrossNodeNetworkingError
-message: Clusters on vSphere Virtual Hardware Version 14 and later may experience cross-node networking issues.
-matchingRules:
-- type: PromQL
-  promql:
-    promql: |
-      cluster_infrastructure_provider{type=~"VSphere|None"}
-      or
-      0 * cluster_infrastructure_provider
-"#,
-    ),
-];
+const CHANNEL: (&str, &str) = (
+    "channels/stable-4.7.yaml",
+    "name: stable-4.7\nversions:\n- 4.6.23\n- 4.6.42\n- 4.7.3\n- 4.7.4\n",
+);
+
+fn graph_data() -> impl Iterator<Item = (&'static str, &'static str)> {
+    [("version", "1.1.0\n"), CHANNEL].into_iter().chain(BLOCKS)
+}
 
 fn declared() -> Graph {
     declare(vec![
@@ -74,7 +31,7 @@ fn declared() -> Graph {
 }
 
 fn answer() -> Value {
-    let data = GraphData::read(&files(FILES)).unwrap();
+    let data = GraphData::read(&files(graph_data())).unwrap();
     assert_eq!(data.findings, []);
     let (graph, problems) = build(declared(), &data);
     assert_eq!(problems, []);
@@ -142,9 +99,8 @@ fn a_reader_of_the_first_schema_blocks_these_edges() {
         to: String,
         from: String,
     }
-    let blocks = FILES.iter().filter(|(path, _)| path.starts_with("blocked-edges"));
     let blocks: Vec<First> =
-        blocks.map(|(_, text)| serde_saphyr::from_str(text).unwrap()).collect();
+        BLOCKS.iter().map(|(_, text)| serde_saphyr::from_str(text).unwrap()).collect();
     let blocked = |from: &str, to: &str| {
         blocks.iter().any(|block| block.to == to && Regex::new(&block.from).unwrap().is_match(from))
     };

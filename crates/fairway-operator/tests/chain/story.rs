@@ -4,6 +4,7 @@ use anyhow::Result;
 use fairway_api::ConditionStatus;
 use fairway_api::cluster_version::ClusterVersionStatus;
 use fairway_operator::settings::MetricsSource;
+use fairway_testkit::story::BLOCKS;
 use fairway_testkit::testbed::prometheus::{Options, Prometheus};
 use fairway_testkit::wait;
 use serde_json::{Value, json};
@@ -11,45 +12,6 @@ use tempfile::TempDir;
 
 use crate::front::{Front, Manner};
 use crate::support::{Graph, Operated, available, http, prometheus, recommended, update};
-
-const PROXY: &str = r#"to: 4.7.4
-from: 4\.6\..*
-url: https://bugzilla.redhat.com/show_bug.cgi?id=1941840#c33
-name: AuthOAuthProxyLeakedConnections
-message: On clusters with a Proxy configured, the authentication operator may keep many oauth-server connections open, resulting in high memory consumption by the authentication operator and router pods.
-matchingRules:
-- type: PromQL
-  promql:
-    promql: max(cluster_proxy_enabled{type=~"https?"})
-"#;
-
-const NODE_NAMES: &str = r#"to: 4.7.4
-from: .*
-url: https://bugzilla.redhat.com/show_bug.cgi?id=1942207#c3
-name: VSphereNodeNameChanges
-message: vSphere clusters leveraging the vSphere cloud provider may lose node names which can have serious impacts on the stability of the control plane and workloads.
-matchingRules:
-- type: PromQL
-  promql:
-    promql: |
-      cluster_infrastructure_provider{type=~"VSphere|None"}
-      or
-      0 * cluster_infrastructure_provider
-"#;
-
-const NETWORKING: &str = r#"to: 4.7.4
-from: 4\.6\..*
-url: https://access.redhat.com/solutions/5896081
-name: VSphereHW14CrossNodeNetworkingError
-message: Clusters on vSphere Virtual Hardware Version 14 and later may experience cross-node networking issues.
-matchingRules:
-- type: PromQL
-  promql:
-    promql: |
-      cluster_infrastructure_provider{type=~"VSphere|None"}
-      or
-      0 * cluster_infrastructure_provider
-"#;
 
 const CHANNEL: &str = "name: stable-4.7\nversions:\n- 4.6.23\n- 4.6.42\n- 4.6.43\n- 4.7.4\n";
 
@@ -61,13 +23,8 @@ const RISKS: [&str; 3] = [
 ];
 
 pub(crate) async fn graph() -> Result<Graph> {
-    let files = [
-        ("version", "1.1.0\n"),
-        ("channels/stable-4.7.yaml", CHANNEL),
-        ("blocked-edges/4.7.4-auth-connection-leak.yaml", PROXY),
-        ("blocked-edges/4.7.4-vsphere-hostnames-changing.yaml", NODE_NAMES),
-        ("blocked-edges/4.7.4-vsphere-hw-17-cross-node-networking.yaml", NETWORKING),
-    ];
+    let files = [("version", "1.1.0\n"), ("channels/stable-4.7.yaml", CHANNEL)];
+    let files: Vec<_> = files.into_iter().chain(BLOCKS).collect();
     Graph::of(&files, &["4.6.23", "4.6.42", "4.6.43", "4.7.4"]).await
 }
 

@@ -1,0 +1,37 @@
+//! Lengths of time, as they are typed.
+
+use std::time::Duration;
+
+use jiff::SignedDuration;
+
+/// A time such as `30s`, `5m` or `1h`.
+pub(super) fn duration(text: &str) -> Result<Duration, String> {
+    let parsed = text.parse::<SignedDuration>().ok().and_then(|time| Duration::try_from(time).ok());
+    parsed.ok_or_else(|| "not a time such as 30s, 5m or 1h".to_owned())
+}
+
+/// Such a time that is not nothing: who does not wait at all does nothing else, or nothing.
+pub(super) fn some_time(text: &str) -> Result<Duration, String> {
+    let time = duration(text)?;
+    if time.is_zero() {
+        Err("too short: it has to be more than nothing".to_owned())
+    } else {
+        Ok(time)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_read_and_anything_else_is_refused() {
+        assert_eq!(duration("90s"), Ok(Duration::from_secs(90)));
+        assert_eq!(duration("0s"), Ok(Duration::ZERO));
+        assert_eq!(some_time("5m"), Ok(Duration::from_mins(5)));
+        let refused = ["", "5", "-5s", "soon"].map(|text| duration(text).unwrap_err());
+        insta::assert_snapshot!(refused[0], @"not a time such as 30s, 5m or 1h");
+        assert!(refused.iter().all(|one| *one == refused[0]));
+        insta::assert_snapshot!(some_time("0s").unwrap_err(), @"too short: it has to be more than nothing");
+    }
+}
