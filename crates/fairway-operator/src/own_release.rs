@@ -7,16 +7,12 @@ use std::path::{Path, PathBuf};
 
 use fairway_api::cluster_version::{Architecture, Release};
 use fairway_graph::graph::key;
-use fairway_release::ReleaseMetadata;
 use fairway_release::metadata::{self, MetadataError};
+use fairway_release::{ImageReferences, ReleaseMetadata, architecture, image_references};
 use jiff::Timestamp;
-use serde::Deserialize;
 
 use crate::stage::updates::problem::Problem;
 use crate::stage::updates::release;
-
-/// Where a release image lists the images it is made of.
-const IMAGE_REFERENCES: &str = "release-manifests/image-references";
 
 /// The release that the operator is part of.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -52,7 +48,9 @@ impl OwnRelease {
         let bytes = read(&path)
             .map_err(|source| OwnReleaseError::Unreadable { path: path.clone(), source })?;
         let metadata = ReleaseMetadata::read(&path.display().to_string(), &bytes)?;
-        let created = read(&payload.join(IMAGE_REFERENCES)).ok().and_then(|bytes| created(&bytes));
+        let created = read(&payload.join(image_references::PATH))
+            .ok()
+            .and_then(|bytes| ImageReferences::read(image_references::PATH, &bytes).ok()?.created);
         let mut problems = Vec::new();
         let own = Self::new(&metadata, image, consts::ARCH, &mut problems);
         for problem in problems {
@@ -79,7 +77,7 @@ impl OwnRelease {
             version,
             ..Release::default()
         };
-        let architecture = if is_multi { "multi" } else { architecture(machine) };
+        let architecture = if is_multi { "multi" } else { architecture::of_machine(machine) };
         Self { release, architecture: architecture.to_owned(), created: None }
     }
 }
@@ -89,31 +87,6 @@ fn read(path: &Path) -> std::io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     File::open(path)?.take(metadata::MAX_BYTES as u64 + 1).read_to_end(&mut bytes)?;
     Ok(bytes)
-}
-
-/// When the release was made, by its list of images.
-fn created(image_references: &[u8]) -> Option<Timestamp> {
-    #[derive(Deserialize)]
-    struct ImageReferences {
-        metadata: Metadata,
-    }
-    #[derive(Deserialize)]
-    #[serde(rename_all = "camelCase")]
-    struct Metadata {
-        creation_timestamp: Timestamp,
-    }
-    let read = fairway_api::read::document::<ImageReferences>(IMAGE_REFERENCES, image_references);
-    Some(read.ok()?.metadata.creation_timestamp)
-}
-
-/// What release images call the architecture of a machine.
-fn architecture(machine: &str) -> &str {
-    match machine {
-        "x86_64" => "amd64",
-        "aarch64" => "arm64",
-        "powerpc64" => "ppc64le",
-        other => other,
-    }
 }
 
 #[cfg(test)]
@@ -177,10 +150,21 @@ mod tests {
 
     #[test]
     fn the_list_of_images_says_when_the_release_was_made() {
-        let made = created(br#"{"metadata": {"creationTimestamp": "2026-01-01T00:00:00Z"}}"#);
-        assert_eq!(made, Some("2026-01-01T00:00:00Z".parse().unwrap()));
-        assert_eq!(created(b"{"), None);
-        assert_eq!(created(br#"{"metadata": {"creationTimestamp": null}}"#), None);
+        let payload = tempfile::tempdir().unwrap();
+        let manifests = payload.path().join("release-manifests");
+        std::fs::create_dir(&manifests).unwrap();
+        let write = |file: &str, text: &str| std::fs::write(manifests.join(file), text).unwrap();
+        let created = || OwnRelease::read(payload.path(), "image").unwrap().created;
+        write("release-metadata", r#"{"kind": "cincinnati-metadata-v0", "version": "5.0.1"}"#);
+        assert_eq!(created(), None);
+        write(
+            "image-references",
+            "apiVersion: image.openshift.io/v1\nkind: ImageStream\n\
+             metadata: {name: 5.0.1, creationTimestamp: \"2026-01-01T00:00:00Z\"}\n",
+        );
+        assert_eq!(created(), Some("2026-01-01T00:00:00Z".parse().unwrap()));
+        write("image-references", "{");
+        assert_eq!(created(), None, "whoever cannot tell the time still knows its version");
     }
 
     #[test]

@@ -130,12 +130,7 @@ fn json_blob(media_type: &'static str, document: &serde_json::Value) -> Blob {
 
 /// The architecture of this machine, in the words of images.
 pub(crate) fn architecture() -> &'static str {
-    match std::env::consts::ARCH {
-        "x86_64" => "amd64",
-        "aarch64" => "arm64",
-        "powerpc64" => "ppc64le",
-        other => other,
-    }
+    fairway_release::architecture::of_machine(std::env::consts::ARCH)
 }
 
 #[cfg(test)]

@@ -8,7 +8,9 @@
 //!   with one word.
 //! * [`task_graph`] puts them in order, as far as there has to be one.
 //! * [`changes`] says what is different in another release.
+//! * [`architecture`] has the words for machines.
 
+pub mod architecture;
 pub mod changes;
 mod go_json;
 pub mod image_references;
