@@ -42,8 +42,8 @@ impl Outcome {
 async fn objects_are_created_as_on_a_real_api_server() -> Result<()> {
     let cluster = TestCluster::shared().await?;
     let namespace = cluster.namespace("builtin").await?;
+    namespace.until_pods_are_admitted().await?;
     let server = Server::new(cluster.client(), namespace.name());
-    server.wait_until_ready().await?;
     let mut tally = Tally::default();
     for (case, object) in cases::to_create(namespace.name()) {
         let theirs = server.create(&case.resource, &object).await?;
@@ -58,8 +58,8 @@ async fn objects_are_created_as_on_a_real_api_server() -> Result<()> {
 async fn objects_are_changed_as_on_a_real_api_server() -> Result<()> {
     let cluster = TestCluster::shared().await?;
     let namespace = cluster.namespace("builtin-update").await?;
+    namespace.until_pods_are_admitted().await?;
     let server = Server::new(cluster.client(), namespace.name());
-    server.wait_until_ready().await?;
     let mut tally = Tally::default();
     for (resource, object, changes) in cases::to_change(namespace.name()) {
         let live = server.really_create(&resource, &object).await?;

@@ -17,8 +17,8 @@ use super::{Outcome, kind_of, newer};
 async fn new_objects_are_owned_as_on_a_real_api_server() -> Result<()> {
     let cluster = TestCluster::shared().await?;
     let namespace = cluster.namespace("builtin-owned").await?;
+    namespace.until_pods_are_admitted().await?;
     let server = Server::new(cluster.client(), namespace.name());
-    server.wait_until_ready().await?;
     let mut different = Vec::new();
     let mut compared = 0;
     let kept = |(case, _): &(Case, Value)| case.resource.verbs.contains(&Verb::Get);

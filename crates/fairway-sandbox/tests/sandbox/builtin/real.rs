@@ -2,9 +2,8 @@
 
 use anyhow::{Context, Result, bail};
 use fairway_sandbox::catalog::Resource;
-use fairway_testkit::wait;
 use kube::Client;
-use kube::api::{DeleteParams, GetParams, PostParams};
+use kube::api::{DeleteParams, PostParams};
 use kube::core::Request;
 use serde_json::Value;
 
@@ -18,17 +17,6 @@ pub(super) struct Server {
 impl Server {
     pub(super) fn new(client: Client, namespace: &str) -> Self {
         Self { client, namespace: namespace.to_owned() }
-    }
-
-    /// Pods are refused until the namespace has its ServiceAccount.
-    pub(super) async fn wait_until_ready(&self) -> Result<()> {
-        let path = format!("/api/v1/namespaces/{}/serviceaccounts", self.namespace);
-        wait::until("the ServiceAccount", || async {
-            let request = Request::new(&*path).get("default", &GetParams::default())?;
-            Ok(self.client.request::<Value>(request).await.ok())
-        })
-        .await?;
-        Ok(())
     }
 
     /// What would become of an object.
