@@ -10,6 +10,7 @@ pub mod endpoint;
 pub mod metrics;
 mod operator;
 pub mod own_release;
+pub mod payload;
 pub mod settings;
 pub mod stage;
 mod text;

@@ -4,11 +4,15 @@
 //! | --- | --- | --- |
 //! | [`updates`] | the update service's graph | what the cluster could update to |
 //! | [`risks`] | that, and what speaks against it | what is recommended for this cluster |
+//! | [`target`] | the spec, and both | which release the cluster is to have |
+//! | [`rollout`] | that | how far the cluster is |
 //! | [`status`] | everybody's latest | ClusterVersion's status |
 //!
 //! A stage owns its state and publishes immutable snapshots. None calls another, and only
 //! `status` writes ClusterVersion: nothing slow in one stage can hold up the others.
 
 pub mod risks;
+pub mod rollout;
 pub mod status;
+pub mod target;
 pub mod updates;
