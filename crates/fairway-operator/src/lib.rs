@@ -7,6 +7,7 @@ mod clock;
 pub mod cluster;
 pub mod election;
 pub mod endpoint;
+pub mod install;
 pub mod metrics;
 mod operator;
 pub mod own_release;

@@ -19,6 +19,7 @@ pub mod manifest;
 pub mod metadata;
 pub mod payload;
 pub mod task_graph;
+mod turn;
 mod version_hash;
 
 pub use image_references::ImageReferences;

@@ -6,6 +6,8 @@ use std::fmt;
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::turn::Turn;
+
 /// What an object is and how it is called. Its API version does not count: the same object may be
 /// written in several.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -67,6 +69,11 @@ impl Manifest {
     /// An annotation, if it has it.
     pub fn annotation(&self, key: &str) -> Option<&str> {
         self.annotations.get(key).map(String::as_str)
+    }
+
+    /// Whose it is, if the name of its file says so.
+    pub fn component(&self) -> Option<&str> {
+        Turn::of(&self.file).map(|turn| turn.component)
     }
 
     /// Whether it belongs to a preflight, and is never applied by an update.

@@ -1,0 +1,223 @@
+//! Bringing the operator of a release into a cluster that has none.
+//!
+//! It needs the release's own manifests of the operator and nothing else of it: the operator that
+//! runs then brings the rest.
+
+use std::time::Duration;
+
+use fairway_api::cluster_version::ClusterVersionSpec;
+use fairway_api::{CLUSTER_VERSION_NAME, ClusterVersion};
+use fairway_release::inclusion::Filter;
+use fairway_release::{Manifest, ObjectId, Release};
+use kube::api::{DynamicObject, Patch, PatchParams, PostParams};
+use kube::core::GroupVersionKind;
+use kube::discovery::ApiResource;
+use kube::{Api, Client};
+use serde_json::{Value, json};
+use tokio::time::{Instant, sleep, timeout};
+
+use crate::stage::updates::same_content;
+
+/// What the operator writes with, too: it goes on with these objects as its own.
+const FIELD_MANAGER: &str = "fairway";
+
+/// The component whose manifests are the operator's own.
+const OPERATOR: &str = "cluster-version-operator";
+
+/// What an operator needs to run. The rest of its manifests it brings by itself, once there are the
+/// kinds that they are of.
+const NEEDED: [&str; 8] = [
+    "Namespace",
+    "CustomResourceDefinition",
+    "ServiceAccount",
+    "ClusterRole",
+    "ClusterRoleBinding",
+    "Role",
+    "RoleBinding",
+    "Deployment",
+];
+
+/// How long a request may take; API servers give up after that time, too.
+const PATIENCE: Duration = Duration::from_mins(1);
+
+/// How long a definition takes on a busy cluster until the API server answers for it.
+const ESTABLISHING: Duration = Duration::from_mins(1);
+
+/// Often enough that nobody notices the wait.
+const LOOK_AGAIN: Duration = Duration::from_millis(100);
+
+/// What is installed.
+pub struct Installation<'a> {
+    /// The release, with the content that its image has.
+    pub release: &'a Release,
+    /// Its image, by digest.
+    pub image: &'a str,
+    /// Which of its manifests count.
+    pub filter: Filter,
+    /// What ClusterVersion asks for, where there is none yet.
+    pub spec: ClusterVersionSpec,
+}
+
+/// Why an operator cannot be installed.
+#[derive(Debug, thiserror::Error)]
+pub enum InstallError {
+    /// The release has no manifests of the operator.
+    #[error(
+        "the release {version} brings no operator: its manifests/ have no Deployment of {OPERATOR}"
+    )]
+    NoOperator {
+        /// The version of the release.
+        version: String,
+    },
+    /// There is a release already.
+    #[error("this cluster has the release {version} already")]
+    OtherRelease {
+        /// Its version, or its image where that is not known.
+        version: String,
+    },
+    /// The API server does not take an object.
+    #[error("cannot apply {object}")]
+    Apply {
+        /// The object.
+        object: ObjectId,
+        /// Why not.
+        source: kube::Error,
+    },
+    /// The API server does not answer for a kind.
+    #[error("the API server does not answer for the kind that {object} defines")]
+    NotEstablished {
+        /// The definition.
+        object: ObjectId,
+    },
+    /// ClusterVersion cannot be read or created.
+    #[error("cannot make ClusterVersion")]
+    ClusterVersion(#[source] kube::Error),
+    /// The API server says nothing.
+    #[error("the API server did not answer within {} seconds", PATIENCE.as_secs())]
+    TooSlow,
+}
+
+impl Installation<'_> {
+    /// The manifests of the operator, in the order in which they are applied.
+    pub fn manifests(&self) -> Vec<&Manifest> {
+        let is_own = |manifest: &&Manifest| {
+            manifest.component() == Some(OPERATOR)
+                && NEEDED.contains(&manifest.id.kind.as_str())
+                && self.filter.check(manifest).is_ok()
+        };
+        self.release.manifests.iter().filter(is_own).collect()
+    }
+
+    /// Applies them one after the other, and then makes ClusterVersion, unless there is one. Each
+    /// object is told before it is applied. Doing it twice changes nothing.
+    pub async fn carry_out(
+        &self,
+        client: &Client,
+        mut tell: impl FnMut(&ObjectId),
+    ) -> Result<(), InstallError> {
+        let manifests = self.manifests();
+        if !manifests.iter().any(|manifest| manifest.id.kind == "Deployment") {
+            let version = self.release.metadata.version.to_string();
+            return Err(InstallError::NoOperator { version });
+        }
+        let cluster_versions: Api<ClusterVersion> = Api::all(client.clone());
+        self.refuse_another_release(&cluster_versions).await?;
+        for manifest in manifests {
+            tell(&manifest.id);
+            apply(client, manifest).await?;
+        }
+        tell(&ObjectId {
+            group: "config.openshift.io".to_owned(),
+            kind: "ClusterVersion".to_owned(),
+            namespace: String::new(),
+            name: CLUSTER_VERSION_NAME.to_owned(),
+        });
+        self.make_cluster_version(&cluster_versions).await
+    }
+
+    /// An installation would turn back what an operator has brought since.
+    async fn refuse_another_release(
+        &self,
+        cluster_versions: &Api<ClusterVersion>,
+    ) -> Result<(), InstallError> {
+        // Without the definition there is no such path, and so no such object.
+        let found = within(cluster_versions.get_opt(CLUSTER_VERSION_NAME)).await?;
+        let found = found.map_err(InstallError::ClusterVersion)?;
+        let status = found.and_then(|found| found.status).unwrap_or_default();
+        match status.history.first() {
+            Some(entry) if !same_content(&entry.image, self.image) => {
+                let version = entry.version.clone().unwrap_or_else(|| entry.image.clone());
+                Err(InstallError::OtherRelease { version })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    async fn make_cluster_version(
+        &self,
+        cluster_versions: &Api<ClusterVersion>,
+    ) -> Result<(), InstallError> {
+        let object = ClusterVersion::new(CLUSTER_VERSION_NAME, self.spec.clone());
+        let parameters =
+            PostParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PostParams::default() };
+        match within(cluster_versions.create(&parameters, &object)).await? {
+            Ok(_) => Ok(()),
+            Err(kube::Error::Api(refusal)) if refusal.code == 409 => Ok(()),
+            Err(error) => Err(InstallError::ClusterVersion(error)),
+        }
+    }
+}
+
+async fn apply(client: &Client, manifest: &Manifest) -> Result<(), InstallError> {
+    let id = &manifest.id;
+    let failed = |source| InstallError::Apply { object: id.clone(), source };
+    let kind = GroupVersionKind::gvk(&id.group, &manifest.version, &id.kind);
+    let resource = ApiResource::from_gvk(&kind);
+    let api: Api<DynamicObject> = match id.namespace.as_str() {
+        "" => Api::all_with(client.clone(), &resource),
+        namespace => Api::namespaced_with(client.clone(), namespace, &resource),
+    };
+    let mut object = manifest.object();
+    mark(&mut object);
+    let parameters = PatchParams::apply(FIELD_MANAGER).force();
+    match within(api.patch(&id.name, &parameters, &Patch::Apply(&object))).await? {
+        Err(kube::Error::Api(refusal)) if refusal.code == 404 && is_for_later(id) => return Ok(()),
+        applied => drop(applied.map_err(failed)?),
+    }
+    if id.kind == "CustomResourceDefinition" {
+        let deadline = Instant::now() + ESTABLISHING;
+        while !is_established(&within(api.get(&id.name)).await?.map_err(failed)?.data) {
+            if Instant::now() >= deadline {
+                return Err(InstallError::NotEstablished { object: id.clone() });
+            }
+            sleep(LOOK_AGAIN).await;
+        }
+    }
+    Ok(())
+}
+
+/// Whether an object is in a namespace that the platform may bring later: then the operator brings
+/// the object as well.
+fn is_for_later(id: &ObjectId) -> bool {
+    !id.namespace.is_empty() && id.kind != "Deployment" && id.kind != "ServiceAccount"
+}
+
+/// By its label the operator finds what is its own.
+fn mark(object: &mut Value) {
+    let labels = &mut object["metadata"]["labels"];
+    if !labels.is_object() {
+        *labels = json!({});
+    }
+    labels["fairway.dev/managed"] = json!("true");
+}
+
+fn is_established(definition: &Value) -> bool {
+    let conditions = definition["status"]["conditions"].as_array();
+    conditions.into_iter().flatten().any(|condition| {
+        condition["type"] == "Established" && condition["status"] == "True"
+    })
+}
+
+async fn within<T>(request: impl Future<Output = T>) -> Result<T, InstallError> {
+    timeout(PATIENCE, request).await.map_err(|_| InstallError::TooSlow)
+}
