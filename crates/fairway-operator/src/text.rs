@@ -16,6 +16,19 @@ pub(crate) fn excerpt(text: &str) -> Cow<'_, str> {
     Cow::Owned(format!("{}…", &text[..text.floor_char_boundary(QUOTED)]))
 }
 
+/// Bytes of an explanation from outside that are passed on.
+const EXPLAINED: usize = 1024;
+
+/// An explanation from outside as one line, so that it fits into a sentence or a list.
+pub(crate) fn one_line(text: &str) -> String {
+    let mut line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    if line.len() > EXPLAINED {
+        line.truncate(line.floor_char_boundary(EXPLAINED));
+        line.push('…');
+    }
+    line
+}
+
 /// An address without what follows it, and without who asks: both may be secret.
 pub(crate) fn place(url: &Url) -> String {
     let (scheme, rest) =

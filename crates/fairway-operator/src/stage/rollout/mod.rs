@@ -1,5 +1,9 @@
 //! The stage `rollout`: the manifests of the target become objects of the cluster, and stay so.
 
+mod cluster_operator;
+pub mod failure;
+pub mod waiting;
+
 use fairway_release::ObjectId;
 use jiff::Timestamp;
 
