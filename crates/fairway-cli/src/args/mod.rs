@@ -6,6 +6,7 @@ mod duration;
 pub(crate) mod graph;
 pub(crate) mod operator;
 pub(crate) mod registry;
+pub(crate) mod release;
 pub(crate) mod report;
 pub(crate) mod update_service;
 pub(crate) mod upgrade;
@@ -21,6 +22,7 @@ use clap_complete::Shell;
 use crate::exit::ExitStatus;
 use graph::GraphArgs;
 use operator::OperatorArgs;
+use release::ReleaseArgs;
 use update_service::UpdateServiceArgs;
 use upgrade::UpgradeArgs;
 
@@ -150,6 +152,12 @@ Examples:
     --update-service=http://127.0.0.1:8080/api/upgrades_info/graph --metrics-snapshot=samples.txt
   curl http://127.0.0.1:9099/readyz")]
     Operator(Box<OperatorArgs>),
+
+    /// Make, look at and compare release images
+    ///
+    /// For those who build a platform. A release image is the Fairway image with the manifests of
+    /// all operators and the list of their images: everything that a cluster needs for an update.
+    Release(ReleaseArgs),
 
     /// Print the CustomResourceDefinitions of the update API
     ///

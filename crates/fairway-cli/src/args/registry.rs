@@ -63,7 +63,7 @@ pub(crate) struct GraphDataImageArgs {
 /// How registries are spoken to.
 #[derive(clap::Args)]
 #[command(next_help_heading = "Registries")]
-pub(crate) struct RegistryArgs {
+pub(crate) struct AccessArgs {
     /// Who to be for registries: a file such as `docker login` writes
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) pull_secret: Option<PathBuf>,
@@ -78,6 +78,14 @@ pub(crate) struct RegistryArgs {
     /// spoken to like that anyway, unless their names begin with https://.
     #[arg(long)]
     pub(crate) plain_http: bool,
+}
+
+/// How registries are spoken to, and what stands for one.
+#[derive(clap::Args)]
+#[command(next_help_heading = "Registries")]
+pub(crate) struct RegistryArgs {
+    #[command(flatten)]
+    pub(crate) access: AccessArgs,
 
     /// The repository from which clusters pull the releases of `--oci-layout`; else they are called
     /// like its directory

@@ -7,6 +7,7 @@ mod man;
 mod operator;
 mod reference;
 mod registry;
+mod release;
 #[cfg(feature = "sandbox")]
 mod sandbox;
 mod update_service;
@@ -25,6 +26,7 @@ pub(crate) fn run(command: Command, printer: &Printer) -> anyhow::Result<ExitSta
         Command::UpdateService(args) => update_service::run(&args, printer),
         Command::Upgrade(args) => upgrade::run(&args, printer),
         Command::Operator(args) => operator::run(&args, printer),
+        Command::Release(args) => release::run(&args.command, printer),
         Command::Crds(args) => crds::run(args, printer),
         Command::Completion(args) => completion::run(&args, printer),
         Command::Man(args) => man::run(&args, printer),

@@ -13,7 +13,7 @@ use fairway_registry::signature::{Keyring, Store};
 use fairway_update_service::source::{GraphDataImage, Repository, Signatures};
 use tokio::time::Instant;
 
-use crate::args::registry::{GraphDataImageArgs, RegistryArgs, ReleasesArgs};
+use crate::args::registry::{AccessArgs, GraphDataImageArgs, RegistryArgs, ReleasesArgs};
 use crate::errors::WithHint;
 use crate::printer::Printer;
 
@@ -26,8 +26,8 @@ pub(crate) fn releases(
     registries: &RegistryArgs,
 ) -> anyhow::Result<Option<Repository>> {
     let images = if let Some(name) = &args.registry {
-        let (name, options) = (spoken_to(name, registries), options(registries)?);
-        let opened = pull::Repository::open(&name, &options);
+        let access = &registries.access;
+        let opened = pull::Repository::open(&spoken_to(name, access), &options(access)?);
         let repository = opened.map_err(|error| advise(error, "cannot read the releases"))?;
         Source::Registry(Box::new(repository))
     } else if let Some(directory) = &args.oci_layout {
@@ -49,18 +49,9 @@ pub(crate) fn graph_data(
     registries: &RegistryArgs,
 ) -> anyhow::Result<Option<GraphDataImage>> {
     let Some(name) = &args.image else { return Ok(None) };
-    let options = options(registries)?;
-    let opened = NamedImage::open(&spoken_to(name, registries), &options);
-    let image = GraphDataImage::new(opened.map_err(|error| {
-        match error {
-            ReferenceError::Repository(error) => advise(error, "cannot read the graph-data"),
-            other => anyhow::Error::from(other).context(WithHint {
-                message: "cannot read the graph-data".to_owned(),
-                hint: "name an image in a registry, or one in an OCI image layout: oci:DIR:NAME"
-                    .to_owned(),
-            }),
-        }
-    })?);
+    let options = options(&registries.access)?;
+    let image = named(name, &registries.access, &options, "cannot read the graph-data")?;
+    let image = GraphDataImage::new(image);
     let (Some(keyring), Some(place)) = (&args.keyring, &args.signatures) else {
         return Ok(Some(image));
     };
@@ -72,6 +63,28 @@ pub(crate) fn graph_data(
     let store = Store::open(place, &options)
         .map_err(|error| advise(error, "cannot look for signatures"))?;
     Ok(Some(image.signed(Signatures { keyring, store })))
+}
+
+/// The image of that name in a registry or in a layout; where there can be none, `failed` says what
+/// cannot be done.
+pub(crate) fn image(name: &str, access: &AccessArgs, failed: &str) -> anyhow::Result<NamedImage> {
+    named(name, access, &options(access)?, failed)
+}
+
+fn named(
+    name: &str,
+    access: &AccessArgs,
+    options: &Options,
+    failed: &str,
+) -> anyhow::Result<NamedImage> {
+    NamedImage::open(&spoken_to(name, access), options).map_err(|error| match error {
+        ReferenceError::Repository(error) => advise(error, failed),
+        other => anyhow::Error::from(other).context(WithHint {
+            message: failed.to_owned(),
+            hint: "name an image in a registry, or one in an OCI image layout: oci:DIR:NAME"
+                .to_owned(),
+        }),
+    })
 }
 
 /// Says from time to time how far a scan is.
@@ -86,9 +99,9 @@ pub(crate) fn progress(printer: Printer) -> impl Fn(Progress) + Send + Sync + 's
 }
 
 /// The name, with what it has to begin with where nobody protects what is said.
-fn spoken_to(name: &str, registries: &RegistryArgs) -> String {
+fn spoken_to(name: &str, access: &AccessArgs) -> String {
     let has_scheme = name.contains("://") || name.starts_with("oci:");
-    if registries.plain_http && !has_scheme { format!("http://{name}") } else { name.to_owned() }
+    if access.plain_http && !has_scheme { format!("http://{name}") } else { name.to_owned() }
 }
 
 fn pulled_from(directory: &Path, registries: &RegistryArgs) -> String {
@@ -96,7 +109,7 @@ fn pulled_from(directory: &Path, registries: &RegistryArgs) -> String {
     registries.pull_from.clone().unwrap_or_else(called)
 }
 
-fn options(args: &RegistryArgs) -> anyhow::Result<Options> {
+pub(crate) fn options(args: &AccessArgs) -> anyhow::Result<Options> {
     let secrets = args.pull_secret.as_deref().map(pull_secret).transpose()?;
     let authorities = args.registry_ca.as_deref().map(authorities).transpose()?;
     Ok(Options {

@@ -1,0 +1,132 @@
+//! Reading releases: from registries, from OCI layouts, and from directories.
+
+use std::fs::{self, File};
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::Context;
+use fairway_registry::Digest;
+use fairway_registry::contents::{self, Wanted};
+use fairway_release::inclusion::DEFAULT_PROFILE;
+use fairway_release::payload::{Files, MAX_BYTES, MAX_FILE_BYTES, MAX_FILES, is_part};
+use fairway_release::{Release, metadata};
+
+use crate::args::registry::AccessArgs;
+use crate::commands::registry;
+use crate::errors::WithHint;
+
+/// The directories of a release image that have its content.
+const DIRECTORIES: [&str; 2] = ["manifests", "release-manifests"];
+
+/// A release that was read.
+pub(super) struct Found {
+    /// What somebody called it.
+    pub(super) name: String,
+    /// How it is pulled, if it is an image.
+    pub(super) image: Option<Pinned>,
+    /// Its files, by their paths in the image.
+    pub(super) files: Files,
+}
+
+/// An image by its content.
+pub(super) struct Pinned {
+    /// The repository.
+    pub(super) repository: String,
+    /// The digest of its manifest.
+    pub(super) digest: Digest,
+}
+
+impl std::fmt::Display for Pinned {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}@{}", self.repository, self.digest)
+    }
+}
+
+impl Found {
+    /// What the files mean. Everything that is wrong with them is said at once.
+    pub(super) fn load(&self) -> anyhow::Result<Release> {
+        let image = self.image.as_ref().map_or_else(|| self.name.clone(), Pinned::to_string);
+        Release::load(&self.files, &image, DEFAULT_PROFILE).with_context(|| WithHint {
+            message: format!("{} is no release that can be used", self.name),
+            hint: "`fairway release extract` writes its files, so that you can look at them"
+                .to_owned(),
+        })
+    }
+}
+
+/// Reads the files of the release that somebody names.
+pub(super) fn read(name: &str, access: &AccessArgs) -> anyhow::Result<Found> {
+    let directory = Path::new(name);
+    if directory.join(metadata::PATH).exists() {
+        return from_directory(directory);
+    }
+    let is_layout = directory.join("oci-layout").exists();
+    let image = if is_layout { format!("oci:{name}") } else { name.to_owned() };
+    from_image(&image, access)
+}
+
+fn from_directory(directory: &Path) -> anyhow::Result<Found> {
+    let name = directory.display().to_string();
+    let hint = || WithHint {
+        message: format!("cannot read the release in {name}"),
+        hint: "name a directory that has `manifests` and `release-manifests`".to_owned(),
+    };
+    let mut files = Files::new();
+    let mut bytes = 0;
+    for parent in DIRECTORIES {
+        for path in listed(&directory.join(parent)).with_context(hint)? {
+            let Some(inside) = path.file_name().and_then(|file| file.to_str()) else { continue };
+            let inside = format!("{parent}/{inside}");
+            if !is_part(&inside) {
+                continue;
+            }
+            let content = content(&path).with_context(hint)?;
+            bytes += content.len();
+            files.insert(inside, content);
+            let too_much = bytes > MAX_BYTES || files.len() > MAX_FILES;
+            anyhow::ensure!(!too_much, "{name} has more files than a release has, or longer ones");
+        }
+    }
+    Ok(Found { name, image: None, files })
+}
+
+/// What is in a directory; one that is missing has nothing.
+fn listed(directory: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    let entries = match fs::read_dir(directory) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries,
+    };
+    let paths = entries.and_then(|entries| entries.map(|entry| Ok(entry?.path())).collect());
+    paths.with_context(|| format!("cannot read {}", directory.display()))
+}
+
+/// A file, up to a byte more than is allowed: whoever loads it refuses that.
+fn content(path: &Path) -> anyhow::Result<Vec<u8>> {
+    let mut content = Vec::new();
+    File::open(path)
+        .and_then(|file| file.take(MAX_FILE_BYTES as u64 + 1).read_to_end(&mut content))
+        .with_context(|| format!("cannot read {}", path.display()))?;
+    Ok(content)
+}
+
+fn from_image(name: &str, access: &AccessArgs) -> anyhow::Result<Found> {
+    let image = registry::image(name, access, "cannot read the release")?;
+    let wanted = Arc::new(Wanted {
+        files: Vec::new(),
+        directories: DIRECTORIES.map(str::to_owned).into(),
+        most_files: MAX_FILES,
+        file_bytes: MAX_FILE_BYTES,
+        all_bytes: MAX_BYTES,
+    });
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let hint = || WithHint {
+        message: format!("cannot read the release {name}"),
+        hint: "check its name, and --pull-secret if it is not for everybody".to_owned(),
+    };
+    let digest = runtime.block_on(image.resolve()).with_context(hint)?;
+    let files = runtime.block_on(contents::read(image.source(), &digest, &wanted));
+    let files = files.with_context(hint)?;
+    let repository = image.source().name().to_owned();
+    Ok(Found { name: name.to_owned(), image: Some(Pinned { repository, digest }), files })
+}
