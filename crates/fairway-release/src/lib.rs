@@ -7,6 +7,7 @@
 //! * [`inclusion`] tells which of its manifests a cluster gets, and [`version_hash`] names them all
 //!   with one word.
 //! * [`task_graph`] puts them in order, as far as there has to be one.
+//! * [`Verification`] is whose signatures count for the releases that come after it.
 //! * [`changes`] says what is different in another release.
 //! * [`architecture`] has the words for machines.
 
@@ -20,6 +21,7 @@ pub mod metadata;
 pub mod payload;
 pub mod task_graph;
 mod turn;
+mod verification;
 mod version_hash;
 
 pub use image_references::ImageReferences;
@@ -27,4 +29,5 @@ pub use manifest::{Manifest, ObjectId};
 pub use metadata::ReleaseMetadata;
 pub use payload::Release;
 pub use task_graph::TaskGraph;
+pub use verification::{Verification, VerificationError};
 pub use version_hash::version_hash;

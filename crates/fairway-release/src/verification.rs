@@ -1,0 +1,225 @@
+//! Whose signatures count, as a release says it: for the releases that come after it.
+
+use std::collections::BTreeMap;
+
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use serde::Deserialize;
+
+use crate::{Manifest, ObjectId};
+
+/// What marks the ConfigMap, whatever the value is.
+const ANNOTATION: &str = "release.openshift.io/verification-config-map";
+const KEYRING: &str = "verifier-public-key-";
+const STORE: &str = "store-";
+
+/// Keyrings of one release: one for each team that has to agree, and some room.
+const MOST_KEYRINGS: usize = 16;
+/// Stores of one release: as many as a ClusterVersion may name.
+const MOST_STORES: usize = 32;
+/// Bytes of a store's address: as many as a ClusterVersion allows.
+const LONGEST_STORE: usize = 2048;
+
+/// Whose signatures count, and where signatures are.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Verification {
+    /// OpenPGP public keys by their names, armoured or not. Each keyring has to be satisfied.
+    pub keyrings: BTreeMap<String, Vec<u8>>,
+    /// Addresses of stores by their names: `https`, `http` or `file`.
+    pub stores: BTreeMap<String, String>,
+}
+
+/// Why a release does not say whose signatures count.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{file}, line {line}: {object} does not say whose signatures count: {problem}")]
+pub struct VerificationError {
+    file: String,
+    line: u64,
+    object: ObjectId,
+    problem: Problem,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+enum Problem {
+    #[error("{why}")]
+    Malformed { why: String },
+    #[error("it has no key that begins with {KEYRING}")]
+    NoKeyrings,
+    #[error("{key} is both in data and in binaryData")]
+    Twice { key: String },
+    #[error("{key} is not Base64")]
+    NotBase64 { key: String },
+    #[error(
+        "{key} is not an address of at most {LONGEST_STORE} bytes that begins with https://, http:// or file://"
+    )]
+    NotAStore { key: String },
+    #[error("it has more than {most} keys that begin with {prefix}")]
+    TooMany { prefix: &'static str, most: usize },
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ConfigMap {
+    #[serde(default)]
+    data: Option<BTreeMap<String, String>>,
+    #[serde(default)]
+    binary_data: Option<BTreeMap<String, String>>,
+}
+
+impl Verification {
+    /// What the first ConfigMap that is marked for it says; `None` if there is none.
+    pub fn of(manifests: &[Manifest]) -> Result<Option<Self>, VerificationError> {
+        let is_marked = |manifest: &&Manifest| {
+            let ObjectId { group, kind, .. } = &manifest.id;
+            group.is_empty() && kind == "ConfigMap" && manifest.annotation(ANNOTATION).is_some()
+        };
+        let Some(manifest) = manifests.iter().find(is_marked) else { return Ok(None) };
+        let failed = |problem| VerificationError {
+            file: manifest.file.clone(),
+            line: manifest.line,
+            object: manifest.id.clone(),
+            problem,
+        };
+        Self::read(manifest.json()).map(Some).map_err(failed)
+    }
+
+    fn read(json: &str) -> Result<Self, Problem> {
+        let ConfigMap { data, binary_data } = serde_json::from_str(json)
+            .map_err(|error| Problem::Malformed { why: error.to_string() })?;
+        let mut read = Self::default();
+        for (key, text) in data.unwrap_or_default() {
+            if key.starts_with(KEYRING) {
+                read.keyrings.insert(key, text.into_bytes());
+            } else if key.starts_with(STORE) {
+                let address = store(&key, &text)?;
+                read.stores.insert(key, address);
+            }
+        }
+        // A keyring that is not text is one more that has to be satisfied.
+        for (key, text) in binary_data.unwrap_or_default() {
+            if key.starts_with(KEYRING) {
+                let Ok(bytes) = BASE64_STANDARD.decode(text) else {
+                    return Err(Problem::NotBase64 { key });
+                };
+                if read.keyrings.insert(key.clone(), bytes).is_some() {
+                    return Err(Problem::Twice { key });
+                }
+            }
+        }
+        read.check()
+    }
+
+    fn check(self) -> Result<Self, Problem> {
+        for (count, prefix, most) in
+            [(self.keyrings.len(), KEYRING, MOST_KEYRINGS), (self.stores.len(), STORE, MOST_STORES)]
+        {
+            if count > most {
+                return Err(Problem::TooMany { prefix, most });
+            }
+        }
+        if self.keyrings.is_empty() { Err(Problem::NoKeyrings) } else { Ok(self) }
+    }
+}
+
+fn store(key: &str, address: &str) -> Result<String, Problem> {
+    let is_known =
+        ["https://", "http://", "file://"].iter().any(|scheme| address.starts_with(scheme));
+    if is_known && address.len() <= LONGEST_STORE {
+        Ok(address.to_owned())
+    } else {
+        Err(Problem::NotAStore { key: key.to_owned() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn config_map(name: &str, content: &Value) -> Manifest {
+        let mut object = json!({
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": { "name": name, "namespace": "openshift-config-managed" },
+        });
+        object.as_object_mut().unwrap().extend(content.as_object().unwrap().clone());
+        Manifest {
+            file: "0000_90_signatures.yaml".to_owned(),
+            line: 3,
+            id: ObjectId {
+                group: String::new(),
+                kind: "ConfigMap".to_owned(),
+                namespace: "openshift-config-managed".to_owned(),
+                name: name.to_owned(),
+            },
+            version: "v1".to_owned(),
+            annotations: BTreeMap::from([(ANNOTATION.to_owned(), String::new())]),
+            json: object.to_string().into(),
+        }
+    }
+
+    fn other() -> Manifest {
+        let content = json!({ "data": { "verifier-public-key-other": "key" } });
+        Manifest { annotations: BTreeMap::new(), ..config_map("other", &content) }
+    }
+
+    fn of(content: &Value) -> Result<Verification, String> {
+        let manifests = [other(), config_map("verification", content), other()];
+        match Verification::of(&manifests) {
+            Ok(read) => Ok(read.unwrap()),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
+    #[test]
+    fn the_first_config_map_that_is_marked_counts() {
+        let read = of(&json!({
+            "data": {
+                "verifier-public-key-platform": "one",
+                "store-web": "https://signatures.example/store",
+                "store-here": "file:///signatures",
+                "README": "anything",
+            },
+            "binaryData": { "verifier-public-key-partner": "dHdv" },
+        }));
+        let read = read.unwrap();
+        assert_eq!(read.keyrings["verifier-public-key-platform"], b"one");
+        assert_eq!(read.keyrings["verifier-public-key-partner"], b"two");
+        assert_eq!(read.keyrings.len(), 2);
+        let stores: Vec<&str> = read.stores.values().map(String::as_str).collect();
+        assert_eq!(stores, ["file:///signatures", "https://signatures.example/store"]);
+        assert_eq!(Verification::of(&[other()]), Ok(None));
+    }
+
+    #[test]
+    fn what_is_wrong_in_it_is_said_with_its_place() {
+        let key = |number: usize| (format!("verifier-public-key-{number}"), json!("key"));
+        let keys: serde_json::Map<String, Value> = (0..=MOST_KEYRINGS).map(key).collect();
+        let long = format!("https://{}", "a".repeat(LONGEST_STORE));
+        let told: Vec<String> = [
+            json!({}),
+            json!({ "data": null }),
+            json!({ "data": { "store-web": "https://signatures.example" } }),
+            json!({ "data": { "verifier-public-key-a": 1 } }),
+            json!({ "data": { "verifier-public-key-a": "key", "store-web": "ftp://example" } }),
+            json!({ "data": { "verifier-public-key-a": "key", "store-web": long } }),
+            json!({ "binaryData": { "verifier-public-key-a": "!" } }),
+            json!({ "data": { "verifier-public-key-a": "key" }, "binaryData": { "verifier-public-key-a": "a2V5" } }),
+            json!({ "data": keys }),
+        ]
+        .map(|content| of(&content).unwrap_err())
+        .into();
+        insta::assert_snapshot!(told.join("\n"), @r#"
+        0000_90_signatures.yaml, line 3: configmap "openshift-config-managed/verification" does not say whose signatures count: it has no key that begins with verifier-public-key-
+        0000_90_signatures.yaml, line 3: configmap "openshift-config-managed/verification" does not say whose signatures count: it has no key that begins with verifier-public-key-
+        0000_90_signatures.yaml, line 3: configmap "openshift-config-managed/verification" does not say whose signatures count: it has no key that begins with verifier-public-key-
+        0000_90_signatures.yaml, line 3: configmap "openshift-config-managed/verification" does not say whose signatures count: invalid type: integer `1`, expected a string at line 1 column 52
+        0000_90_signatures.yaml, line 3: configmap "openshift-config-managed/verification" does not say whose signatures count: store-web is not an address of at most 2048 bytes that begins with https://, http:// or file://
+        0000_90_signatures.yaml, line 3: configmap "openshift-config-managed/verification" does not say whose signatures count: store-web is not an address of at most 2048 bytes that begins with https://, http:// or file://
+        0000_90_signatures.yaml, line 3: configmap "openshift-config-managed/verification" does not say whose signatures count: verifier-public-key-a is not Base64
+        0000_90_signatures.yaml, line 3: configmap "openshift-config-managed/verification" does not say whose signatures count: verifier-public-key-a is both in data and in binaryData
+        0000_90_signatures.yaml, line 3: configmap "openshift-config-managed/verification" does not say whose signatures count: it has more than 16 keys that begin with verifier-public-key-
+        "#);
+    }
+}
