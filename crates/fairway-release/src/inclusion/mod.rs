@@ -1,6 +1,7 @@
 //! Which manifests of a release a cluster gets.
 
 pub mod annotation;
+pub mod capability_sets;
 mod exclusion;
 mod major_version;
 
