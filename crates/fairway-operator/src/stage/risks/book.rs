@@ -1,22 +1,20 @@
 //! The ledger at hand, and what was said last.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
-use fairway_risk::{
-    Candidate, Evaluated, Ledger, Outcomes, Previous, QueryPolicy, Round, Withheld,
-};
-
+use fairway_risk::{Candidate, Evaluated, Ledger, Outcomes, Previous, QueryPolicy, Withheld};
 use jiff::Timestamp;
 
-use super::Risks;
 use super::inputs::View;
+use super::{Judge, Risks};
 use crate::metrics;
 
 /// The ledger, and what was said last.
 pub(super) struct Book {
     policy: QueryPolicy,
-    ledger: Ledger,
-    previous: Option<Previous>,
+    ledger: Arc<Ledger>,
+    previous: Option<Arc<Previous>>,
     /// The queries that are not sent, so that each is counted and logged once.
     refused: BTreeSet<String>,
     /// The updates that the status has no room for, and what is wrong with the acceptance: each
@@ -28,7 +26,7 @@ pub(super) struct Book {
 
 impl Book {
     pub(super) fn new(policy: QueryPolicy, metrics: metrics::Queries) -> Self {
-        let (ledger, previous) = (Ledger::default(), None);
+        let (ledger, previous) = (Arc::default(), None);
         let (refused, withheld, problems) = (BTreeSet::new(), Vec::new(), Vec::new());
         Self { policy, ledger, previous, refused, withheld, problems, metrics }
     }
@@ -42,23 +40,24 @@ impl Book {
         }
         self.problems = problems;
         let candidates = view.updates.candidates.to_vec();
-        self.ledger = Ledger::new(&view.current, candidates, view.concerns.clone());
+        self.ledger = Arc::new(Ledger::new(&view.current, candidates, view.concerns.clone()));
         let status = view.cluster_version.status.as_ref();
-        self.previous.get_or_insert_with(|| status.map(Previous::from).unwrap_or_default());
+        let before = || Arc::new(status.map(Previous::from).unwrap_or_default());
+        self.previous.get_or_insert_with(before);
     }
 
     /// What there is to say, with these answers of the cluster's metrics.
-    pub(super) fn evaluate(&self, view: &View, outcomes: &Outcomes, now: Timestamp) -> Risks {
-        let nothing = Previous::default();
-        let evaluated = self.ledger.evaluate(Round {
+    pub(super) fn evaluate(&self, view: &View, outcomes: Outcomes, now: Timestamp) -> Risks {
+        let judge = Judge {
+            ledger: Arc::clone(&self.ledger),
             outcomes,
-            policy: &self.policy,
-            acceptance: &view.acceptance,
-            previous: self.previous.as_ref().unwrap_or(&nothing),
-            now,
-        });
+            policy: self.policy.clone(),
+            acceptance: view.acceptance.clone(),
+            previous: self.previous.clone().unwrap_or_default(),
+        };
+        let evaluated = self.ledger.evaluate(judge.round(now));
         let graph_digest = view.updates.graph_digest.clone();
-        Risks { generation: view.generation, graph_digest, evaluated }
+        Risks { generation: view.generation, graph_digest, evaluated, judge }
     }
 
     /// This was said. Whatever a status cannot show is in the log.
@@ -67,7 +66,7 @@ impl Book {
             tracing::warn!(%withheld);
         }
         self.withheld.clone_from(&evaluated.withheld);
-        self.previous = Some(Previous::from(evaluated));
+        self.previous = Some(Arc::new(Previous::from(evaluated)));
     }
 
     /// Counts the queries that are not sent.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use fairway_api::{ClusterOperator, ClusterVersion};
+use fairway_api::{ClusterOperator, ClusterVersion, ClusterVersionStatus};
 use fairway_risk::{ANNOTATION, Acceptance, Concern};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::ResourceExt as _;
@@ -31,7 +31,7 @@ pub(crate) struct Inputs {
 pub(super) struct View {
     /// The generation of ClusterVersion that all of it has seen.
     pub(super) generation: i64,
-    /// The version of the cluster.
+    /// The version of the cluster, or the one to which it is on its way.
     pub(super) current: String,
     pub(super) cluster_version: Arc<ClusterVersion>,
     pub(super) updates: Arc<Updates>,
@@ -61,7 +61,7 @@ impl Inputs {
             Alerts::Known(alerts) => alerts,
             Alerts::Asked | Alerts::Unknown => remembered,
         };
-        let current = self.own.release.version.clone();
+        let current = current(status, &self.own.release.version).to_owned();
         let findings = Findings {
             cluster_version: &cluster_version,
             operators: operators.as_ref(),
@@ -90,6 +90,40 @@ impl Inputs {
             changed = self.admin_gates.changed() => changed.is_ok(),
             changed = self.admin_acks.changed() => changed.is_ok(),
             changed = self.updates.changed() => changed.is_ok(),
+        }
+    }
+}
+
+/// The version from which an update would begin: that of the release which was begun last. So a
+/// cluster on its way to a minor version may still choose another patch of it.
+fn current<'a>(status: Option<&'a ClusterVersionStatus>, own: &'a str) -> &'a str {
+    let begun = status.and_then(|status| status.history.first()?.version.as_deref());
+    begun.filter(|version| !version.is_empty()).unwrap_or(own)
+}
+
+#[cfg(test)]
+mod tests {
+    use fairway_api::cluster_version::UpdateHistory;
+
+    use super::*;
+
+    #[test]
+    fn an_update_begins_where_the_one_before_leads() {
+        let begun = |version: Option<&str>| ClusterVersionStatus {
+            history: vec![UpdateHistory {
+                version: version.map(str::to_owned),
+                ..UpdateHistory::default()
+            }],
+            ..ClusterVersionStatus::default()
+        };
+        for (status, expected) in [
+            (None, "5.0.0"),
+            (Some(ClusterVersionStatus::default()), "5.0.0"),
+            (Some(begun(None)), "5.0.0"),
+            (Some(begun(Some(""))), "5.0.0"),
+            (Some(begun(Some("5.1.0"))), "5.1.0"),
+        ] {
+            assert_eq!(current(status.as_ref(), "5.0.0"), expected);
         }
     }
 }

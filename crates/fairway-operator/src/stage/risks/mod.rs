@@ -7,6 +7,7 @@
 mod book;
 mod concerns;
 mod inputs;
+mod judge;
 mod questions;
 mod telemetry;
 
@@ -19,6 +20,7 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 pub(crate) use inputs::Inputs;
+pub use judge::Judge;
 
 use book::Book;
 use questions::{Alerts, Questions};
@@ -35,8 +37,10 @@ pub struct Risks {
     pub generation: i64,
     /// Identifies the answer of the update service that it is about.
     pub graph_digest: String,
-    /// What the ledger says.
+    /// What the ledger says of the updates that are offered.
     pub evaluated: Evaluated,
+    /// What it says of any other.
+    pub judge: Judge,
 }
 
 /// How long answers that come in one after the other are collected before the status is written.
@@ -80,7 +84,7 @@ pub(crate) async fn run(
                 book.enter(view);
             }
         }
-        let risks = view.as_ref().map(|view| book.evaluate(view, &questions.outcomes(now), now));
+        let risks = view.as_ref().map(|view| book.evaluate(view, questions.outcomes(now), now));
         questions.want(risks.as_ref().map_or(&[], |risks| &risks.evaluated.wanted_queries));
         questions.ask();
         let awaiting_alerts =
