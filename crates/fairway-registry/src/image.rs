@@ -2,22 +2,24 @@
 
 use std::collections::BTreeMap;
 
+use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::{Digest, Layer};
 
-/// Content with its type and its digest.
+/// Content with its type and its digest. Clones share the content: several images may have a large
+/// layer in common.
 #[derive(Clone, Debug)]
 pub struct Blob {
     media_type: &'static str,
     digest: Digest,
-    bytes: Vec<u8>,
+    bytes: Bytes,
 }
 
 impl Blob {
     pub(crate) fn new(media_type: &'static str, bytes: Vec<u8>) -> Self {
-        Self { media_type, digest: Digest::of(&bytes), bytes }
+        Self { media_type, digest: Digest::of(&bytes), bytes: bytes.into() }
     }
 
     /// What kind of content it is.

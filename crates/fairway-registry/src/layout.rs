@@ -23,17 +23,30 @@ pub struct LayoutError {
 /// Writes an image into a directory, which is made if it is missing. Content that is already
 /// there is not written again; the index names this image alone, by `tag`.
 pub fn write(dir: &Path, image: &Image, tag: &str) -> Result<(), LayoutError> {
+    write_all(dir, [(image, tag)])
+}
+
+/// Writes several images with their names into one directory, where what they have in common lies
+/// once.
+pub fn write_all<'a>(
+    dir: &Path,
+    images: impl IntoIterator<Item = (&'a Image, &'a str)>,
+) -> Result<(), LayoutError> {
     let blobs = dir.join(BLOBS);
     std::fs::create_dir_all(&blobs)
         .map_err(|source| LayoutError { path: blobs.clone(), source })?;
-    for blob in image.content().chain([image.manifest()]) {
-        let path = blobs.join(blob.digest().hex());
-        if !path.exists() {
-            write_file(path, blob.bytes())?;
+    let mut named = Vec::new();
+    for (image, name) in images {
+        for blob in image.content().chain([image.manifest()]) {
+            let path = blobs.join(blob.digest().hex());
+            if !path.exists() {
+                write_file(path, blob.bytes())?;
+            }
         }
+        named.push((image.manifest(), name));
     }
     write_file(dir.join("oci-layout"), MARKER.as_bytes())?;
-    write_file(dir.join("index.json"), index(image.manifest(), tag).as_bytes())
+    write_file(dir.join("index.json"), index(&named).as_bytes())
 }
 
 /// Writes the same as one archive, which `ctr images import` loads under that name.
@@ -46,7 +59,7 @@ pub fn archive(image: &Image, name: &str, out: impl io::Write) -> io::Result<()>
         archive.append_data(&mut header, path, content)
     };
     append("oci-layout", MARKER.as_bytes())?;
-    append("index.json", index(image.manifest(), name).as_bytes())?;
+    append("index.json", index(&[(image.manifest(), name)]).as_bytes())?;
     for blob in image.content().chain([image.manifest()]) {
         append(&format!("{BLOBS}/{}", blob.digest().hex()), blob.bytes())?;
     }
@@ -59,17 +72,20 @@ const BLOBS: &str = "blobs/sha256";
 /// The file by which a layout is recognised.
 const MARKER: &str = r#"{"imageLayoutVersion":"1.0.0"}"#;
 
-fn index(manifest: &Blob, name: &str) -> String {
-    let mut descriptor = manifest.descriptor();
-    descriptor["annotations"] = json!({
-        "org.opencontainers.image.ref.name": name,
-        // containerd takes whole names from here, and only tags from the other.
-        "io.containerd.image.name": name,
-    });
+fn index(named: &[(&Blob, &str)]) -> String {
+    let descriptor = |(manifest, name): &(&Blob, &str)| {
+        let mut descriptor = manifest.descriptor();
+        descriptor["annotations"] = json!({
+            "org.opencontainers.image.ref.name": name,
+            // containerd takes whole names from here, and only tags from the other.
+            "io.containerd.image.name": name,
+        });
+        descriptor
+    };
     json!({
         "schemaVersion": 2,
         "mediaType": "application/vnd.oci.image.index.v1+json",
-        "manifests": [descriptor],
+        "manifests": named.iter().map(descriptor).collect::<Vec<_>>(),
     })
     .to_string()
 }
@@ -106,6 +122,24 @@ mod tests {
         }
         let index = std::fs::read_to_string(dir.path().join("index.json")).unwrap();
         assert!(index.contains(image.digest().as_str()));
+    }
+
+    #[test]
+    fn images_of_one_directory_share_their_layers() {
+        let layer = LayerBuilder::new().file("a", 0o644, "x").unwrap().build().unwrap();
+        let image = |cmd: &str| {
+            let config = ImageConfig { cmd: vec![cmd.to_owned()], ..ImageConfig::default() };
+            Image::new(vec![layer.clone()], &config)
+        };
+        let (one, two) = (image("1"), image("2"));
+        let dir = tempfile::tempdir().unwrap();
+        write_all(dir.path(), [(&one, "a:1"), (&two, "a:2")]).unwrap();
+        let layout = Layout::open(dir.path()).unwrap();
+        for (image, name) in [(&one, "a:1"), (&two, "a:2")] {
+            assert_eq!(layout.find(name).unwrap().unwrap().digest, *image.digest());
+        }
+        let blobs = std::fs::read_dir(dir.path().join(BLOBS)).unwrap().count();
+        assert_eq!(blobs, 5, "two manifests, two configurations and a layer");
     }
 
     #[test]
