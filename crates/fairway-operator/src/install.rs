@@ -9,6 +9,7 @@ use fairway_api::cluster_version::ClusterVersionSpec;
 use fairway_api::{CLUSTER_VERSION_NAME, ClusterVersion};
 use fairway_release::inclusion::Filter;
 use fairway_release::{Manifest, ObjectId, Release};
+use k8s_openapi::api::core::v1::Namespace;
 use kube::api::{DynamicObject, Patch, PatchParams, PostParams};
 use kube::core::GroupVersionKind;
 use kube::discovery::ApiResource;
@@ -54,7 +55,8 @@ pub struct Installation<'a> {
     pub image: &'a str,
     /// Which of its manifests count.
     pub filter: Filter,
-    /// What ClusterVersion asks for, where there is none yet.
+    /// What ClusterVersion asks for, where there is none yet. Without an identity, the cluster gets
+    /// that of the one namespace that every cluster has and never loses.
     pub spec: ClusterVersionSpec,
 }
 
@@ -132,7 +134,7 @@ impl Installation<'_> {
             namespace: String::new(),
             name: CLUSTER_VERSION_NAME.to_owned(),
         });
-        self.make_cluster_version(&cluster_versions).await
+        self.make_cluster_version(client, &cluster_versions).await
     }
 
     /// An installation would turn back what an operator has brought since.
@@ -155,9 +157,15 @@ impl Installation<'_> {
 
     async fn make_cluster_version(
         &self,
+        client: &Client,
         cluster_versions: &Api<ClusterVersion>,
     ) -> Result<(), InstallError> {
-        let object = ClusterVersion::new(CLUSTER_VERSION_NAME, self.spec.clone());
+        let mut object = ClusterVersion::new(CLUSTER_VERSION_NAME, self.spec.clone());
+        if object.spec.cluster_id.is_empty() {
+            let system = within(Api::<Namespace>::all(client.clone()).get("kube-system")).await?;
+            let system = system.map_err(InstallError::ClusterVersion)?;
+            object.spec.cluster_id = system.metadata.uid.unwrap_or_default();
+        }
         let parameters =
             PostParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PostParams::default() };
         match within(cluster_versions.create(&parameters, &object)).await? {
@@ -213,9 +221,10 @@ fn mark(object: &mut Value) {
 
 fn is_established(definition: &Value) -> bool {
     let conditions = definition["status"]["conditions"].as_array();
-    conditions.into_iter().flatten().any(|condition| {
-        condition["type"] == "Established" && condition["status"] == "True"
-    })
+    conditions
+        .into_iter()
+        .flatten()
+        .any(|condition| condition["type"] == "Established" && condition["status"] == "True")
 }
 
 async fn within<T>(request: impl Future<Output = T>) -> Result<T, InstallError> {

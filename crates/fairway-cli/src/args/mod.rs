@@ -4,6 +4,7 @@ pub(crate) mod acceptance;
 pub(crate) mod cluster;
 mod duration;
 pub(crate) mod graph;
+pub(crate) mod install;
 pub(crate) mod operator;
 pub(crate) mod registry;
 pub(crate) mod release;
@@ -21,6 +22,7 @@ use clap_complete::Shell;
 
 use crate::exit::ExitStatus;
 use graph::GraphArgs;
+use install::InstallArgs;
 use operator::OperatorArgs;
 use release::ReleaseArgs;
 use update_service::UpdateServiceArgs;
@@ -133,6 +135,20 @@ Examples:
   fairway upgrade --include-not-recommended
   fairway upgrade -o json | jq -r '.recommended[].version'")]
     Upgrade(UpgradeArgs),
+
+    /// Bring the operator of a release into a cluster that has none
+    ///
+    /// What the operator needs to run is applied: its namespace, the update API, its permissions, its
+    /// Deployment; and a ClusterVersion is made. The operator that runs then brings the rest of the
+    /// release. Doing it twice changes nothing; a cluster that has another release is left alone,
+    /// because the way to another release is an update.
+    ///
+    /// The exit code is 5 when the platform is not complete in time: it goes on nevertheless.
+    #[command(after_help = "\
+Examples:
+  fairway install --release-image=registry.example/releases:5.0.0 --channel=stable-5.0
+  fairway install --release-image=oci:releases:5.0.0 --pull-from=registry.example/releases --no-wait")]
+    Install(InstallArgs),
 
     /// Run the operator that keeps ClusterVersion
     ///

@@ -186,7 +186,7 @@ fn listen(text: &str) -> Result<Listen, String> {
 }
 
 /// An address on the web. Without the check, `prometheus:9090` is one whose scheme is `prometheus`.
-fn web_url(text: &str) -> Result<Url, String> {
+pub(super) fn web_url(text: &str) -> Result<Url, String> {
     let usable = |url: &Url| url.has_host() && matches!(url.scheme(), "http" | "https");
     let parsed = Url::parse(text).ok().filter(usable);
     parsed.ok_or_else(|| "not an http or https URL such as https://service.example:9090".to_owned())

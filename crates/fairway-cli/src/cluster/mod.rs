@@ -65,6 +65,11 @@ impl Cluster {
         Ok(Self { client, address, timeout: args.request_timeout })
     }
 
+    /// What speaks to it.
+    pub(crate) fn client(&self) -> &Client {
+        &self.client
+    }
+
     /// The cluster's version, and what is asked for.
     pub(crate) async fn cluster_version(&self) -> anyhow::Result<ClusterVersion> {
         let api: Api<ClusterVersion> = Api::all(self.client.clone());

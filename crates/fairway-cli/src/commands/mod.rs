@@ -3,6 +3,7 @@
 mod completion;
 mod crds;
 mod graph;
+mod install;
 mod man;
 mod operator;
 mod reference;
@@ -25,6 +26,7 @@ pub(crate) fn run(command: Command, printer: &Printer) -> anyhow::Result<ExitSta
         Command::Graph(args) => graph::run(&args.command, printer),
         Command::UpdateService(args) => update_service::run(&args, printer),
         Command::Upgrade(args) => upgrade::run(&args, printer),
+        Command::Install(args) => install::run(&args, printer),
         Command::Operator(args) => operator::run(&args, printer),
         Command::Release(args) => release::run(&args.command, printer),
         Command::Crds(args) => crds::run(args, printer),

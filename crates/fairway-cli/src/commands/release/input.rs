@@ -20,21 +20,21 @@ use crate::errors::WithHint;
 const DIRECTORIES: [&str; 2] = ["manifests", "release-manifests"];
 
 /// A release that was read.
-pub(super) struct Found {
+pub(crate) struct Found {
     /// What somebody called it.
-    pub(super) name: String,
+    pub(crate) name: String,
     /// How it is pulled, if it is an image.
-    pub(super) image: Option<Pinned>,
+    pub(crate) image: Option<Pinned>,
     /// Its files, by their paths in the image.
-    pub(super) files: Files,
+    pub(crate) files: Files,
 }
 
 /// An image by its content.
-pub(super) struct Pinned {
+pub(crate) struct Pinned {
     /// The repository.
-    pub(super) repository: String,
+    pub(crate) repository: String,
     /// The digest of its manifest.
-    pub(super) digest: Digest,
+    pub(crate) digest: Digest,
 }
 
 impl std::fmt::Display for Pinned {
@@ -45,9 +45,14 @@ impl std::fmt::Display for Pinned {
 
 impl Found {
     /// What the files mean. Everything that is wrong with them is said at once.
-    pub(super) fn load(&self) -> anyhow::Result<Release> {
+    pub(crate) fn load(&self) -> anyhow::Result<Release> {
         let image = self.image.as_ref().map_or_else(|| self.name.clone(), Pinned::to_string);
-        Release::load(&self.files, &image, DEFAULT_PROFILE).with_context(|| WithHint {
+        self.load_as(&image)
+    }
+
+    /// The same for a cluster that pulls the image by that name.
+    pub(crate) fn load_as(&self, image: &str) -> anyhow::Result<Release> {
+        Release::load(&self.files, image, DEFAULT_PROFILE).with_context(|| WithHint {
             message: format!("{} is no release that can be used", self.name),
             hint: "`fairway release extract` writes its files, so that you can look at them"
                 .to_owned(),
@@ -56,7 +61,7 @@ impl Found {
 }
 
 /// Reads the files of the release that somebody names.
-pub(super) fn read(name: &str, access: &AccessArgs) -> anyhow::Result<Found> {
+pub(crate) fn read(name: &str, access: &AccessArgs) -> anyhow::Result<Found> {
     let directory = Path::new(name);
     if directory.join(metadata::PATH).exists() {
         return from_directory(directory);

@@ -1,7 +1,7 @@
 //! `fairway release`: release images for those who build a platform.
 
 mod info;
-mod input;
+pub(super) mod input;
 
 use crate::args::release::ReleaseCommand;
 use crate::exit::ExitStatus;

@@ -1,0 +1,101 @@
+//! `fairway install`: the operator of a release into a cluster that has none.
+
+mod progress;
+mod report;
+
+use anyhow::Context;
+use fairway_api::cluster_version::ClusterVersionSpec;
+use fairway_operator::install::{InstallError, Installation};
+use fairway_release::inclusion::{DEFAULT_PROFILE, Filter};
+use tokio::time::{Instant, sleep};
+
+use crate::args::install::InstallArgs;
+use crate::cluster::{Cluster, block_on};
+use crate::commands::release::input::{self, Pinned};
+use crate::errors::WithHint;
+use crate::exit::ExitStatus;
+use crate::output;
+use crate::printer::Printer;
+use progress::{LOOK_AGAIN, Progress};
+use report::Report;
+
+pub(crate) fn run(args: &InstallArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
+    let found = input::read(&args.release_image, &args.access)?;
+    let pinned = found.image.as_ref().with_context(|| WithHint {
+        message: format!("{} is a directory, and a cluster pulls images", args.release_image),
+        hint: "make an image of it with `fairway release new`".to_owned(),
+    })?;
+    let repository = args.pull_from.as_ref().unwrap_or(&pinned.repository).clone();
+    let image = Pinned { repository, digest: pinned.digest.clone() }.to_string();
+    let release = found.load_as(&image)?;
+    let installation = Installation {
+        release: &release,
+        image: &image,
+        filter: Filter { profile: Some(DEFAULT_PROFILE.to_owned()), ..Filter::default() },
+        spec: spec(args),
+    };
+    let version = release.metadata.version.to_string();
+    let (report, status) = block_on(async {
+        let cluster = Cluster::connect(&args.cluster).await?;
+        let told = |object: &_| printer.note(format_args!("applying {object}"));
+        let done = installation.carry_out(cluster.client(), told).await;
+        done.map_err(|error| advise(error, &image))?;
+        let completed = !args.no_wait && wait(args, &cluster, &image, printer).await?;
+        let report = Report { version, image: image.clone(), completed };
+        let timed_out = !args.no_wait && !completed;
+        let status = if timed_out { ExitStatus::TimedOut } else { ExitStatus::Yes };
+        anyhow::Ok((report, status))
+    })?;
+    output::report(printer.stdout(), args.output.output, "Installation", &report)?;
+    Ok(status)
+}
+
+fn spec(args: &InstallArgs) -> ClusterVersionSpec {
+    ClusterVersionSpec {
+        cluster_id: args.cluster_id.clone().unwrap_or_default(),
+        channel: args.channel.clone(),
+        upstream: args.upstream.as_ref().map(ToString::to_string),
+        ..ClusterVersionSpec::default()
+    }
+}
+
+/// Whether the platform is complete before the time is over. Whatever changes is told.
+async fn wait(
+    args: &InstallArgs,
+    cluster: &Cluster,
+    image: &str,
+    printer: &Printer,
+) -> anyhow::Result<bool> {
+    let deadline = Instant::now() + args.timeout;
+    let mut told = Progress::default();
+    loop {
+        let progress = Progress::of(&cluster.cluster_version().await?, image);
+        if progress != told {
+            printer.note(&progress);
+        }
+        if progress.completed || Instant::now() >= deadline {
+            return Ok(progress.completed);
+        }
+        told = progress;
+        sleep(LOOK_AGAIN).await;
+    }
+}
+
+fn advise(error: InstallError, image: &str) -> anyhow::Error {
+    let hint = match &error {
+        InstallError::NoOperator { .. } => {
+            "make releases with `fairway release new`, which puts the operator into them".to_owned()
+        }
+        InstallError::OtherRelease { .. } => {
+            format!("update it with `fairway upgrade --to-image={image}`")
+        }
+        InstallError::Apply { .. } | InstallError::ClusterVersion(_) => {
+            "installing needs the rights of a cluster administrator; it can be repeated".to_owned()
+        }
+        InstallError::NotEstablished { .. } | InstallError::TooSlow => {
+            "look at the control plane with `kubectl get --raw='/readyz?verbose'`, then repeat it"
+                .to_owned()
+        }
+    };
+    anyhow::Error::from(error).context(WithHint { message: "cannot install".to_owned(), hint })
+}

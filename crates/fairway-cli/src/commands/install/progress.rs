@@ -1,0 +1,100 @@
+//! How far a new platform is.
+
+use std::fmt;
+use std::time::Duration;
+
+use fairway_api::cluster_version::UpdateState;
+use fairway_api::reason::{failing, progressing};
+use fairway_api::{ClusterVersion, ConditionStatus, Conditions as _};
+
+use crate::foreign_text::lines;
+
+/// Somebody who watches wants to see each step; a platform takes minutes.
+pub(super) const LOOK_AGAIN: Duration = Duration::from_secs(1);
+
+/// What there is to tell.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Progress {
+    /// Whether all of it is in place.
+    pub(super) completed: bool,
+    /// What the operator says it does, if it says something yet.
+    doing: Option<String>,
+    /// What it says is wrong.
+    failing: Option<String>,
+}
+
+impl Progress {
+    pub(super) fn of(cluster_version: &ClusterVersion, image: &str) -> Self {
+        let Some(status) = &cluster_version.status else { return Self::default() };
+        let message = |type_: &str, wanted: Option<ConditionStatus>| {
+            let condition = status.conditions.find(type_)?;
+            let counts = wanted.is_none_or(|wanted| condition.status == wanted);
+            counts.then(|| condition.message.clone()).flatten()
+        };
+        let newest = status.history.first();
+        Self {
+            completed: newest
+                .is_some_and(|entry| entry.image == image && entry.state == UpdateState::Completed),
+            doing: message(progressing::TYPE, None),
+            failing: message(failing::TYPE, Some(ConditionStatus::True)),
+        }
+    }
+}
+
+impl fmt::Display for Progress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { doing, failing, .. } = self;
+        let doing = doing.as_deref().unwrap_or("waiting for the operator to start");
+        let said = lines(doing).chain(failing.iter().flat_map(|failing| lines(failing)));
+        for (number, line) in said.enumerate() {
+            let indent = if number == 0 { "" } else { "\n  " };
+            write!(f, "{indent}{line}")?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn progress(status: serde_json::Value) -> Progress {
+        let object = json!({
+            "metadata": { "name": "version" },
+            "spec": { "clusterID": "b6b0b1a0-6c1e-4b52-8a3c-7d9b5a1f2c3d" },
+            "status": status,
+        });
+        Progress::of(&serde_json::from_value(object).unwrap(), "image@sha256:1")
+    }
+
+    #[test]
+    fn what_the_operator_says_is_told() {
+        assert_eq!(Progress::default().to_string(), "waiting for the operator to start");
+        let said = progress(json!({ "conditions": [
+            { "type": "Progressing", "status": "True", "message": "3 of 9 done\u{1b}[2J" },
+            { "type": "Failing", "status": "True", "message": "network is not available\nat all" },
+        ]}));
+        assert!(!said.completed);
+        insta::assert_snapshot!(said, @r"
+        3 of 9 done\u{1b}[2J
+          network is not available
+          at all
+        ");
+    }
+
+    #[test]
+    fn only_the_release_that_was_installed_completes_it() {
+        let entry = |image: &str, state: &str| {
+            progress(json!({ "history": [{
+                "state": state, "image": image, "version": "5.0.0", "verified": false,
+                "startedTime": "2026-01-01T00:00:00Z", "completionTime": null,
+            }]}))
+            .completed
+        };
+        assert!(entry("image@sha256:1", "Completed"));
+        assert!(!entry("image@sha256:1", "Partial"));
+        assert!(!entry("image@sha256:2", "Completed"));
+    }
+}

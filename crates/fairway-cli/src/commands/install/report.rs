@@ -1,0 +1,51 @@
+//! What was installed.
+
+use std::fmt;
+
+use serde::Serialize;
+
+/// What was installed.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Report {
+    /// The version of the release.
+    pub(super) version: String,
+    /// Its image, by digest.
+    pub(super) image: String,
+    /// Whether all of it is in place.
+    pub(super) completed: bool,
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { version, image, completed } = self;
+        if *completed {
+            write!(f, "This cluster has {version}.")
+        } else {
+            write!(
+                f,
+                "The operator of {version} is installed, from {image}.\n\
+                 Follow it with `kubectl get clusterversion version --watch`."
+            )
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_says_what_there_is_and_how_to_follow_it() {
+        let report = |completed| Report {
+            version: "5.0.0".to_owned(),
+            image: "registry.example/releases@sha256:1".to_owned(),
+            completed,
+        };
+        insta::assert_snapshot!(report(true), @"This cluster has 5.0.0.");
+        insta::assert_snapshot!(report(false), @"
+        The operator of 5.0.0 is installed, from registry.example/releases@sha256:1.
+        Follow it with `kubectl get clusterversion version --watch`.
+        ");
+    }
+}
