@@ -31,11 +31,9 @@ pub struct Verification {
 
 /// Why a release does not say whose signatures count.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{file}, line {line}: {object} does not say whose signatures count: {problem}")]
+#[error("{place} does not say whose signatures count: {problem}")]
 pub struct VerificationError {
-    file: String,
-    line: u64,
-    object: ObjectId,
+    place: String,
     problem: Problem,
 }
 
@@ -74,11 +72,10 @@ impl Verification {
             group.is_empty() && kind == "ConfigMap" && manifest.annotation(ANNOTATION).is_some()
         };
         let Some(manifest) = manifests.iter().find(is_marked) else { return Ok(None) };
-        let failed = |problem| VerificationError {
-            file: manifest.file.clone(),
-            line: manifest.line,
-            object: manifest.id.clone(),
-            problem,
+        let Manifest { file, line, id, .. } = manifest;
+        let failed = |problem| {
+            let place = format!("{file}, line {line}: {id}");
+            VerificationError { place, problem }
         };
         Self::read(manifest.json()).map(Some).map_err(failed)
     }

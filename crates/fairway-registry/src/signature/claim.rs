@@ -14,6 +14,8 @@ pub struct Claim {
     pub digest: Digest,
     /// What the signer calls the image.
     pub reference: String,
+    /// The fingerprint of the key that has signed it.
+    pub signer: String,
 }
 
 /// Why a signed text says nothing about an image.
@@ -75,9 +77,9 @@ struct Optional {
 }
 
 impl Claim {
-    /// Reads what was signed. It has to be about that image.
-    pub(super) fn read(signed: &[u8], image: &Digest) -> Result<Self, ClaimError> {
-        let Written { critical, _optional } = serde_json::from_slice(signed)
+    /// Reads what somebody has signed. It has to be about that image.
+    pub(super) fn read(text: &[u8], signer: &str, image: &Digest) -> Result<Self, ClaimError> {
+        let Written { critical, _optional } = serde_json::from_slice(text)
             .map_err(|error| ClaimError::Malformed { why: error.to_string() })?;
         let Critical { r#type, image: Image { docker_manifest_digest: digest }, identity } =
             critical;
@@ -91,7 +93,7 @@ impl Claim {
         if reference.is_empty() {
             Err(ClaimError::Nameless)
         } else {
-            Ok(Self { digest, reference })
+            Ok(Self { digest, reference, signer: signer.to_owned() })
         }
     }
 }

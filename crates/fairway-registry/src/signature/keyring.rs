@@ -141,17 +141,17 @@ impl Keyring {
     ) -> Result<Claim, SignatureError> {
         let packets = unpacked(signature)?;
         let mut message = open(&packets)?;
-        let mut signed = Vec::new();
-        (&mut message).take(LARGEST_CLAIM + 1).read_to_end(&mut signed).map_err(malformed)?;
-        if signed.len() as u64 > LARGEST_CLAIM {
+        let mut text = Vec::new();
+        (&mut message).take(LARGEST_CLAIM + 1).read_to_end(&mut text).map_err(malformed)?;
+        if text.len() as u64 > LARGEST_CLAIM {
             return Err(malformed(format!("more than {LARGEST_CLAIM} bytes are signed")));
         }
-        self.trust(&message, now)?;
-        Ok(Claim::read(&signed, image)?)
+        let signer = self.trust(&message, now)?;
+        Ok(Claim::read(&text, &signer.name, image)?)
     }
 
-    /// Finds a signature that counts on a message that was read to its end.
-    fn trust(&self, message: &Message<'_>, now: Timestamp) -> Result<(), SignatureError> {
+    /// Finds whose signature counts on a message that was read to its end.
+    fn trust(&self, message: &Message<'_>, now: Timestamp) -> Result<&Key, SignatureError> {
         let Message::Signed { reader, .. } = message else {
             return Err(malformed("nobody has signed it"));
         };
@@ -164,7 +164,7 @@ impl Keyring {
             }
             for key in keys {
                 match check(message, index, key).and_then(|signature| valid(signature, key, now)) {
-                    Ok(()) => return Ok(()),
+                    Ok(()) => return Ok(key),
                     Err(why) => refusal = Some(why),
                 }
             }
@@ -279,3 +279,5 @@ fn valid(signature: &Signature, key: &Key, now: Timestamp) -> Result<(), Signatu
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+pub(super) use tests::anonymous;

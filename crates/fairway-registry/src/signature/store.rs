@@ -41,8 +41,8 @@ pub enum StoreError {
 }
 
 impl Store {
-    /// A directory, or an address that begins with `https://` (or `http://`, where that is
-    /// allowed).
+    /// A directory, or an address that begins with `https://`, `file://` (or `http://`, where that
+    /// is allowed).
     pub fn open(place: &str, options: &Options) -> Result<Self, PullError> {
         if !place.contains("://") {
             return Ok(Self(Place::Directory(place.into())));
@@ -53,6 +53,10 @@ impl Store {
         match base.scheme() {
             _ if secret || base.cannot_be_a_base() => return Err(refused()),
             "https" => {}
+            "file" => {
+                let path = base.to_file_path().map_err(|()| refused())?;
+                return Ok(Self(Place::Directory(path)));
+            }
             "http" if pull::may_be_plain(&base, options.allow_plain_http) => {}
             "http" => {
                 let host = base.host_str().unwrap_or_default().to_owned();

@@ -30,7 +30,7 @@ fn refused(signature: &[u8], now: Timestamp) -> String {
 }
 
 /// The text without fingerprints, which are others each time the fixtures are made.
-fn anonymous(text: &str) -> String {
+pub(in crate::signature) fn anonymous(text: &str) -> String {
     let is_print = |word: &&str| word.len() == 40 && word.bytes().all(|b| b.is_ascii_hexdigit());
     let words = text.split(' ').map(|word| {
         let bare = word.trim_end_matches(',');

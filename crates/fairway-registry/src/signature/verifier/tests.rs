@@ -1,0 +1,191 @@
+//! Where signatures are looked for, in which order, and what is said where none counts. The keys
+//! and signatures are those of `fixtures/make.sh`.
+
+use std::fs;
+use std::path::Path;
+
+use tempfile::TempDir;
+
+use super::*;
+
+macro_rules! fixture {
+    ($name:literal) => {
+        include_bytes!(concat!("../fixtures/", $name)).as_slice()
+    };
+}
+
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// When all keys are valid, and all signatures made.
+fn soon() -> Timestamp {
+    "2025-06-02T00:00:00Z".parse().unwrap()
+}
+
+fn image() -> Digest {
+    Digest::of(b"manifest")
+}
+
+fn verification(keyrings: &[(&str, &[u8])], stores: &[&Path]) -> Verification {
+    let keyring = |(name, bytes): &(&str, &[u8])| ((*name).to_owned(), bytes.to_vec());
+    let store = |(number, path): (usize, &&Path)| {
+        (format!("store-{number}"), format!("file://{}", path.display()))
+    };
+    Verification {
+        keyrings: keyrings.iter().map(keyring).collect(),
+        stores: stores.iter().enumerate().map(store).collect(),
+    }
+}
+
+fn platform(stores: &[&Path]) -> Verifier {
+    Verifier::new(&verification(&[("verifier-public-key-a", fixture!("plain.asc"))], stores))
+        .unwrap()
+}
+
+/// A team that signs with one key, and one that signs with any of the others.
+fn two_teams(stores: &[&Path]) -> Verifier {
+    let keyrings = [
+        ("verifier-public-key-a", fixture!("plain.asc")),
+        ("verifier-public-key-b", fixture!("rsa.asc")),
+    ];
+    Verifier::new(&verification(&keyrings, stores)).unwrap()
+}
+
+fn store(signatures: &[&[u8]]) -> TempDir {
+    let directory = tempfile::tempdir().unwrap();
+    let image = directory.path().join(format!("sha256={}", image().hex()));
+    fs::create_dir(&image).unwrap();
+    for (index, signature) in signatures.iter().enumerate() {
+        fs::write(image.join(format!("signature-{}", index + 1)), signature).unwrap();
+    }
+    directory
+}
+
+fn in_cluster(key: &str, signature: &'static [u8]) -> ClusterSignature<'static> {
+    let key = format!("{key}{}", image().hex()).leak();
+    ClusterSignature { config_map: "signatures", key, signature }
+}
+
+async fn verify(
+    verifier: &Verifier,
+    cluster: &[ClusterSignature<'_>],
+    stores: Option<&[&Path]>,
+) -> Result<Verified, Unverified> {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let options = Options { attempts: 1, ..Options::default() };
+    let urls: Option<Vec<String>> = stores
+        .map(|stores| stores.iter().map(|path| format!("file://{}", path.display())).collect());
+    let address = |url| StoreAddress { url, authorities: &[] };
+    let stores = urls.as_ref().map(|urls| urls.iter().map(String::as_str).map(address).collect());
+    let sources =
+        Sources { cluster: cluster.to_vec(), stores, options: &options, patience: PATIENCE };
+    let (image, now) = (image(), soon());
+    let verifying = verifier.verify(&image, &sources, now);
+    may_be_spawned(&verifying);
+    verifying.await
+}
+
+fn may_be_spawned(_: &impl Send) {}
+
+/// Where the signatures were that counted, or what was said, without what differs from run to run.
+fn told(verdict: Result<Verified, Unverified>, stores: &[&TempDir]) -> String {
+    let mut text = match verdict {
+        Ok(verified) => verified.to_string(),
+        Err(unverified) => unverified.to_string(),
+    };
+    for (store, name) in stores.iter().zip(["STORE-1", "STORE-2"]) {
+        text = text.replace(store.path().to_str().unwrap(), name);
+    }
+    super::super::keyring::anonymous(&text).replace(image().hex(), "HEX")
+}
+
+#[tokio::test]
+async fn what_the_cluster_has_is_enough() {
+    let (verifier, cluster) = (platform(&[]), [in_cluster("sha256-", fixture!("good.gpg"))]);
+    let verdict = verify(&verifier, &cluster, Some(&[])).await;
+    assert_eq!(verdict.as_ref().unwrap().signatures[0].signature, fixture!("good.gpg"));
+    insta::assert_snapshot!(told(verdict, &[]), @"
+    sha256:HEX is signed
+      verifier-public-key-a: by KEY, as registry.example/graph-data:latest (sha256-HEX of the ConfigMap signatures)
+    ");
+    for key in ["sha512-", "sha256:", "x-sha256-"] {
+        let cluster = [in_cluster(key, fixture!("good.gpg"))];
+        assert!(verify(&verifier, &cluster, None).await.is_err(), "{key}");
+    }
+}
+
+#[tokio::test]
+async fn stores_of_the_release_are_asked_unless_the_cluster_names_others() {
+    let (good, empty) = (store(&[fixture!("good.gpg")]), store(&[]));
+    let verifier = platform(&[good.path()]);
+    assert!(verify(&verifier, &[], None).await.is_ok());
+    let others = [Some(vec![]), Some(vec![empty.path()])];
+    let mut refused = Vec::new();
+    for stores in others {
+        refused.push(told(verify(&verifier, &[], stores.as_deref()).await, &[&empty]));
+    }
+    insta::assert_snapshot!(refused.join("\n"), @"
+    no signature of sha256:HEX satisfies verifier-public-key-a: the cluster has none, and there is no store to look in
+    no signature of sha256:HEX satisfies verifier-public-key-a: file://STORE-1 has none
+    ");
+    let verifier = platform(&[empty.path()]);
+    assert!(verify(&verifier, &[], Some(&[good.path()])).await.is_ok());
+}
+
+#[tokio::test]
+async fn one_store_is_enough_whatever_the_others_say() {
+    let bad = store(&[fixture!("stranger.gpg"), fixture!("other-digest.gpg")]);
+    let (good, file) = (store(&[fixture!("good.gpg")]), tempfile::NamedTempFile::new().unwrap());
+    let verifier = platform(&[file.path(), bad.path(), good.path()]);
+    assert!(verify(&verifier, &[], None).await.is_ok());
+    let verifier = platform(&[bad.path(), Path::new("/dev/null")]);
+    let refused = verify(&verifier, &[], None).await;
+    assert!(refused.as_ref().unwrap_err().is_transient());
+    insta::assert_snapshot!(told(refused, &[&bad]), @"no signature of sha256:HEX satisfies verifier-public-key-a: signature-1 of file://STORE-1 does not count for verifier-public-key-a, because it is signed by KEY, which the keyring does not have; signature-2 of file://STORE-1 does not count for verifier-public-key-a, because what is signed is sha256:d9298a10d1b0735837dc4bd85dac641b0f3cef27a47e5d53a54f2f3f5b2fcffa, another image; file:///dev/null cannot be asked (cannot read /dev/null/sha256=HEX/signature-1: Not a directory (os error 20))");
+}
+
+#[tokio::test]
+async fn each_keyring_has_to_be_satisfied_by_whatever_signature() {
+    let (rsa, nothing) = (store(&[fixture!("short.gpg"), fixture!("rsa.gpg")]), store(&[]));
+    let cluster = [in_cluster("sha256-", fixture!("good.gpg"))];
+    let mut both = Vec::new();
+    for stores in [[rsa.path()], [nothing.path()]] {
+        let verdict = verify(&two_teams(&stores), &cluster, None).await;
+        both.push(told(verdict, &[&rsa, &nothing]));
+    }
+    insta::assert_snapshot!(both.join("\n"), @"
+    sha256:HEX is signed
+      verifier-public-key-a: by KEY, as registry.example/graph-data:latest (sha256-HEX of the ConfigMap signatures)
+      verifier-public-key-b: by KEY, as registry.example/graph-data:latest (signature-2 of file://STORE-1)
+    no signature of sha256:HEX satisfies verifier-public-key-b: sha256-HEX of the ConfigMap signatures does not count for verifier-public-key-b, because it is signed by KEY, which the keyring does not have; file://STORE-2 has none
+    ");
+    let unsigned = verify(&two_teams(&[]), &[in_cluster("sha256-", b"{}")], None).await;
+    insta::assert_snapshot!(told(unsigned, &[]), @"no signature of sha256:HEX satisfies verifier-public-key-a or verifier-public-key-b: sha256-HEX of the ConfigMap signatures does not count for verifier-public-key-a and verifier-public-key-b, because it is not a message that was signed with OpenPGP: not enough bytes in buffer: armor header");
+}
+
+#[tokio::test]
+async fn no_more_signatures_are_looked_at_than_anybody_has() {
+    let cluster = vec![in_cluster("sha256-", fixture!("unsigned.gpg")); 1000];
+    let refused = verify(&platform(&[]), &cluster, None).await;
+    assert_eq!(refused.as_ref().unwrap_err().findings.len(), 65);
+    insta::assert_snapshot!(told(refused, &[]).split(':').next_back().unwrap(), @" there is no signed text in it; and 57 more");
+}
+
+#[test]
+fn without_a_keyring_nothing_is_verified() {
+    let broken = [("verifier-public-key-a", b"none".as_slice())];
+    let told = [verification(&[], &[]), verification(&broken, &[])].map(|given| {
+        let error = Verifier::new(&given).unwrap_err();
+        let source = std::error::Error::source(&error).map(ToString::to_string);
+        format!("{error}: {}", source.unwrap_or_default())
+    });
+    insta::assert_snapshot!(told.join("\n"), @"
+    there is no keyring to verify signatures with: 
+    verifier-public-key-a cannot be used: the keyring does not consist of OpenPGP public keys: not enough bytes in buffer: armor header
+    ");
+}
+
+#[test]
+fn what_may_be_a_secret_is_no_part_of_a_name() {
+    assert_eq!(name("https://store.example/a?token=secret"), "https://store.example/a");
+    assert_eq!(name("https://me:secret@store.example/a"), "…@store.example/a");
+}
