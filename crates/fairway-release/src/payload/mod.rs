@@ -40,6 +40,9 @@ const TEMPLATES: &str = "manifests";
 /// The manifests of everything else, which are not.
 const LITERAL: &str = "release-manifests";
 
+/// The directories of an image in which all parts of a release lie.
+pub const DIRECTORIES: [&str; 2] = [TEMPLATES, LITERAL];
+
 /// Files by path, as they lie in a release image: relative, with `/` between the parts.
 pub type Files = BTreeMap<String, Vec<u8>>;
 
