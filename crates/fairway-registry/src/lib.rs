@@ -6,6 +6,7 @@
 //! * [`layout`] keeps images in a directory and finds them there, [`push`] sends one to a registry.
 //! * [`pull`] reads from a registry: tags, manifests and blobs, none of them trusted.
 //! * [`contents`] reads some files of an image into memory.
+//! * [`mirrors`] tells which other places have an image, and [`payload`] reads a release from them.
 //! * [`releases`] finds the releases of a repository or a layout, and fetches nothing twice.
 //! * [`signature`] tells whether somebody whom we trust has signed an image.
 //! * [`unpack`](mod@unpack) makes a directory of files from an image's layers, and trusts none of them.
@@ -16,6 +17,8 @@ mod image;
 mod layer;
 pub mod layout;
 mod manifest;
+pub mod mirrors;
+pub mod payload;
 mod plain;
 pub mod program;
 pub mod pull;

@@ -26,6 +26,9 @@ pub struct Wanted {
     pub file_bytes: usize,
     /// How many bytes of all of them are read.
     pub all_bytes: usize,
+    /// Whether an image for other machines does where there is none for this one: what is only
+    /// data is the same everywhere.
+    pub any_machine: bool,
 }
 
 impl Wanted {
@@ -173,6 +176,7 @@ mod tests {
             most_files: 3,
             file_bytes: 10,
             all_bytes: 20,
+            any_machine: true,
         }
     }
 

@@ -10,9 +10,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 pub use collect::Wanted;
+pub(crate) use reference::split_tag;
 pub use reference::{NamedImage, ReferenceError};
 
 use crate::Digest;
+use crate::image::architecture;
 use crate::manifest::{DEEPEST_INDEX, Descriptor, Document, LARGEST_LAYER, MOST_LAYERS, Platform};
 use crate::pull::{PullError, pass};
 use crate::releases::{Kind, Source, printable};
@@ -61,7 +63,7 @@ pub async fn read(
     wanted: &Arc<Wanted>,
 ) -> Result<BTreeMap<String, Vec<u8>>, ContentsError> {
     let mut files = BTreeMap::new();
-    for layer in layers(source, image).await? {
+    for layer in layers(source, image, wanted.any_machine).await? {
         fetch(source, &layer, wanted).await?.put_on(&mut files);
         if !wanted.has_room_for(&files) {
             return Err(ContentsError::TooMuch);
@@ -70,9 +72,13 @@ pub async fn read(
     Ok(files)
 }
 
-/// The layers of an image, the lowest first; of several platforms, those of this machine's or of
-/// the first, because files that are only data are the same everywhere.
-async fn layers(source: &Source, image: &Digest) -> Result<Vec<Descriptor>, ContentsError> {
+/// The layers of an image, the lowest first; of several platforms, those of this machine's, or of
+/// the first that is for any.
+async fn layers(
+    source: &Source,
+    image: &Digest,
+    any_machine: bool,
+) -> Result<Vec<Descriptor>, ContentsError> {
     let mut digest = image.clone();
     for _ in 0..=DEEPEST_INDEX {
         let refused =
@@ -82,7 +88,7 @@ async fn layers(source: &Source, image: &Digest) -> Result<Vec<Descriptor>, Cont
             .map_err(|error| refused(&printable(error.to_string())))?;
         match document.manifests {
             Some(manifests) => {
-                let chosen = choose(&manifests).ok_or_else(|| refused("it is an empty list"))?;
+                let chosen = choose(&manifests, any_machine).map_err(|why| refused(&why))?;
                 digest = chosen.digest.clone();
             }
             None if document.config.is_none() => {
@@ -98,14 +104,20 @@ async fn layers(source: &Source, image: &Digest) -> Result<Vec<Descriptor>, Cont
     Err(ContentsError::NotAnImage { digest: image.clone(), why })
 }
 
-fn choose(manifests: &[Descriptor]) -> Option<&Descriptor> {
+fn choose(manifests: &[Descriptor], any_machine: bool) -> Result<&Descriptor, String> {
     let is_ours =
         |entry: &&Descriptor| entry.platform.as_ref().is_some_and(Platform::is_this_machine);
     // What other tools put beside images is for no machine.
     let is_image = |entry: &&Descriptor| {
         entry.platform.as_ref().is_none_or(|platform| platform.architecture != "unknown")
     };
-    manifests.iter().find(is_ours).or_else(|| manifests.iter().find(is_image))
+    let any = manifests.iter().find(is_image).ok_or("it is an empty list")?;
+    match manifests.iter().find(is_ours) {
+        Some(ours) => Ok(ours),
+        // Who names no platform means all of them.
+        None if any_machine || any.platform.is_none() => Ok(any),
+        None => Err(format!("it is for other machines than linux/{}", architecture())),
+    }
 }
 
 async fn fetch(

@@ -125,7 +125,7 @@ fn is_called(annotated: &str, name: &str) -> bool {
 }
 
 /// A colon before the last slash belongs to a registry's port.
-fn split_tag(text: &str) -> (&str, Option<&str>) {
+pub(crate) fn split_tag(text: &str) -> (&str, Option<&str>) {
     match text.rsplit_once(':') {
         Some((place, tag)) if !tag.contains('/') => (place, Some(tag)),
         _ => (text, None),

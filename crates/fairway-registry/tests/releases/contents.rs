@@ -22,6 +22,7 @@ fn wanted() -> Arc<Wanted> {
         most_files: 10,
         file_bytes: 100,
         all_bytes: 1000,
+        any_machine: true,
     })
 }
 

@@ -128,6 +128,7 @@ fn wanted() -> Wanted {
         most_files: MAX_FILES,
         file_bytes: MAX_FILE_BYTES,
         all_bytes: MAX_BYTES,
+        any_machine: true,
     }
 }
 
