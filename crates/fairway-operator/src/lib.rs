@@ -2,12 +2,14 @@
 //!
 //! [`run`] is all of it: [`cluster`] is what it sees, [`stage`] what it makes of that, [`election`]
 //! decides whether it may write, [`metrics`] are what it counts, and [`endpoint`] tells them.
+//! [`manifests`] are what it takes to run it in a cluster.
 
 mod clock;
 pub mod cluster;
 pub mod election;
 pub mod endpoint;
 pub mod install;
+pub mod manifests;
 pub mod metrics;
 mod operator;
 pub mod own_release;

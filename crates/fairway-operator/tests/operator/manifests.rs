@@ -4,6 +4,10 @@ use std::fs;
 use std::path::PathBuf;
 
 use anyhow::{Context as _, Result};
+use fairway_operator::manifests::{monitoring_manifests, own_manifests};
+use fairway_release::Release;
+use fairway_release::inclusion::{DEFAULT_PROFILE, Filter};
+use fairway_release::payload::Files;
 use serde_json::Value;
 
 /// A file of `deploy/operator`.
@@ -34,9 +38,14 @@ fn the_deployment_is_as_the_design_wants_it() -> Result<()> {
 
 #[test]
 fn everything_is_in_the_namespaces_of_the_platform() -> Result<()> {
-    for file in
-        ["00-namespace.yaml", "rbac.yaml", "deployment.yaml", "monitoring.yaml", "alerts.yaml"]
-    {
+    for file in [
+        "namespaces.yaml",
+        "rbac.yaml",
+        "service.yaml",
+        "deployment.yaml",
+        "monitoring.yaml",
+        "alerts.yaml",
+    ] {
         for object in objects(file)? {
             let (kind, metadata) = (&object["kind"], &object["metadata"]);
             let cluster_wide = ["Namespace", "ClusterRole", "ClusterRoleBinding"];
@@ -45,5 +54,47 @@ fn everything_is_in_the_namespaces_of_the_platform() -> Result<()> {
             assert!(metadata["name"].is_string(), "{file}: {kind}");
         }
     }
+    Ok(())
+}
+
+#[test]
+fn every_cluster_gets_all_of_them_in_this_order() -> Result<()> {
+    let mut files: Files = [
+        ("release-manifests/release-metadata", r#"{"kind": "cincinnati-metadata-v0", "version": "5.0.0"}"#),
+        ("release-manifests/image-references", r#"{"apiVersion": "image.openshift.io/v1", "kind": "ImageStream", "metadata": {"name": "5.0.0"}}"#),
+    ]
+    .map(|(path, text)| (path.to_owned(), text.into()))
+    .into();
+    let own = own_manifests().into_iter().chain(monitoring_manifests());
+    files.extend(own.map(|(path, text)| (path, text.into_bytes())));
+    let release = Release::load(&files, "registry.example/release@sha256:1", DEFAULT_PROFILE)?;
+    assert_eq!(release.warnings, []);
+    let filter = Filter { profile: Some(DEFAULT_PROFILE.to_owned()), ..Filter::default() };
+    let selection = filter.select(&release.manifests);
+    assert_eq!(selection.excluded, []);
+    let told: Vec<String> = selection
+        .included
+        .iter()
+        .map(|manifest| format!("{}: {}", manifest.file, manifest.id))
+        .collect();
+    insta::assert_snapshot!(told.join("\n"), @r#"
+    0000_00_cluster-version-operator_00_namespaces.yaml: namespace "openshift-cluster-version"
+    0000_00_cluster-version-operator_00_namespaces.yaml: namespace "openshift-config"
+    0000_00_cluster-version-operator_00_namespaces.yaml: namespace "openshift-config-managed"
+    0000_00_cluster-version-operator_01_clusteroperators.json: customresourcedefinition "clusteroperators.config.openshift.io"
+    0000_00_cluster-version-operator_01_clusterversions.json: customresourcedefinition "clusterversions.config.openshift.io"
+    0000_00_cluster-version-operator_02_rbac.yaml: serviceaccount "openshift-cluster-version/cluster-version-operator"
+    0000_00_cluster-version-operator_02_rbac.yaml: clusterrolebinding "cluster-version-operator"
+    0000_00_cluster-version-operator_02_service.yaml: service "openshift-cluster-version/cluster-version-operator"
+    0000_00_cluster-version-operator_03_deployment.yaml: deployment "openshift-cluster-version/cluster-version-operator"
+    0000_90_cluster-version-operator_01_monitoring.yaml: role "openshift-cluster-version/prometheus-k8s"
+    0000_90_cluster-version-operator_01_monitoring.yaml: rolebinding "openshift-cluster-version/prometheus-k8s"
+    0000_90_cluster-version-operator_01_monitoring.yaml: servicemonitor "openshift-cluster-version/cluster-version-operator"
+    0000_90_cluster-version-operator_02_alerts.yaml: prometheusrule "openshift-cluster-version/cluster-version-operator"
+    "#);
+    let deployment = release.manifests.iter().find(|manifest| manifest.id.kind == "Deployment");
+    let deployment = deployment.context("no Deployment")?.object();
+    let container = &deployment["spec"]["template"]["spec"]["containers"][0];
+    assert_eq!(container["image"], "registry.example/release@sha256:1");
     Ok(())
 }

@@ -1,4 +1,7 @@
-//! What the operator may do, compared with what it does.
+//! What the operator does beside applying releases, compared with a list of it.
+//!
+//! In a cluster it may do everything, because a release may bring anything. Here it may do what
+//! `rbac.yaml` says: what it does by itself stays as little as that.
 
 use std::collections::BTreeSet;
 use std::sync::Mutex;
@@ -15,7 +18,6 @@ use kube::discovery::ApiResource;
 use kube::{Api, Client};
 use serde_json::{Value, json};
 
-use crate::manifests;
 use crate::running::Running;
 
 const NAMESPACE: &str = "openshift-cluster-version";
@@ -25,6 +27,10 @@ const NAMESPACES: [&str; 4] =
 
 /// A verb, a resource as rules name it, and where a namespace and a name are.
 type Permission = (String, String, String, String);
+
+fn roles() -> Result<Vec<Value>> {
+    Ok(serde_saphyr::from_multiple(include_str!("rbac.yaml"))?)
+}
 
 /// Creates an object of a manifest.
 async fn create(client: &Client, object: Value) -> Result<()> {
@@ -56,7 +62,7 @@ fn proxy_definition() -> Value {
     })
 }
 
-/// A client of the operator's account, with the permissions of the manifests and no others.
+/// A client of the operator's account, with the permissions of the list and no others.
 async fn client_of_the_operator(cluster: &TestCluster) -> Result<Client> {
     let client = cluster.client();
     for name in NAMESPACES {
@@ -64,7 +70,7 @@ async fn client_of_the_operator(cluster: &TestCluster) -> Result<Client> {
         let namespace = Namespace { metadata, ..Namespace::default() };
         Api::all(client.clone()).create(&PostParams::default(), &namespace).await?;
     }
-    for object in manifests::objects("rbac.yaml")? {
+    for object in roles()? {
         create(&client, object).await?;
     }
     create(&client, proxy_definition()).await?;
@@ -74,10 +80,10 @@ async fn client_of_the_operator(cluster: &TestCluster) -> Result<Client> {
     cluster.client_with_token(&issued.status.context("no token")?.token).await
 }
 
-/// What the roles of the manifests allow.
+/// What the roles of the list allow.
 fn allowed() -> Result<BTreeSet<Permission>> {
     let mut allowed = BTreeSet::new();
-    for role in manifests::objects("rbac.yaml")? {
+    for role in roles()? {
         let namespace = role["metadata"]["namespace"].as_str().unwrap_or_default();
         for rule in role["rules"].as_array().into_iter().flatten() {
             let words = |key: &str| -> Vec<String> {
