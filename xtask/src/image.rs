@@ -4,13 +4,10 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use fairway_registry::program::libraries;
-use fairway_registry::{Image, ImageConfig, Layer, LayerBuilder, layout, push};
+use fairway_registry::base::{self, Packing};
+use fairway_registry::{Image, layout, push};
 
 use crate::cargo;
-
-/// The authorities that TLS clients trust, where Debian keeps them.
-const AUTHORITIES: &str = "/etc/ssl/certs/ca-certificates.crt";
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
@@ -50,51 +47,11 @@ pub(crate) fn push_image(image: &Image, reference: &str) -> Result<String> {
 
 /// An image that runs the program as its entry point, with nothing else to run.
 pub(crate) fn image_of(binary: &Path) -> Result<Image> {
-    let program = LayerBuilder::new()
-        .host_file("usr/bin/fairway", binary)?
-        .link("usr/bin/kubectl-fairway", "fairway")?
-        .link("usr/bin/oc-fairway", "fairway")?
-        .build()?;
-    let config = ImageConfig {
-        entrypoint: vec!["/usr/bin/fairway".to_owned()],
-        env: vec!["PATH=/usr/bin".to_owned(), format!("SSL_CERT_FILE={AUTHORITIES}")],
-        ..ImageConfig::default()
-    };
-    // What seldom changes comes first, so that registries and nodes keep it.
-    Ok(Image::new(vec![surroundings(binary)?, program], &config))
-}
-
-/// What the program finds around itself: its libraries, a user, authorities, a place for files.
-fn surroundings(binary: &Path) -> Result<Layer> {
-    let mut layer = LayerBuilder::new()
-        .directory("tmp", 0o1777)?
-        .file(
-            "etc/passwd",
-            0o644,
-            "root:x:0:0::/:/sbin/nologin\nfairway:x:65532:65532::/:/sbin/nologin\n",
-        )?
-        .file("etc/group", 0o644, "root:x:0:\nfairway:x:65532:\n")?
-        .file("etc/nsswitch.conf", 0o644, "hosts: files dns\n")?;
-    if Path::new(AUTHORITIES).exists() {
-        layer = layer.host_file(AUTHORITIES, Path::new(AUTHORITIES))?;
-    } else {
+    if !Path::new(base::AUTHORITIES).exists() {
         println!(
-            "{AUTHORITIES} is missing, so the image trusts no registry; apt-get install ca-certificates"
+            "{} is missing, so the image trusts no registry; apt-get install ca-certificates",
+            base::AUTHORITIES
         );
     }
-    for library in libraries(binary)? {
-        layer = layer.host_file(&library, &library)?;
-    }
-    Ok(layer.build()?)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_same_binary_gives_the_same_image() {
-        let binary = Path::new("/bin/sh");
-        assert_eq!(image_of(binary).unwrap().digest(), image_of(binary).unwrap().digest());
-    }
+    Ok(Image::new(base::layers(binary, Packing::Compressed)?, &base::config()))
 }

@@ -2,7 +2,8 @@
 //!
 //! * A [`Layer`] is made from files; the same files give the same bytes, wherever and whenever.
 //! * An [`Image`] is layers and a configuration, and knows its digest.
-//! * [`program`] tells what a program of this machine needs to run in an image.
+//! * [`program`] tells what a program of this machine needs to run in an image, and [`base`] makes
+//!   the image of ours.
 //! * [`layout`] keeps images in a directory and finds them there, [`push`] sends one to a registry.
 //! * [`pull`] reads from a registry: tags, manifests and blobs, none of them trusted.
 //! * [`contents`] reads some files of an image into memory.
@@ -11,6 +12,7 @@
 //! * [`signature`] tells whether somebody whom we trust has signed an image.
 //! * [`unpack`](mod@unpack) makes a directory of files from an image's layers, and trusts none of them.
 
+pub mod base;
 pub mod contents;
 mod digest;
 mod image;
