@@ -3,21 +3,17 @@
 use std::fs::{self, File};
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use anyhow::Context;
 use fairway_registry::Digest;
-use fairway_registry::contents::{self, Wanted};
+use fairway_registry::payload;
 use fairway_release::inclusion::DEFAULT_PROFILE;
-use fairway_release::payload::{Files, MAX_BYTES, MAX_FILE_BYTES, MAX_FILES, is_part};
+use fairway_release::payload::{DIRECTORIES, Files, MAX_BYTES, MAX_FILE_BYTES, MAX_FILES, is_part};
 use fairway_release::{Release, metadata};
 
 use crate::args::registry::AccessArgs;
 use crate::commands::registry;
 use crate::errors::WithHint;
-
-/// The directories of a release image that have its content.
-const DIRECTORIES: [&str; 2] = ["manifests", "release-manifests"];
 
 /// A release that was read.
 pub(crate) struct Found {
@@ -117,20 +113,13 @@ fn content(path: &Path) -> anyhow::Result<Vec<u8>> {
 
 fn from_image(name: &str, access: &AccessArgs) -> anyhow::Result<Found> {
     let image = registry::image(name, access, "cannot read the release")?;
-    let wanted = Arc::new(Wanted {
-        files: Vec::new(),
-        directories: DIRECTORIES.map(str::to_owned).into(),
-        most_files: MAX_FILES,
-        file_bytes: MAX_FILE_BYTES,
-        all_bytes: MAX_BYTES,
-    });
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let hint = || WithHint {
         message: format!("cannot read the release {name}"),
         hint: "check its name, and --pull-secret if it is not for everybody".to_owned(),
     };
     let digest = runtime.block_on(image.resolve()).with_context(hint)?;
-    let files = runtime.block_on(contents::read(image.source(), &digest, &wanted));
+    let files = runtime.block_on(payload::read(image.source(), &digest));
     let files = files.with_context(hint)?;
     let repository = image.source().name().to_owned();
     Ok(Found { name: name.to_owned(), image: Some(Pinned { repository, digest }), files })
