@@ -4,6 +4,7 @@
 //! decides whether it may write, [`metrics`] are what it counts, and [`endpoint`] tells them.
 //! [`manifests`] are what it takes to run it in a cluster.
 
+pub mod apply;
 mod clock;
 pub mod cluster;
 pub mod election;

@@ -1,0 +1,158 @@
+//! What brings objects into the cluster.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use fairway_release::{Manifest, ObjectId};
+use kube::api::{Patch, PatchParams};
+use kube::core::GroupVersionKind;
+use kube::{Api, Client};
+use tokio::task::JoinSet;
+
+use super::FIELD_MANAGER;
+use super::changes::{Changes, Listeners};
+use super::error::ApplyError;
+use super::health::{self, Health};
+use super::kinds::{Kind, Kinds};
+use super::live::Live;
+use super::prepare::{Context, Intent, Unprepared, prepare};
+use super::request::within_time;
+use super::watched::{Key, Watched};
+use crate::election::Leadership;
+
+/// What came of an object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Applied {
+    /// What was done.
+    pub outcome: Outcome,
+    /// Whether it does what it is there for.
+    pub health: Health,
+}
+
+/// What was done with an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Nothing: it is as the manifest says.
+    Right,
+    /// It was written.
+    Written,
+    /// Nothing: it is there, and belongs to others, or it is not to be deleted now.
+    Left,
+    /// It is being deleted.
+    Deleting,
+    /// It is to be gone, and is.
+    Gone,
+}
+
+/// Brings objects of a release into the cluster; clones share everything. Its watches end with the
+/// last of them.
+#[derive(Clone)]
+pub struct Applier(Arc<Shared>);
+
+struct Shared {
+    client: Client,
+    leadership: Leadership,
+    kinds: Kinds,
+    watches: Mutex<Watches>,
+    listeners: Listeners,
+}
+
+/// One watch for each kind that was ever applied.
+#[derive(Default)]
+struct Watches {
+    of: BTreeMap<(String, String, String), Arc<Watched>>,
+    tasks: JoinSet<()>,
+}
+
+impl Applier {
+    /// One that writes for as long as it leads.
+    pub fn new(client: Client, leadership: Leadership) -> Self {
+        Self(Arc::new(Shared {
+            kinds: Kinds::new(client.clone()),
+            client,
+            leadership,
+            watches: Mutex::default(),
+            listeners: Listeners::default(),
+        }))
+    }
+
+    /// Hears of every change of an object that was applied, other than by this applier.
+    pub fn changes(&self) -> Changes {
+        self.0.listeners.listen()
+    }
+
+    /// The object of a manifest as the cluster has it, if it was applied and is there. Asks nobody.
+    pub fn live(&self, manifest: &Manifest) -> Option<Live> {
+        let id = &manifest.id;
+        let watched = self.watches().of.get(&kind_key(&kind_of(manifest))).cloned()?;
+        let at = |namespace: &str| watched.live(&(namespace.to_owned(), id.name.clone()));
+        at(&id.namespace).or_else(|| at(""))
+    }
+
+    /// Makes an object what its manifest says; what is right already is not written.
+    pub async fn apply(
+        &self,
+        manifest: &Manifest,
+        context: &Context,
+    ) -> Result<Applied, ApplyError> {
+        let intent = Intent::of(manifest)?;
+        let kind = self.0.kinds.find(&kind_of(manifest)).await?;
+        let key = place(&kind, &manifest.id)?;
+        let watched = self.watch(&kind);
+        watched.seen().await?;
+        watched.keep(key.clone(), manifest.id.clone());
+        let wanted = prepare(manifest, intent, context);
+        let params = PatchParams::apply(FIELD_MANAGER).force();
+        let api = self.api(&kind, &key);
+        let patch = Patch::Apply(&wanted);
+        let write = within_time(api.patch(&key.1, &params, &patch));
+        let live = self.0.leadership.write(write).await??;
+        let health = health::check(&manifest.id.kind, &live.object());
+        watched.learn(key, live);
+        Ok(Applied { outcome: Outcome::Written, health })
+    }
+
+    fn api(&self, kind: &Kind, (namespace, _): &Key) -> Api<Live> {
+        let client = self.0.client.clone();
+        if kind.namespaced {
+            Api::namespaced_with(client, namespace, &kind.resource)
+        } else {
+            Api::all_with(client, &kind.resource)
+        }
+    }
+
+    fn watches(&self) -> std::sync::MutexGuard<'_, Watches> {
+        // No code of others runs under the lock, so a poisoned one guards whole values.
+        self.0.watches.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The watch of a kind, which begins with its first object.
+    fn watch(&self, kind: &Kind) -> Arc<Watched> {
+        let Watches { of, tasks } = &mut *self.watches();
+        let resource = &kind.resource;
+        let key = (resource.group.clone(), resource.version.clone(), resource.kind.clone());
+        let begin = || {
+            let watched = Arc::new(Watched::new(self.0.listeners.clone()));
+            tasks.spawn(Arc::clone(&watched).follow(self.0.client.clone(), kind.clone()));
+            watched
+        };
+        Arc::clone(of.entry(key).or_insert_with(begin))
+    }
+}
+
+fn kind_of(manifest: &Manifest) -> GroupVersionKind {
+    GroupVersionKind::gvk(&manifest.id.group, &manifest.version, &manifest.id.kind)
+}
+
+fn kind_key(kind: &GroupVersionKind) -> (String, String, String) {
+    (kind.group.clone(), kind.version.clone(), kind.kind.clone())
+}
+
+/// Where the object is. Kinds without namespaces have none, whatever the manifest says.
+fn place(kind: &Kind, id: &ObjectId) -> Result<Key, Unprepared> {
+    match (kind.namespaced, id.namespace.as_str()) {
+        (true, "") => Err(Unprepared::NoNamespace),
+        (true, namespace) => Ok((namespace.to_owned(), id.name.clone())),
+        (false, _) => Ok((String::new(), id.name.clone())),
+    }
+}

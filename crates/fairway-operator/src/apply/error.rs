@@ -1,0 +1,134 @@
+//! Why an object of a release is not in place.
+
+use fairway_api::reason::{Reason, rollout};
+use kube::core::GroupVersionKind;
+
+use super::prepare::Unprepared;
+use crate::election::LostLease;
+
+/// Why an object of a release is not in place.
+#[derive(Debug, thiserror::Error)]
+pub enum ApplyError {
+    /// The API server refused it, or could not be asked.
+    #[error("the API server did not take it")]
+    Api(#[source] kube::Error),
+    /// The API server did not answer in time.
+    #[error("the API server did not answer in {} s", super::request::TIMEOUT.as_secs())]
+    NoAnswer,
+    /// Objects of its kind cannot be watched.
+    #[error("objects of its kind cannot be watched: {0}")]
+    Unwatched(String),
+    /// The API server does not have its kind.
+    #[error("the API server knows no {} in {}", .0.kind, .0.api_version())]
+    UnknownKind(GroupVersionKind),
+    /// Its manifest asks for something that cannot be done.
+    #[error(transparent)]
+    Manifest(#[from] Unprepared),
+    /// This operator may not write any more.
+    #[error(transparent)]
+    LostLease(#[from] LostLease),
+}
+
+impl ApplyError {
+    /// The reason of a condition, and the cause in words; the cause is empty where there is none.
+    pub fn reason(&self) -> (&'static str, &'static str) {
+        let (reason, cause) = match self {
+            Self::Api(error) => of_api(error),
+            Self::NoAnswer | Self::Unwatched(_) => DOWN,
+            Self::UnknownKind(_) => (
+                &rollout::UPDATE_PAYLOAD_RESOURCE_TYPE_MISSING,
+                "the server does not recognize this resource, check extension API servers",
+            ),
+            Self::Manifest(_) | Self::LostLease(_) => OTHER,
+        };
+        (reason.code, cause)
+    }
+
+    /// Whether trying again leads nowhere before something else changes.
+    pub fn is_final(&self) -> bool {
+        matches!(self, Self::Manifest(_) | Self::LostLease(_))
+    }
+}
+
+type Class = (&'static Reason, &'static str);
+
+const DOWN: Class = (&rollout::UPDATE_PAYLOAD_CLUSTER_DOWN, "the server is down or not responding");
+const OTHER: Class = (&rollout::UPDATE_PAYLOAD_FAILED, "");
+
+fn of_api(error: &kube::Error) -> Class {
+    match error {
+        kube::Error::Api(status) => of_status(&status.reason, status.code),
+        kube::Error::HyperError(_) | kube::Error::Service(_) | kube::Error::ReadEvents(_) => DOWN,
+        _ => OTHER,
+    }
+}
+
+/// Proxies and some servers answer with a code alone.
+fn of_status(reason: &str, code: u16) -> Class {
+    match (reason, code) {
+        ("NotFound" | "AlreadyExists", _) | ("", 404) => {
+            (&rollout::UPDATE_PAYLOAD_RESOURCE_NOT_FOUND, "resource may have been deleted")
+        }
+        ("Conflict", _) | ("", 409) => {
+            (&rollout::UPDATE_PAYLOAD_RESOURCE_CONFLICT, "someone else is updating this resource")
+        }
+        ("ServerTimeout" | "TooManyRequests", _) | ("", 429) => (
+            &rollout::UPDATE_PAYLOAD_CLUSTER_OVERLOADED,
+            "the server is overloaded and is not accepting updates",
+        ),
+        ("Timeout" | "ServiceUnavailable", _) | ("", 502..=504) => DOWN,
+        ("InternalError", _) | ("", 500) => {
+            (&rollout::UPDATE_PAYLOAD_CLUSTER_ERROR, "the server is reporting an internal error")
+        }
+        ("Invalid", _) | ("", 422) => (
+            &rollout::UPDATE_PAYLOAD_RESOURCE_INVALID,
+            "the object is invalid, possibly due to local cluster configuration",
+        ),
+        ("Unauthorized", _) | ("", 401) => {
+            (&rollout::UPDATE_PAYLOAD_CLUSTER_UNAUTHORIZED, "could not authenticate to the server")
+        }
+        ("Forbidden", _) | ("", 403) => (
+            &rollout::UPDATE_PAYLOAD_RESOURCE_FORBIDDEN,
+            "the server has forbidden updates to this resource",
+        ),
+        _ => OTHER,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use kube::core::Status;
+
+    use super::*;
+
+    fn error(reason: &str, code: u16) -> ApplyError {
+        let status = Status { reason: reason.to_owned(), code, ..Status::default() };
+        ApplyError::Api(kube::Error::Api(Box::new(status)))
+    }
+
+    #[test]
+    fn every_error_has_its_reason() {
+        for (reason, code, expected) in [
+            ("NotFound", 404, "UpdatePayloadResourceNotFound"),
+            ("AlreadyExists", 409, "UpdatePayloadResourceNotFound"),
+            ("Conflict", 409, "UpdatePayloadResourceConflict"),
+            ("Timeout", 504, "UpdatePayloadClusterDown"),
+            ("ServiceUnavailable", 503, "UpdatePayloadClusterDown"),
+            ("", 502, "UpdatePayloadClusterDown"),
+            ("InternalError", 500, "UpdatePayloadClusterError"),
+            ("ServerTimeout", 500, "UpdatePayloadClusterOverloaded"),
+            ("TooManyRequests", 429, "UpdatePayloadClusterOverloaded"),
+            ("Invalid", 422, "UpdatePayloadResourceInvalid"),
+            ("Unauthorized", 401, "UpdatePayloadClusterUnauthorized"),
+            ("Forbidden", 403, "UpdatePayloadResourceForbidden"),
+            ("BadRequest", 400, "UpdatePayloadFailed"),
+        ] {
+            assert_eq!(error(reason, code).reason().0, expected, "{reason} {code}");
+        }
+        assert_eq!(ApplyError::NoAnswer.reason().0, "UpdatePayloadClusterDown");
+        let kind = GroupVersionKind::gvk("example.com", "v1", "Widget");
+        let unknown = ApplyError::UnknownKind(kind);
+        assert_eq!(unknown.reason().0, "UpdatePayloadResourceTypeMissing");
+        insta::assert_snapshot!(unknown, @"the API server knows no Widget in example.com/v1");
+    }
+}

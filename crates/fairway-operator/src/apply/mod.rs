@@ -1,0 +1,33 @@
+//! One object of a release, into the cluster, and kept there.
+//!
+//! [`Applier`] does it: `prepare` says what the object is to be, `right` whether it is, and only
+//! what is not right is written. Every object that is written carries a label, so that one watch
+//! for each kind tells all there is to know: nothing is asked for twice, and whatever changes or
+//! vanishes is told at once ([`Changes`]). [`Keeper`] says when it is repaired, and [`health`]
+//! whether an object does what it is there for.
+
+mod applier;
+mod changes;
+mod error;
+pub mod health;
+mod keeper;
+mod kinds;
+mod live;
+mod ownership;
+mod prepare;
+mod request;
+mod watched;
+
+pub use applier::{Applied, Applier, Outcome};
+pub use changes::Changes;
+pub use error::ApplyError;
+pub use health::Health;
+pub use keeper::Keeper;
+pub use live::Live;
+pub use prepare::{Context, Owner, Surroundings, TlsProfile, Unprepared};
+
+/// Who owns what is applied here.
+pub const FIELD_MANAGER: &str = "fairway";
+
+/// The label of all objects that are kept, without a version: it never changes.
+pub const MANAGED: (&str, &str) = ("fairway.dev/managed", "true");

@@ -1,0 +1,137 @@
+//! What an object is to be: its manifest, and what the cluster adds.
+
+use fairway_api::CLUSTER_VERSION_NAME;
+use fairway_release::Manifest;
+use serde_json::{Map, Value, json};
+
+use super::MANAGED;
+use crate::cluster::ProxySettings;
+
+/// What is the same for all objects of a release.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Context {
+    /// Who owns them.
+    pub owner: Owner,
+    /// Whether an update is under way: only then, what a release wants deleted is deleted.
+    pub updating: bool,
+    /// What manifests can ask for.
+    pub surroundings: Surroundings,
+}
+
+/// The ClusterVersion: what is applied goes with it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Owner {
+    /// Its identity.
+    pub uid: String,
+}
+
+/// What manifests can ask for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Surroundings {
+    /// The way to the outside.
+    pub proxy: ProxySettings,
+    /// Which TLS servers are to speak, if the cluster says so.
+    pub tls: Option<TlsProfile>,
+    /// Where the API server is to be found by those who cannot use its Service, if it is known:
+    /// `status.apiServerInternalURL` of the Infrastructure.
+    pub api_server: Option<String>,
+}
+
+/// Which TLS servers are to speak.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TlsProfile {
+    /// The oldest version of TLS, such as `VersionTLS12`.
+    pub min_version: String,
+    /// The ciphers by the names that IANA has for them, the best ones first.
+    pub cipher_suites: Vec<String>,
+}
+
+/// Why a manifest cannot be applied as it is.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unprepared {
+    /// It is of a kind that has namespaces, and names none.
+    #[error("its manifest names no namespace")]
+    NoNamespace,
+    /// An annotation has a value that means nothing.
+    #[error("its annotation {annotation} is {value:?}, which means nothing; it can be \"true\"")]
+    Annotation {
+        /// The annotation.
+        annotation: &'static str,
+        /// What it says.
+        value: String,
+    },
+}
+
+/// What is to become of an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Intent {
+    /// It is as the manifest says.
+    Keep,
+    /// It is there, as whoever else wants it.
+    CreateOnly,
+    /// It is gone.
+    Delete,
+}
+
+const CREATE_ONLY: &str = "release.openshift.io/create-only";
+const DELETE: &str = "release.openshift.io/delete";
+
+impl Intent {
+    pub(super) fn of(manifest: &Manifest) -> Result<Self, Unprepared> {
+        match manifest.annotation(DELETE) {
+            Some("true") => return Ok(Self::Delete),
+            Some(value) => {
+                return Err(Unprepared::Annotation { annotation: DELETE, value: value.to_owned() });
+            }
+            None => {}
+        }
+        let create_only = manifest.annotation(CREATE_ONLY);
+        let create_only = create_only.is_some_and(|value| value.eq_ignore_ascii_case("true"));
+        Ok(if create_only { Self::CreateOnly } else { Self::Keep })
+    }
+}
+
+/// What an object is to be.
+pub(super) fn prepare(manifest: &Manifest, intent: Intent, context: &Context) -> Value {
+    let mut object = manifest.object();
+    if let Some(object) = object.as_object_mut() {
+        object.remove("status");
+        let metadata = object.entry("metadata").or_insert_with(|| json!({}));
+        if let Some(metadata) = metadata.as_object_mut() {
+            mark(metadata, intent, &context.owner);
+        }
+    }
+    object
+}
+
+/// The label, and the owner.
+fn mark(metadata: &mut Map<String, Value>, intent: Intent, owner: &Owner) {
+    metadata.remove("creationTimestamp");
+    let (label, value) = MANAGED;
+    let labels = metadata.entry("labels").or_insert_with(|| json!({}));
+    if let Some(labels) = labels.as_object_mut() {
+        labels.insert(label.to_owned(), json!(value));
+    }
+    let foreign: Vec<Value> = metadata
+        .remove("ownerReferences")
+        .and_then(|owners| owners.as_array().cloned())
+        .unwrap_or_default()
+        .into_iter()
+        .filter(|owner| owner["kind"] != "ClusterVersion")
+        .collect();
+    let owners = if foreign.is_empty() { vec![reference(intent, owner)] } else { foreign };
+    metadata.insert("ownerReferences".to_owned(), json!(owners));
+}
+
+fn reference(intent: Intent, owner: &Owner) -> Value {
+    let mut reference = json!({
+        "apiVersion": "config.openshift.io/v1",
+        "kind": "ClusterVersion",
+        "name": CLUSTER_VERSION_NAME,
+        "uid": owner.uid,
+    });
+    if intent != Intent::CreateOnly {
+        reference["controller"] = json!(true);
+    }
+    reference
+}
