@@ -1,0 +1,230 @@
+//! One manifest: it is applied, and waited for.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use fairway_api::cluster_operator::OperandVersion;
+use fairway_api::reason::rollout as reason;
+use fairway_release::task_graph::Task;
+use fairway_release::{Manifest, ObjectId};
+use futures::FutureExt as _;
+use tokio::sync::Notify;
+use tokio::time::Instant;
+
+use super::work::Work;
+use super::{Effect, Failure, Phase, cluster_operator, failure};
+use crate::apply::{Applied, ApplyError, Context, Health, Outcome};
+use crate::clock;
+use crate::dice::dice;
+use crate::stage::updates::same_content;
+use crate::text;
+
+/// One manifest of a release, and what is known of whoever attends to it.
+pub(super) struct Place {
+    /// Whether the cluster gets it.
+    pub(super) is_wanted: bool,
+    /// The versions to reach, where it is a cluster operator.
+    pub(super) versions: Option<Vec<OperandVersion>>,
+    /// Rings when its object has changed while somebody attends to it.
+    pub(super) bell: Notify,
+    /// Whether it is in place, and nobody attends to it.
+    pub(super) is_settled: AtomicBool,
+}
+
+impl Place {
+    pub(super) fn new(manifest: &Manifest, is_wanted: bool) -> Self {
+        let ObjectId { group, kind, .. } = &manifest.id;
+        let is_operator = (group.as_str(), kind.as_str()) == ("config.openshift.io", "ClusterOperator");
+        Self {
+            is_wanted,
+            versions: is_operator.then(|| cluster_operator::wanted_versions(manifest)),
+            bell: Notify::new(),
+            is_settled: AtomicBool::new(false),
+        }
+    }
+}
+
+/// What came of attending to a manifest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Attended {
+    /// It is in place.
+    InPlace,
+    /// It was applied, and somebody else has to wait for it.
+    Applied,
+    /// The operator of another release takes over.
+    Superseded,
+}
+
+/// What came of one try.
+enum Try {
+    InPlace,
+    Awaited,
+    Failed,
+    Superseded,
+}
+
+/// How often something failed in a row, and since when.
+#[derive(Default)]
+struct Failures {
+    count: u32,
+    since: Option<Instant>,
+}
+
+impl Work<'_> {
+    /// Applies a manifest until it is in place. On a new cluster everything begins at once, and
+    /// workloads may need what is applied after them: they hold up nothing.
+    pub(super) async fn attend(&self, task: &Task, holds_up: bool) -> Attended {
+        let place = &self.places[task.position];
+        let mut failures = Failures::default();
+        loop {
+            match self.attempt(task, &mut failures).await {
+                Try::InPlace => {
+                    // What happened since it was looked at has rung meanwhile.
+                    if place.bell.notified().now_or_never().is_none() {
+                        place.is_settled.store(true, Ordering::Relaxed);
+                        return Attended::InPlace;
+                    }
+                }
+                Try::Superseded => return Attended::Superseded,
+                Try::Awaited if !holds_up && is_workload(&task.id) => return Attended::Applied,
+                Try::Awaited => place.bell.notified().await,
+                Try::Failed => self.pause(place, &failures).await,
+            }
+        }
+    }
+
+    async fn attempt(&self, task: &Task, failures: &mut Failures) -> Try {
+        let manifest = &self.manifests()[task.position];
+        match self.apply(manifest).await {
+            Ok(applied) => {
+                *failures = Failures::default();
+                if self.takes_over(manifest, applied.outcome) {
+                    return Try::Superseded;
+                }
+                self.judge(task, &applied)
+            }
+            Err(error) => {
+                self.failed(task, &error, failures);
+                Try::Failed
+            }
+        }
+    }
+
+    pub(super) async fn apply(&self, manifest: &Manifest) -> Result<Applied, ApplyError> {
+        let updating = self.board.phase() == Phase::Updating;
+        let context = Context { updating, ..self.context.clone() };
+        let _permit = self.permits.acquire().await;
+        self.applier.apply(manifest, &context).await
+    }
+
+    /// Whether that manifest is another operator, which goes on from here. Its own pods are never
+    /// waited for: they start when this one has ended.
+    fn takes_over(&self, manifest: &Manifest, outcome: Outcome) -> bool {
+        let ObjectId { group, kind, namespace, name } = &manifest.id;
+        let id = (group.as_str(), kind.as_str(), namespace.as_str(), name.as_str());
+        id == ("apps", "Deployment", "openshift-cluster-version", "cluster-version-operator")
+            && matches!(outcome, Outcome::Right | Outcome::Written)
+            && !same_content(&self.target.payload.release.image, self.own_image)
+    }
+
+    /// What is to be said of an object that was applied.
+    fn judge(&self, task: &Task, Applied { outcome, health }: &Applied) -> Try {
+        let deleting = *outcome == Outcome::Deleting;
+        let failure = match outcome {
+            Outcome::Right | Outcome::Written => self.trouble(task, health),
+            Outcome::Left | Outcome::Deleting | Outcome::Gone => None,
+        };
+        match failure {
+            Some(failure) if failure.effect != Effect::Report => {
+                self.board.note(task.position, failure);
+                Try::Awaited
+            }
+            told => {
+                self.board.change(|progress| {
+                    progress.deleting(task.position, deleting.then(|| task.id.clone()));
+                    progress.reached(task.position, told);
+                });
+                Try::InPlace
+            }
+        }
+    }
+
+    fn trouble(&self, task: &Task, health: &Health) -> Option<Failure> {
+        let now = clock::now();
+        let of_object = |effect, reason, what: &str| Failure {
+            effect,
+            reason,
+            message: format!("{task} {}", text::one_line(what)),
+            cluster_operator: None,
+            since: now,
+        };
+        match health {
+            Health::Waiting(what) => {
+                Some(of_object(Effect::Wait, reason::WORKLOAD_NOT_AVAILABLE.code, what))
+            }
+            Health::Failed { reason, message } => Some(of_object(Effect::Fail, reason, message)),
+            Health::Good => {
+                let wanted = self.places[task.position].versions.as_ref()?;
+                let name = &task.id.name;
+                let operators = self.operators.borrow();
+                let live = operators.as_ref().and_then(|operators| operators.get(name));
+                let phase = self.board.phase();
+                let trouble = cluster_operator::check(wanted, live.map(AsRef::as_ref), phase)?;
+                Some(failure::of_cluster_operator(name, &trouble, now))
+            }
+        }
+    }
+
+    /// A moment's error is nobody's concern; one that stays is told.
+    fn failed(&self, task: &Task, error: &ApplyError, failures: &mut Failures) {
+        self.metrics.failed();
+        failures.count = failures.count.saturating_add(1);
+        let since = *failures.since.get_or_insert_with(Instant::now);
+        let failure = of_error(task, error);
+        tracing::debug!(reason = failure.reason, message = failure.message, "trying again");
+        if error.is_final() || since.elapsed() >= self.pace.grace {
+            self.board.note(task.position, failure);
+        }
+    }
+
+    /// Waits before something is tried again: until its time has come, its object has changed, or
+    /// a cluster operator may have repaired what is wrong.
+    async fn pause(&self, place: &Place, failures: &Failures) {
+        let pause = self.pace.pause(failures.count, dice());
+        let began = Instant::now();
+        let least = pause.min(self.pace.first);
+        clock::sleep_until(Some(began + least)).await;
+        tokio::select! {
+            () = clock::sleep_until(Some(began + pause)) => {}
+            () = place.bell.notified() => {}
+            () = self.operators_turn() => {}
+        }
+    }
+
+    /// Waits until a cluster operator has another version, or works better or worse.
+    async fn operators_turn(&self) {
+        let mut operators = self.operators.clone();
+        let before = cluster_operator::turns(operators.borrow_and_update().as_ref());
+        let turned = operators.wait_for(|now| cluster_operator::turns(now.as_ref()) != before);
+        if turned.await.is_err() {
+            std::future::pending().await
+        }
+    }
+}
+
+fn is_workload(id: &ObjectId) -> bool {
+    id.group == "apps" && matches!(id.kind.as_str(), "Deployment" | "DaemonSet")
+}
+
+fn of_error(task: &Task, error: &ApplyError) -> Failure {
+    let (reason, cause) = error.reason();
+    let source = text::one_line(&text::cause(error));
+    let parts = [format!("Could not update {task}"), cause.to_owned(), source];
+    let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    Failure {
+        effect: Effect::Fail,
+        reason,
+        message: parts.join(": "),
+        cluster_operator: None,
+        since: clock::now(),
+    }
+}

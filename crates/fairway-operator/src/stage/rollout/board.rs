@@ -1,0 +1,74 @@
+//! What is published while many work at once.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::watch;
+
+use super::progress::Progress;
+use super::{Failure, Phase, Rollout};
+use crate::metrics;
+
+/// What is published: every change of it is one whole snapshot.
+pub(super) struct Board {
+    progress: Mutex<Progress>,
+    out: watch::Sender<Option<Arc<Rollout>>>,
+    metrics: metrics::Rollout,
+}
+
+impl Board {
+    pub(super) fn new(
+        out: watch::Sender<Option<Arc<Rollout>>>,
+        metrics: metrics::Rollout,
+    ) -> Self {
+        let progress = Mutex::new(Progress::new(String::new(), Phase::Reconciling));
+        Self { progress, out, metrics }
+    }
+
+    /// Changes what is known, and publishes it.
+    pub(super) fn change(&self, change: impl FnOnce(&mut Progress)) {
+        let mut progress = self.progress();
+        change(&mut progress);
+        let rollout = progress.snapshot();
+        self.metrics.counted(rollout.done, rollout.total);
+        // Under the lock, so that no older snapshot comes after a newer one.
+        self.out.send_if_modified(|published| {
+            let is_news = published.as_deref() != Some(&rollout);
+            if is_news {
+                *published = Some(Arc::new(rollout));
+            }
+            is_news
+        });
+    }
+
+    /// Something stands in the way of a manifest, or is waited for.
+    pub(super) fn note(&self, position: usize, failure: Failure) {
+        let said = |failure: &Failure| (failure.reason, failure.message.clone());
+        if self.progress().failure(position).map(said) != Some(said(&failure)) {
+            let Failure { effect, reason, message, .. } = &failure;
+            tracing::info!(?effect, reason, message, "a manifest is not in place");
+        }
+        self.change(|progress| progress.note(position, failure));
+    }
+
+    pub(super) fn phase(&self) -> Phase {
+        self.progress().phase()
+    }
+
+    /// Everything is in place, if it is.
+    pub(super) fn complete(&self) {
+        let is_news = {
+            let progress = self.progress();
+            progress.phase() != Phase::Reconciling && progress.is_whole()
+        };
+        if is_news {
+            tracing::info!("everything is in place");
+            self.change(Progress::completed);
+        }
+    }
+
+    /// No code of others runs under the lock but what changes one field, so a poisoned one guards
+    /// whole values.
+    pub(super) fn progress(&self) -> MutexGuard<'_, Progress> {
+        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
