@@ -7,6 +7,7 @@
 pub mod apply;
 mod clock;
 pub mod cluster;
+mod dice;
 pub mod election;
 pub mod endpoint;
 pub mod install;

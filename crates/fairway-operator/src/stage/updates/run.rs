@@ -1,6 +1,5 @@
 //! The stage at work.
 
-use std::hash::{BuildHasher as _, RandomState};
 use std::sync::Arc;
 
 use futures::FutureExt as _;
@@ -18,6 +17,7 @@ use super::question::Question;
 use super::timing::Timing;
 use super::{Settings, Updates, answer};
 use crate::clock;
+use crate::dice::dice;
 use crate::metrics;
 use crate::text;
 
@@ -212,10 +212,4 @@ fn log(outcome: &Result<News, Failure>) {
             tracing::warn!(reason, %failure, "no answer of the update service; asking again");
         }
     }
-}
-
-/// Anything from 0 to 1, so that clusters do not ask all at once. It protects no secret.
-fn dice() -> f64 {
-    let [a, b, c, d, ..] = RandomState::new().hash_one(()).to_le_bytes();
-    f64::from(u32::from_le_bytes([a, b, c, d])) / f64::from(u32::MAX)
 }
