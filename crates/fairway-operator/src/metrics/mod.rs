@@ -2,15 +2,17 @@
 //!
 //! What the cluster's objects say is computed from them whenever somebody asks (`cluster`), so
 //! that no series outlives what it is about. Everything else is counted by stages, through the
-//! handles here: [`Updates`], [`Queries`] and [`Status`].
+//! handles here: [`Updates`], [`Queries`], [`Rollout`] and [`Status`].
 
 mod cluster;
 mod family;
 mod handles;
+mod rollout;
 mod transitions;
 
 pub use cluster::Running;
 pub use handles::{Queries, Status, Updates};
+pub use rollout::Rollout;
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -32,6 +34,7 @@ pub struct Metrics {
     registry: Registry,
     updates: Updates,
     queries: Queries,
+    rollout: Rollout,
     status: Status,
     tls_errors: Counter,
     seen: Seen,
@@ -42,6 +45,7 @@ impl Default for Metrics {
         let mut registry = Registry::default();
         let updates = Updates::register(&mut registry);
         let queries = Queries::register(&mut registry);
+        let rollout = Rollout::default();
         let status = Status::register(&mut registry);
         let tls_errors = Counter::default();
         registry.register(
@@ -53,8 +57,9 @@ impl Default for Metrics {
         registry.register_collector(Box::new(Computed {
             seen: seen.clone(),
             retrieval: updates.retrieval(),
+            rollout: rollout.clone(),
         }));
-        Self { registry, updates, queries, status, tls_errors, seen }
+        Self { registry, updates, queries, rollout, status, tls_errors, seen }
     }
 }
 
@@ -67,6 +72,11 @@ impl Metrics {
     /// For whoever evaluates PromQL.
     pub fn queries(&self) -> Queries {
         self.queries.clone()
+    }
+
+    /// For the stage that rolls out releases.
+    pub fn rollout(&self) -> Rollout {
+        self.rollout.clone()
     }
 
     /// For the stage that writes the status.
@@ -134,6 +144,7 @@ impl Drop for Forget<'_> {
 struct Computed {
     seen: Seen,
     retrieval: Arc<Retrieval>,
+    rollout: Rollout,
 }
 
 impl Computed {
@@ -153,6 +164,7 @@ impl Computed {
         families.extend(cluster::families(&view, now));
         families.push(transitions.family());
         families.extend(self.retrieval.timestamp());
+        families.extend(self.rollout.families());
         families
     }
 }
