@@ -28,17 +28,19 @@ pub(super) struct Place {
     pub(super) bell: Notify,
     /// Whether it is in place, and nobody attends to it.
     pub(super) is_settled: AtomicBool,
+    /// Whether it was applied before: who writes it again repairs it.
+    was_applied: AtomicBool,
 }
 
 impl Place {
     pub(super) fn new(manifest: &Manifest, is_wanted: bool) -> Self {
-        let ObjectId { group, kind, .. } = &manifest.id;
-        let is_operator = (group.as_str(), kind.as_str()) == ("config.openshift.io", "ClusterOperator");
+        let is_operator = manifest.id == cluster_operator::id(&manifest.id.name);
         Self {
             is_wanted,
             versions: is_operator.then(|| cluster_operator::wanted_versions(manifest)),
             bell: Notify::new(),
             is_settled: AtomicBool::new(false),
+            was_applied: AtomicBool::new(false),
         }
     }
 }
@@ -97,6 +99,7 @@ impl Work<'_> {
         match self.apply(manifest).await {
             Ok(applied) => {
                 *failures = Failures::default();
+                self.remember(task, applied.outcome);
                 if self.takes_over(manifest, applied.outcome) {
                     return Try::Superseded;
                 }
@@ -109,11 +112,23 @@ impl Work<'_> {
         }
     }
 
+    /// Repairs are counted: somebody may want the object otherwise, again and again.
+    fn remember(&self, task: &Task, outcome: Outcome) {
+        let was_applied = self.places[task.position].was_applied.swap(true, Ordering::Relaxed);
+        if was_applied
+            && outcome == Outcome::Written
+            && let Some(repairs) = self.keeper().repaired(&task.id, Instant::now())
+        {
+            tracing::warn!(%task, repairs, "somebody else changes it again and again");
+            self.metrics.contended(&task.id, repairs);
+        }
+    }
+
     pub(super) async fn apply(&self, manifest: &Manifest) -> Result<Applied, ApplyError> {
         let updating = self.board.phase() == Phase::Updating;
-        let context = Context { updating, ..self.context.clone() };
+        let context = Context { updating, ..self.assignment.context.clone() };
         let _permit = self.permits.acquire().await;
-        self.applier.apply(manifest, &context).await
+        self.hands.applier.apply(manifest, &context).await
     }
 
     /// Whether that manifest is another operator, which goes on from here. Its own pods are never
@@ -123,7 +138,7 @@ impl Work<'_> {
         let id = (group.as_str(), kind.as_str(), namespace.as_str(), name.as_str());
         id == ("apps", "Deployment", "openshift-cluster-version", "cluster-version-operator")
             && matches!(outcome, Outcome::Right | Outcome::Written)
-            && !same_content(&self.target.payload.release.image, self.own_image)
+            && !same_content(&self.assignment.target.payload.release.image, self.own_image)
     }
 
     /// What is to be said of an object that was applied.

@@ -16,10 +16,7 @@ pub(super) struct Board {
 }
 
 impl Board {
-    pub(super) fn new(
-        out: watch::Sender<Option<Arc<Rollout>>>,
-        metrics: metrics::Rollout,
-    ) -> Self {
+    pub(super) fn new(out: watch::Sender<Option<Arc<Rollout>>>, metrics: metrics::Rollout) -> Self {
         let progress = Mutex::new(Progress::new(String::new(), Phase::Reconciling));
         Self { progress, out, metrics }
     }

@@ -1,12 +1,16 @@
 //! Whether a cluster operator is where a release wants it.
 
+use std::collections::BTreeMap;
+
 use fairway_api::cluster_operator::OperandVersion;
 use fairway_api::reason::{Reason, cluster_operator as condition, rollout as reason};
 use fairway_api::{ClusterOperator, ClusterOperatorStatus, ConditionStatus, Conditions as _};
-use fairway_release::Manifest;
+use fairway_release::{Manifest, ObjectId};
+use kube::Resource as _;
 use serde::Deserialize as _;
 
 use super::{Effect, Phase};
+use crate::cluster::Objects;
 use crate::text::one_line;
 
 /// What is wrong with a cluster operator, in the order in which it is looked for.
@@ -85,6 +89,32 @@ impl Complaint {
 pub(super) struct Trouble {
     pub(super) complaint: Complaint,
     pub(super) detail: String,
+}
+
+/// What a cluster operator is called among the objects of a release.
+pub(super) fn id(name: &str) -> ObjectId {
+    ObjectId {
+        group: ClusterOperator::group(&()).into_owned(),
+        kind: ClusterOperator::kind(&()).into_owned(),
+        namespace: String::new(),
+        name: name.to_owned(),
+    }
+}
+
+/// What of a cluster operator may repair what others fail at: its versions, and how it works.
+type Turn = (Vec<(String, String)>, Option<ConditionStatus>, Option<ConditionStatus>);
+
+/// Where all cluster operators are.
+pub(super) fn turns(operators: Option<&Objects<ClusterOperator>>) -> BTreeMap<String, Turn> {
+    let turn = |operator: &ClusterOperator| {
+        let status = operator.status.clone().unwrap_or_default();
+        let of = |type_| status.conditions.find(type_).map(|condition| condition.status.clone());
+        let (available, degraded) = (of(condition::available::TYPE), of(condition::degraded::TYPE));
+        let versions = status.versions.into_iter().map(|version| (version.name, version.version));
+        (versions.collect(), available, degraded)
+    };
+    let operators = operators.into_iter().flat_map(|operators| operators.iter());
+    operators.map(|(name, operator)| (name.clone(), turn(operator))).collect()
 }
 
 /// The versions that a cluster operator has to reach, by its manifest.

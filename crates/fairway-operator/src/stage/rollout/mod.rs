@@ -1,8 +1,23 @@
 //! The stage `rollout`: the manifests of the target become objects of the cluster, and stay so.
+//!
+//! `run` follows the target; `work` is one release on its way, in the order of its graph, and
+//! `attend` one manifest: it is applied, and waited for. What comes of all that is counted in
+//! `progress` and published by the `board`, always as one whole.
 
+mod attend;
+mod board;
 mod cluster_operator;
 pub mod failure;
+mod introduce;
+mod pace;
+mod phase;
+mod progress;
+mod run;
 pub mod waiting;
+mod work;
+
+pub use pace::Pace;
+pub use run::{Hands, Inputs, run};
 
 use fairway_release::ObjectId;
 use jiff::Timestamp;

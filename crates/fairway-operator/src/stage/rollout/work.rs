@@ -1,8 +1,8 @@
 //! One release on its way into the cluster, and kept there.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use fairway_api::ClusterOperator;
 use fairway_release::task_graph::{Round, Task};
@@ -11,33 +11,193 @@ use futures::StreamExt as _;
 use futures::stream::FuturesUnordered;
 use kube::ResourceExt as _;
 use tokio::sync::{Semaphore, watch};
+use tokio::time::Instant;
 
 use super::attend::{Attended, Place};
 use super::board::Board;
-use super::pace::Pace;
-use super::{Phase, introduce};
-use crate::apply::{Applier, Changes, Context};
+use super::run::{Assignment, Hands};
+use super::{Pace, Phase};
+use crate::apply::{Changes, Keeper};
+use crate::clock;
 use crate::cluster::Objects;
 use crate::metrics;
-use crate::stage::target::Target;
 
 /// Manifests that are applied at once: as many as an API server answers without making others wait.
 const AT_ONCE: usize = 16;
 
-/// The other release's operator goes on from here.
+/// The operator of another release goes on from here.
 pub(super) struct Superseded;
 
 /// One release on its way into the cluster. First every manifest is attended to in the order of the
 /// graph; from then on, whenever its object changes.
 pub(super) struct Work<'a> {
-    pub(super) target: Arc<Target>,
+    pub(super) assignment: &'a Assignment,
     pub(super) own_image: &'a str,
-    pub(super) context: Context,
-    pub(super) applier: &'a Applier,
+    pub(super) hands: &'a Hands,
     pub(super) operators: watch::Receiver<Option<Objects<ClusterOperator>>>,
     pub(super) board: &'a Board,
     pub(super) pace: &'a Pace,
     pub(super) metrics: &'a metrics::Rollout,
     pub(super) places: Vec<Place>,
     pub(super) permits: Semaphore,
+    keeper: Mutex<Keeper>,
+}
+
+impl<'a> Work<'a> {
+    pub(super) fn new(
+        assignment: &'a Assignment,
+        own_image: &'a str,
+        hands: &'a Hands,
+        operators: watch::Receiver<Option<Objects<ClusterOperator>>>,
+        board: &'a Board,
+        pace: &'a Pace,
+        metrics: &'a metrics::Rollout,
+    ) -> Self {
+        let target = &assignment.target;
+        let place = |manifest: &Manifest| {
+            let is_included = target.filter.check(manifest).is_ok();
+            Place::new(manifest, is_included && !manifest.is_preflight_check())
+        };
+        let places = target.payload.manifests.iter().map(place).collect();
+        let (permits, keeper) = (Semaphore::new(AT_ONCE), Mutex::default());
+        Self {
+            assignment,
+            own_image,
+            hands,
+            operators,
+            board,
+            pace,
+            metrics,
+            places,
+            permits,
+            keeper,
+        }
+    }
+
+    /// The manifests that the cluster gets.
+    pub(super) fn wanted(&self) -> BTreeSet<usize> {
+        let places = self.places.iter().enumerate();
+        places.filter(|(_, place)| place.is_wanted).map(|(position, _)| position).collect()
+    }
+
+    pub(super) fn manifests(&self) -> &'a [Manifest] {
+        &self.assignment.target.payload.manifests
+    }
+
+    /// Works for as long as it is let; only another operator ends it.
+    pub(super) async fn run(&self, changes: &mut Changes) -> Superseded {
+        let phase = self.board.phase();
+        let graph = TaskGraph::new(self.manifests(), phase.mode());
+        let tasks = by_position(&graph);
+        let places = self.by_object();
+        let mut round = Round::new(&graph, graph.nodes().len());
+        let mut nodes = FuturesUnordered::new();
+        let mut attended = FuturesUnordered::new();
+        let mut operators = self.operators.clone();
+        let mut seen = operators.borrow_and_update().clone();
+        loop {
+            while let Some(node) = round.start() {
+                let tasks = &graph.nodes()[node].tasks;
+                nodes.push(async move { (node, self.walk(tasks, phase).await) });
+            }
+            if round.is_over() {
+                self.board.complete();
+            }
+            for id in self.keeper().due(Instant::now()) {
+                for position in places.get(&id).into_iter().flatten() {
+                    if self.notice(*position) {
+                        attended.push(self.attend(tasks[position], true));
+                    }
+                }
+            }
+            let wake = self.keeper().wake();
+            tokio::select! {
+                Some((node, walked)) = nodes.next() => match walked {
+                    Err(superseded) => return superseded,
+                    Ok(left) => {
+                        round.succeeded(node);
+                        attended.extend(left.into_iter().map(|task| self.attend(task, true)));
+                    }
+                },
+                Some(end) = attended.next() => {
+                    if end == Attended::Superseded {
+                        return Superseded;
+                    }
+                }
+                changed = changes.next() => self.changed(changed),
+                Ok(()) = operators.changed() => {
+                    let now = operators.borrow_and_update().clone();
+                    self.changed(differences(seen.as_ref(), now.as_ref()));
+                    seen = now;
+                }
+                () = clock::sleep_until(wake) => {}
+            }
+        }
+    }
+
+    /// Attends to the tasks of a node, one after the other. Those are returned that were applied,
+    /// and that nobody has waited for.
+    async fn walk<'t>(&self, tasks: &'t [Task], phase: Phase) -> Result<Vec<&'t Task>, Superseded> {
+        self.introduce(tasks).await;
+        let mut left = Vec::new();
+        for task in tasks.iter().filter(|task| self.places[task.position].is_wanted) {
+            match self.attend(task, phase != Phase::Installing).await {
+                Attended::InPlace => {}
+                Attended::Applied => left.push(task),
+                Attended::Superseded => return Err(Superseded),
+            }
+        }
+        Ok(left)
+    }
+
+    /// An object has changed: whoever attends to it looks again; `true` where nobody does.
+    fn notice(&self, position: usize) -> bool {
+        let place = &self.places[position];
+        let is_alone = place.is_settled.swap(false, Ordering::Relaxed);
+        if !is_alone {
+            place.bell.notify_one();
+        }
+        is_alone
+    }
+
+    fn changed(&self, ids: BTreeSet<ObjectId>) {
+        let now = Instant::now();
+        for id in ids {
+            self.keeper().noticed(id, now);
+        }
+    }
+
+    /// No code of others runs under the lock, so a poisoned one guards whole values.
+    pub(super) fn keeper(&self) -> MutexGuard<'_, Keeper> {
+        self.keeper.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The places of objects; a release may have several manifests of one.
+    fn by_object(&self) -> BTreeMap<&'a ObjectId, Vec<usize>> {
+        let mut places: BTreeMap<&ObjectId, Vec<usize>> = BTreeMap::new();
+        for (position, manifest) in self.manifests().iter().enumerate() {
+            places.entry(&manifest.id).or_default().push(position);
+        }
+        places
+    }
+}
+
+fn by_position(graph: &TaskGraph) -> BTreeMap<usize, &Task> {
+    let tasks = graph.nodes().iter().flat_map(|node| &node.tasks);
+    tasks.map(|task| (task.position, task)).collect()
+}
+
+/// The cluster operators that are new, changed or gone.
+fn differences(
+    before: Option<&Objects<ClusterOperator>>,
+    now: Option<&Objects<ClusterOperator>>,
+) -> BTreeSet<ObjectId> {
+    let empty = Objects::default();
+    let (before, now) = (before.unwrap_or(&empty), now.unwrap_or(&empty));
+    let revision = |operator: Option<&Arc<ClusterOperator>>| {
+        operator.map(|operator| (operator.uid(), operator.resource_version()))
+    };
+    let names = before.keys().chain(now.keys());
+    let differs = |name: &&String| revision(before.get(*name)) != revision(now.get(*name));
+    names.filter(differs).map(|name| super::cluster_operator::id(name)).collect()
 }

@@ -1,0 +1,143 @@
+//! Following the target.
+
+use std::sync::Arc;
+
+use fairway_api::{ClusterOperator, ClusterVersion};
+use kube::{Client, ResourceExt as _};
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+
+use super::board::Board;
+use super::progress::Progress;
+use super::work::{Superseded, Work};
+use super::{Pace, Phase, Rollout};
+use crate::apply::{Applier, Context, Owner, Surroundings};
+use crate::cluster::{Objects, ProxySettings, only};
+use crate::election::Leadership;
+use crate::metrics;
+use crate::stage::target::Target;
+
+/// What the stage looks at.
+pub struct Inputs {
+    /// The image of the operator's own release.
+    pub own_image: String,
+    /// Which release the cluster is to have.
+    pub target: watch::Receiver<Option<Arc<Target>>>,
+    /// The ClusterVersion: its history says what was begun.
+    pub cluster_version: watch::Receiver<Option<Objects<ClusterVersion>>>,
+    /// What components say about themselves.
+    pub cluster_operators: watch::Receiver<Option<Objects<ClusterOperator>>>,
+    /// The way to the outside, for manifests that ask for it.
+    pub proxy: watch::Receiver<Option<ProxySettings>>,
+}
+
+/// What the stage writes with.
+pub struct Hands {
+    /// For objects of releases.
+    pub applier: Applier,
+    /// For what releases say besides.
+    pub client: Client,
+    /// The right to write.
+    pub leadership: Leadership,
+}
+
+/// Brings the target into the cluster and keeps it there. `superseded` is cancelled when the
+/// operator of another release is to go on: this one has to give up the lease.
+pub async fn run(
+    mut inputs: Inputs,
+    hands: Hands,
+    pace: Pace,
+    metrics: metrics::Rollout,
+    superseded: CancellationToken,
+    out: watch::Sender<Option<Arc<Rollout>>>,
+) {
+    let mut changes = hands.applier.changes();
+    let board = Board::new(out, metrics.clone());
+    let Some(mut assignment) = inputs.next(|_| true).await else { return };
+    loop {
+        let own_image = inputs.own_image.clone();
+        let operators = inputs.cluster_operators.clone();
+        let work = Work::new(&assignment, &own_image, &hands, operators, &board, &pace, &metrics);
+        metrics.begin(&assignment.target.payload.release.version);
+        begin(&board, &assignment, &work);
+        let next = tokio::select! {
+            Superseded = work.run(&mut changes) => {
+                tracing::info!("the operator of the new release goes on");
+                superseded.cancel();
+                return std::future::pending().await;
+            }
+            // Whatever is being written is given up in the middle: the next one looks at
+            // everything anew, as after a crash.
+            next = inputs.next(|next| !next.is_same_work(&assignment)) => next,
+        };
+        let Some(next) = next else { return };
+        assignment = next;
+    }
+}
+
+/// Publishes where a release begins. What is known of it stays, whatever else has changed.
+fn begin(board: &Board, assignment: &Assignment, work: &Work<'_>) {
+    let release = &assignment.target.payload.release;
+    board.change(|progress| {
+        if progress.image() != release.image {
+            let phase = assignment.phase;
+            tracing::info!(version = release.version, image = release.image, ?phase, "begins");
+            *progress = Progress::new(release.image.clone(), phase);
+        }
+        progress.want(work.wanted());
+    });
+}
+
+/// A release that is to be in the cluster.
+pub(super) struct Assignment {
+    pub(super) target: Arc<Target>,
+    pub(super) phase: Phase,
+    pub(super) context: Context,
+}
+
+impl Assignment {
+    /// Whether the same objects would come of it.
+    fn is_same_work(&self, other: &Self) -> bool {
+        let parts = |assignment: &Self| {
+            let Target { payload, filter, .. } = &*assignment.target;
+            (payload.release.image.clone(), payload.version_hash.clone(), filter.clone())
+        };
+        self.context == other.context && parts(self) == parts(other)
+    }
+}
+
+impl Inputs {
+    /// Waits for the next assignment that counts; nothing when the inputs end.
+    async fn next(&mut self, counts: impl Fn(&Assignment) -> bool) -> Option<Assignment> {
+        loop {
+            if let Some(assignment) = self.look().filter(&counts) {
+                return Some(assignment);
+            }
+            let Self { target, cluster_version, cluster_operators, proxy, .. } = self;
+            let changed = tokio::select! {
+                changed = target.changed() => changed,
+                changed = cluster_version.changed() => changed,
+                changed = cluster_operators.changed() => changed,
+                changed = proxy.changed() => changed,
+            };
+            changed.ok()?;
+        }
+    }
+
+    /// The target, once everything is known and the history says that it was begun.
+    fn look(&mut self) -> Option<Assignment> {
+        let target = self.target.borrow_and_update().clone();
+        let cluster_version = only(self.cluster_version.borrow_and_update().as_ref()).cloned();
+        let operators_seen = self.cluster_operators.borrow_and_update().is_some();
+        let proxy = self.proxy.borrow_and_update().clone();
+        let (target, cluster_version) = (target?, cluster_version.filter(|_| operators_seen)?);
+        let history = cluster_version.status.as_ref().map_or(&[][..], |status| &status.history);
+        let phase = Phase::of(history, &target.payload.release.image)?;
+        let context = Context {
+            owner: Owner { uid: cluster_version.uid()? },
+            updating: false,
+            surroundings: Surroundings { proxy: proxy?, ..Surroundings::default() },
+        };
+        Some(Assignment { target, phase, context })
+    }
+}
