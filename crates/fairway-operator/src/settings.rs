@@ -1,8 +1,10 @@
 //! How an operator is to be.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use fairway_release::inclusion::DEFAULT_PROFILE;
 use fairway_risk::QueryPolicy;
 use url::Url;
 
@@ -25,6 +27,8 @@ pub struct Settings {
     pub updates: updates::Settings,
     /// How risks are judged.
     pub risks: RiskSettings,
+    /// How releases are found and accepted.
+    pub target: TargetSettings,
 }
 
 /// The release that the operator is from.
@@ -73,4 +77,43 @@ pub struct PrometheusSettings {
     pub ca_bundle: PathBuf,
     /// A file with the token to show.
     pub token: PathBuf,
+}
+
+/// How releases are found and accepted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TargetSettings {
+    /// What becomes of an update with risks that nobody accepted.
+    pub unaccepted_risks: UnacceptedRisks,
+    /// OCI layout directories in which images are looked for before registries are asked.
+    pub images: Vec<PathBuf>,
+    /// Which manifests this cluster gets.
+    pub selection: SelectionSettings,
+}
+
+/// What becomes of an update with risks that nobody accepted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum UnacceptedRisks {
+    /// It is refused.
+    #[default]
+    Gate,
+    /// It begins, and the risks are recorded in its history.
+    Record,
+}
+
+/// Which manifests of a release this cluster gets, as far as its objects do not say it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SelectionSettings {
+    /// The profile of the cluster.
+    pub profile: String,
+    /// What operators like this one are called by manifests that are not for them.
+    pub exclude: Option<String>,
+    /// Capabilities that are on, whatever the spec says.
+    pub always_enabled: BTreeSet<String>,
+}
+
+impl Default for SelectionSettings {
+    fn default() -> Self {
+        let profile = DEFAULT_PROFILE.to_owned();
+        Self { profile, exclude: None, always_enabled: BTreeSet::new() }
+    }
 }

@@ -10,10 +10,15 @@ const QUOTED: usize = 200;
 
 /// The beginning of a text.
 pub(crate) fn excerpt(text: &str) -> Cow<'_, str> {
-    if text.len() <= QUOTED {
+    beginning(text, QUOTED)
+}
+
+/// As much of a text as fits into so many bytes and a sign that there is more.
+pub(crate) fn beginning(text: &str, bytes: usize) -> Cow<'_, str> {
+    if text.len() <= bytes {
         return Cow::Borrowed(text);
     }
-    Cow::Owned(format!("{}…", &text[..text.floor_char_boundary(QUOTED)]))
+    Cow::Owned(format!("{}…", &text[..text.floor_char_boundary(bytes)]))
 }
 
 /// Bytes of an explanation from outside that are passed on.

@@ -2,6 +2,15 @@
 //!
 //! It resolves what the spec asks for, verifies and reads it, and asks the gates. Until a release
 //! is accepted, the one before stays the target.
+//!
+//! `resolve` says which release the spec means, `guards` and `gate` whether an update to it may
+//! begin, `accepted_risks` what it was begun in spite of, and `condition` how people are told.
+
+mod accepted_risks;
+mod condition;
+mod gate;
+mod guards;
+mod resolve;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

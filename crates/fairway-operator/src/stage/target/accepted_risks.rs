@@ -1,0 +1,101 @@
+//! What was overridden when an update began, as `history` keeps it for people to read.
+
+use fairway_api::condition::is_legal_reason;
+use fairway_api::reason::{precondition, recommended};
+use fairway_api::{ConditionStatus, limits};
+use fairway_risk::{Exposure, Verdict};
+
+use super::guards::Objection;
+use crate::text;
+
+/// What an update was begun in spite of.
+pub(super) struct Overridden<'a> {
+    /// The version that the cluster had.
+    pub(super) from: &'a str,
+    /// The version that it is to have.
+    pub(super) to: &'a str,
+    /// What the ledger says of the update.
+    pub(super) verdict: &'a Verdict,
+    /// Whether the update service offers it.
+    pub(super) offered: bool,
+    /// Whether a channel was chosen: otherwise nobody was asked.
+    pub(super) has_channel: bool,
+    /// What the guards said, and was forced.
+    pub(super) forced: &'a [Objection],
+    /// Why its signature does not count, where that was forced.
+    pub(super) unverified: Option<&'a str>,
+}
+
+/// The text; none where nothing was overridden.
+pub(super) fn text(overridden: &Overridden) -> Option<String> {
+    let sections: Vec<String> =
+        [not_recommended(overridden), forced(overridden)].into_iter().flatten().collect();
+    let told = sections.join("\n\n");
+    (!told.is_empty()).then(|| text::beginning(&told, limits::MESSAGE).into_owned())
+}
+
+/// The headline, one word for programs, a paragraph for each risk, and who took it.
+fn not_recommended(overridden: &Overridden) -> Option<String> {
+    let Overridden { from, to, verdict, offered, has_channel, .. } = overridden;
+    let risks: Vec<&Exposure> =
+        verdict.exposures.iter().filter(|risk| risk.concerns_this_cluster()).collect();
+    let headline = match (offered, risks.is_empty()) {
+        (true, true) => return None,
+        (true, false) => {
+            format!(
+                "Updating from {from} to {to} is supported, but not recommended for this cluster."
+            )
+        }
+        (false, _) if !has_channel => {
+            format!("Updating from {from} to {to} was not looked up, because no channel is chosen.")
+        }
+        (false, _) => format!("Updating from {from} to {to} is not offered by the update service."),
+    };
+    let reason = match risks.as_slice() {
+        [] if *has_channel => precondition::recommended_update::UNKNOWN_UPDATE.code,
+        [] => precondition::recommended_update::NO_CHANNEL.code,
+        risks => reason(risks),
+    };
+    let paragraphs = risks.iter().map(|risk| risk.description.clone());
+    let parts = [headline, format!("Reason: {reason}")].into_iter().chain(paragraphs);
+    let parts: Vec<String> = parts.chain(takers(&risks)).collect();
+    Some(parts.join("\n\n"))
+}
+
+/// As the condition `Recommended` would say it if nothing had been accepted.
+fn reason<'a>(risks: &[&'a Exposure]) -> &'a str {
+    let applies = |risk: &&Exposure| risk.status == ConditionStatus::True;
+    match risks {
+        risks if !risks.iter().any(applies) => recommended::EVALUATION_FAILED.code,
+        [only] if is_legal_reason(&only.name) => &only.name,
+        [_] => recommended::EXPOSED_TO_RISKS.code,
+        _ => recommended::MULTIPLE_REASONS.code,
+    }
+}
+
+fn takers(risks: &[&Exposure]) -> Option<String> {
+    let names = |accepted: bool| {
+        let those = risks.iter().filter(|risk| risk.standing.is_accepted() == accepted);
+        those.map(|risk| risk.name.as_str()).collect::<Vec<_>>().join(", ")
+    };
+    let told: Vec<String> =
+        [("Accepted by name", names(true)), ("Not accepted by name", names(false))]
+            .into_iter()
+            .filter(|(_, names)| !names.is_empty())
+            .map(|(what, names)| format!("{what}: {names}."))
+            .collect();
+    (!told.is_empty()).then(|| told.join(" "))
+}
+
+fn forced(overridden: &Overridden) -> Option<String> {
+    let Overridden { to, forced, unverified, .. } = overridden;
+    let signature = unverified.map(|why| {
+        format!("The release {to} cannot be verified, but the update was forced: {why}")
+    });
+    let guards = forced.iter().map(|objection| format!("Forced through: {objection}"));
+    let told: Vec<String> = signature.into_iter().chain(guards).collect();
+    (!told.is_empty()).then(|| told.join("\n"))
+}
+
+#[cfg(test)]
+mod tests;

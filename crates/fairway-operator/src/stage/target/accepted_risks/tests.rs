@@ -1,0 +1,62 @@
+use fairway_risk::{Acceptance, Candidate, Ledger, Outcomes, Previous, QueryPolicy, Risk, Round};
+use fairway_testkit::objects::{beginning, release};
+use fairway_testkit::story;
+
+use super::*;
+
+/// What the ledger of the story says: every risk concerns the cluster.
+fn verdict() -> Verdict {
+    let risk = |text: &str| {
+        let field = |name: &str| {
+            let line = text.lines().find_map(|line| line.strip_prefix(&format!("{name}: ")));
+            line.unwrap().to_owned()
+        };
+        Risk::always(field("name"), field("message"), field("url"))
+    };
+    let risks = story::BLOCKS.iter().map(|(_, text)| risk(text).into()).collect();
+    let candidates = vec![Candidate { release: release("4.7.4"), risks }];
+    Ledger::new("4.6.23", candidates, Vec::new()).verdict(
+        &release("4.7.4"),
+        Round {
+            outcomes: &Outcomes::new(),
+            policy: &QueryPolicy::default(),
+            acceptance: &Acceptance::default(),
+            previous: &Previous::default(),
+            now: beginning().0,
+        },
+    )
+}
+
+fn told(verdict: &Verdict, offered: bool, has_channel: bool) -> String {
+    let overridden = Overridden {
+        from: "4.6.23",
+        to: "4.7.4",
+        verdict,
+        offered,
+        has_channel,
+        forced: &[],
+        unverified: None,
+    };
+    text(&overridden).unwrap_or_default()
+}
+
+#[test]
+fn the_history_of_the_story_tells_every_risk() {
+    insta::assert_snapshot!(told(&verdict(), true, true), @"");
+}
+
+#[test]
+fn what_nobody_said_is_told_too() {
+    let nothing = Verdict { release: release("4.7.4"), exposures: Vec::new() };
+    assert_eq!(told(&nothing, true, true), "");
+    let told = [told(&nothing, false, true), told(&nothing, false, false)];
+    insta::assert_snapshot!(told.join("\n\n"), @"");
+}
+
+#[test]
+fn a_text_of_any_length_can_be_stored() {
+    let mut verdict = verdict();
+    let many = verdict.exposures.iter().cycle().take(1000).cloned().collect();
+    verdict.exposures = many;
+    assert!(told(&verdict, true, true).len() <= limits::MESSAGE + "…".len());
+}

@@ -1,0 +1,165 @@
+use fairway_api::cluster_version::Update;
+use fairway_api::reason::release_accepted;
+use fairway_risk::{
+    Acceptance, Candidate, Concern, Ledger, Outcomes, Previous, QueryPolicy, Risk, Round, Source,
+    Targets,
+};
+use fairway_testkit::objects::{beginning, release};
+
+use super::*;
+
+/// What stands against updates of a cluster at 5.0.3, which had 5.0.2 before.
+fn ledger() -> Ledger {
+    let risk = |name: &str| {
+        let url = format!("https://example.com/{name}");
+        Risk::always(name, format!("{name} may break the cluster."), url)
+    };
+    let edge = |version: &str, risks: &[&str]| Candidate {
+        release: release(version),
+        risks: risks.iter().map(|name| risk(name).into()).collect(),
+    };
+    let not_upgradeable = Concern {
+        risk: risk("ClusterOperatorUpgradeable-dns"),
+        source: Source::Upgradeable("dns".to_owned()),
+        targets: Targets::MinorOrMajor,
+    };
+    let candidates = vec![
+        edge("5.0.4", &[]),
+        edge("5.0.5", &["DiskLoss"]),
+        edge("5.1.0", &["DiskLoss", "NetworkLoss"]),
+        edge("5.2.0", &[]),
+    ];
+    Ledger::new("5.0.3", candidates, vec![not_upgradeable])
+}
+
+struct Asked<'a> {
+    to: &'a str,
+    accepts: &'a [&'a str],
+    forced: bool,
+    offered: bool,
+    unverified: Option<&'a str>,
+    unaccepted: UnacceptedRisks,
+}
+
+/// An update to a version that is offered.
+fn to(version: &str) -> Asked<'_> {
+    Asked {
+        to: version,
+        accepts: &[],
+        forced: false,
+        offered: true,
+        unverified: None,
+        unaccepted: UnacceptedRisks::Gate,
+    }
+}
+
+fn decided(asked: &Asked) -> Result<Option<String>, OperatorCondition> {
+    let release = release(asked.to);
+    let accepted = serde_json::json!({
+        "acceptRisks": asked.accepts.iter().map(|name| serde_json::json!({"name": name})).collect::<Vec<_>>(),
+    });
+    let update: Update = serde_json::from_value(accepted).unwrap();
+    let verdict = ledger().verdict(
+        &release,
+        Round {
+            outcomes: &Outcomes::new(),
+            policy: &QueryPolicy::default(),
+            acceptance: &Acceptance::read(Some(&update), None),
+            previous: &Previous::default(),
+            now: beginning().0,
+        },
+    );
+    let request = Request {
+        image: release.image.clone(),
+        version: Some(release.version.clone()),
+        forced: asked.forced,
+    };
+    let previous = UpdateHistory { version: Some("5.0.2".to_owned()), ..UpdateHistory::default() };
+    decide(&Case {
+        request: &request,
+        from: &Version::new(5, 0, 3),
+        release: &release,
+        to: &Version::parse(asked.to).unwrap(),
+        previous: Some(&previous),
+        verdict: &verdict,
+        offered: asked.offered,
+        has_channel: true,
+        unverified: asked.unverified,
+        unaccepted: asked.unaccepted,
+    })
+    .map_err(|refused| *refused)
+}
+
+fn accepted(asked: &Asked) -> String {
+    decided(asked).unwrap().unwrap_or_default()
+}
+
+fn refused(asked: &Asked) -> String {
+    let refused = decided(asked).unwrap_err();
+    assert_eq!(refused.type_, release_accepted::TYPE);
+    let (reason, message) = (refused.reason.unwrap(), refused.message.unwrap());
+    format!("{:?} {reason}\n{message}", refused.status)
+}
+
+#[test]
+fn what_nothing_stands_against_begins() {
+    assert_eq!(accepted(&to("5.0.4")), "");
+    assert_eq!(accepted(&to("5.0.2")), "", "back to what the cluster had before");
+}
+
+#[test]
+fn risks_that_nobody_accepted_refuse_an_update() {
+    insta::assert_snapshot!(refused(&to("5.1.0")), @"");
+    let asked = Asked { accepts: &["DiskLoss", "NetworkLoss"], ..to("5.1.0") };
+    insta::assert_snapshot!(refused(&asked), @"");
+    let all = ["DiskLoss", "NetworkLoss", "ClusterOperatorUpgradeable-dns"];
+    insta::assert_snapshot!(accepted(&Asked { accepts: &all, ..to("5.1.0") }), @"");
+}
+
+#[test]
+fn what_stands_against_minor_versions_does_not_stand_against_a_patch() {
+    insta::assert_snapshot!(accepted(&Asked { accepts: &["DiskLoss"], ..to("5.0.5") }), @"");
+}
+
+#[test]
+fn where_risks_are_only_recorded_the_update_begins() {
+    let asked = Asked { unaccepted: UnacceptedRisks::Record, ..to("5.1.0") };
+    insta::assert_snapshot!(accepted(&asked), @"");
+}
+
+#[test]
+fn what_nobody_offers_begins_and_is_recorded() {
+    insta::assert_snapshot!(accepted(&Asked { offered: false, ..to("5.0.6") }), @"");
+}
+
+#[test]
+fn only_force_opens_the_guards() {
+    let all = ["ClusterOperatorUpgradeable-dns"];
+    let skip = Asked { accepts: &all, ..to("5.2.0") };
+    insta::assert_snapshot!(refused(&skip), @"");
+    insta::assert_snapshot!(refused(&to("5.2.0")), @"");
+    insta::assert_snapshot!(refused(&Asked { unaccepted: UnacceptedRisks::Record, ..to("5.0.1") }), @"");
+    let forced = Asked { forced: true, unverified: Some("nobody signed it"), ..to("5.2.0") };
+    insta::assert_snapshot!(accepted(&forced), @"");
+}
+
+#[test]
+fn the_image_has_to_have_the_version_that_was_asked_for() {
+    let (asked, has) =
+        (release("5.0.4"), Release { version: "5.0.9".to_owned(), ..release("5.0.4") });
+    let request = Request { image: asked.image, version: Some(asked.version), forced: true };
+    let verdict = Verdict { release: has.clone(), exposures: Vec::new() };
+    let refused = decide(&Case {
+        request: &request,
+        from: &Version::new(5, 0, 3),
+        release: &has,
+        to: &Version::new(5, 0, 9),
+        previous: None,
+        verdict: &verdict,
+        offered: true,
+        has_channel: true,
+        unverified: None,
+        unaccepted: UnacceptedRisks::Gate,
+    });
+    insta::assert_snapshot!(refused.unwrap_err().message.unwrap(), @"");
+}

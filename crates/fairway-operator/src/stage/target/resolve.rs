@@ -1,0 +1,254 @@
+//! Which release the spec means.
+
+use fairway_api::cluster_version::{Architecture, Release, Update, UpdateHistory};
+use fairway_risk::Evaluated;
+
+use crate::stage::updates::same_content;
+
+/// What the spec means.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Wish {
+    /// The release of the operator itself.
+    Own,
+    /// No update, or none that can be found: the release that was accepted last stays.
+    Stay,
+    /// A release that nobody can look up yet.
+    NotKnownYet,
+    /// Another release.
+    Other(Request),
+}
+
+/// A release that is asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Request {
+    /// Its image.
+    pub(super) image: String,
+    /// The version that it has to have, where one was named.
+    pub(super) version: Option<String>,
+    /// Whether the guards are waived.
+    pub(super) forced: bool,
+}
+
+/// Where releases are looked up.
+#[derive(Clone, Copy)]
+pub(super) struct Known<'a> {
+    /// The release of the operator itself.
+    pub(super) own: &'a Release,
+    /// Whether its image serves several architectures.
+    pub(super) is_multi: bool,
+    /// The release that was begun last: its image, and its version.
+    pub(super) begun: Option<(&'a str, &'a str)>,
+    /// What is offered to this cluster, of the generation that asks.
+    pub(super) offered: Option<&'a Evaluated>,
+    /// What the cluster had.
+    pub(super) history: &'a [UpdateHistory],
+}
+
+/// The release that the spec means. With any mode, it asks for no update.
+pub(super) fn resolve(asked: Option<&Update>, known: Known) -> Wish {
+    let Some(update) = asked.filter(|update| update.names_a_release()) else {
+        return if asked.is_some_and(|update| update.mode.is_some()) {
+            Wish::Stay
+        } else {
+            Wish::Own
+        };
+    };
+    if !update.is_update() {
+        return Wish::Stay;
+    }
+    let request = |image: &str, version: Option<&str>| {
+        if same_content(image, &known.own.image) && version.is_none_or(|it| it == known.own.version)
+        {
+            return Wish::Own;
+        }
+        let (image, version) = (image.to_owned(), version.map(str::to_owned));
+        Wish::Other(Request { image, version, forced: update.forced() })
+    };
+    match (update.image(), update.version(), update.architecture()) {
+        (Some(image), version, _) => request(image, version),
+        (None, Some(_), Some(Architecture::Multi)) if !known.is_multi => match known.offered {
+            // First all architectures, then another version.
+            Some(offered) => match multi(offered, &known.own.version) {
+                Some(image) => request(image, Some(&known.own.version)),
+                None => Wish::Stay,
+            },
+            None => Wish::NotKnownYet,
+        },
+        (None, Some(version), _) if version == known.own.version => Wish::Own,
+        (None, Some(version), _) => match look_up(version, known) {
+            Found::Image(image) => request(image, Some(version)),
+            Found::Nothing => Wish::Stay,
+            Found::NotLookedAt => Wish::NotKnownYet,
+        },
+        (None, None, _) => Wish::Stay,
+    }
+}
+
+enum Found<'a> {
+    Image(&'a str),
+    /// No release, or several that cannot be told apart.
+    Nothing,
+    NotLookedAt,
+}
+
+/// The image of a version. What was begun goes on, whatever is offered meanwhile.
+fn look_up<'a>(version: &str, known: Known<'a>) -> Found<'a> {
+    if let Some((image, _)) = known.begun.filter(|(_, begun)| *begun == version) {
+        return Found::Image(image);
+    }
+    let Some(offered) = known.offered else { return Found::NotLookedAt };
+    let offered = releases(offered).filter(|release| release.version == version);
+    let past = known.history.iter().filter(|entry| entry.version.as_deref() == Some(version));
+    let offered = only(offered.map(|release| release.image.as_str()));
+    match offered.or_else(|| only(past.map(|entry| entry.image.as_str()))) {
+        Some(Some(image)) => Found::Image(image),
+        Some(None) | None => Found::Nothing,
+    }
+}
+
+fn multi<'a>(offered: &'a Evaluated, version: &str) -> Option<&'a str> {
+    let is_it = |release: &&Release| {
+        release.version == version && release.architecture == Some(Architecture::Multi)
+    };
+    only(releases(offered).filter(is_it).map(|release| release.image.as_str()))?
+}
+
+/// The updates that are offered, recommended or not.
+fn releases(offered: &Evaluated) -> impl Iterator<Item = &Release> {
+    let conditional = offered.conditional_updates.iter().map(|update| &update.release);
+    offered.available_updates.iter().chain(conditional)
+}
+
+/// Whether a release is among the updates that are offered.
+pub(super) fn is_offered(offered: &Evaluated, image: &str) -> bool {
+    releases(offered).any(|release| same_content(&release.image, image))
+}
+
+/// The one image among these; `Some(None)` if they are several.
+fn only<'a>(mut images: impl Iterator<Item = &'a str>) -> Option<Option<&'a str>> {
+    let first = images.next()?;
+    Some(images.all(|image| same_content(image, first)).then_some(first))
+}
+
+#[cfg(test)]
+mod tests {
+    use fairway_api::cluster_version::{ConditionalUpdate, UpdateMode};
+    use fairway_testkit::objects::{release, update_to};
+
+    use super::*;
+
+    fn offered() -> Evaluated {
+        Evaluated {
+            available_updates: vec![release("5.0.1"), release("5.0.2"), respin()],
+            conditional_updates: vec![
+                ConditionalUpdate { release: release("5.1.0"), ..ConditionalUpdate::default() },
+                ConditionalUpdate { release: release("5.0.1"), ..ConditionalUpdate::default() },
+            ],
+            ..Evaluated::default()
+        }
+    }
+
+    fn respin() -> Release {
+        Release { version: "5.0.2".to_owned(), ..release("5.0.2-again") }
+    }
+
+    fn meant(update: Option<&Update>) -> Wish {
+        meant_with(update, Some(&offered()), None)
+    }
+
+    fn meant_with(
+        update: Option<&Update>,
+        offered: Option<&Evaluated>,
+        begun: Option<(&str, &str)>,
+    ) -> Wish {
+        let past = |version: &str| UpdateHistory {
+            version: Some(version.to_owned()),
+            image: release(version).image,
+            ..UpdateHistory::default()
+        };
+        let (own, history) = (release("5.0.0"), [past("5.0.0"), past("4.9.9")]);
+        resolve(update, Known { own: &own, is_multi: false, begun, offered, history: &history })
+    }
+
+    fn other(image: &str, version: Option<&str>) -> Wish {
+        let (image, version) = (image.to_owned(), version.map(str::to_owned));
+        Wish::Other(Request { image, version, forced: false })
+    }
+
+    #[test]
+    fn a_version_is_looked_up_among_all_updates_and_in_the_history() {
+        for (version, expected) in [
+            ("5.0.0", Wish::Own),
+            ("5.0.1", other(&release("5.0.1").image, Some("5.0.1"))),
+            ("5.1.0", other(&release("5.1.0").image, Some("5.1.0"))),
+            ("4.9.9", other(&release("4.9.9").image, Some("4.9.9"))),
+            // Two releases have it.
+            ("5.0.2", Wish::Stay),
+            ("5.7.0", Wish::Stay),
+        ] {
+            assert_eq!(meant(Some(&update_to(version))), expected, "{version}");
+        }
+    }
+
+    #[test]
+    fn an_image_is_taken_as_it_is() {
+        let by = |image: &str, version: &str| Update {
+            image: Some(image.to_owned()),
+            version: Some(version.to_owned()),
+            ..Update::default()
+        };
+        let own = release("5.0.0").image;
+        let mirrored = own.replace("registry.example", "mirror.example");
+        for (image, version, expected) in [
+            ("anything", "", other("anything", None)),
+            ("anything", "5.0.0", other("anything", Some("5.0.0"))),
+            (own.as_str(), "", Wish::Own),
+            (mirrored.as_str(), "5.0.0", Wish::Own),
+            // Somebody is wrong about the image, and has to be told.
+            (own.as_str(), "5.0.1", other(&own, Some("5.0.1"))),
+        ] {
+            assert_eq!(meant(Some(&by(image, version))), expected, "{image} {version}");
+        }
+    }
+
+    #[test]
+    fn with_any_mode_it_is_no_update() {
+        for mode in [UpdateMode::Preflight, UpdateMode::Other("Dance".to_owned())] {
+            let update = Update { mode: Some(mode.clone()), ..update_to("5.0.1") };
+            assert_eq!(meant(Some(&update)), Wish::Stay, "{mode:?}");
+            let nothing = Update { mode: Some(mode), ..Update::default() };
+            assert_eq!(meant(Some(&nothing)), Wish::Stay);
+        }
+    }
+
+    #[test]
+    fn who_asks_for_nothing_gets_the_operators_release() {
+        assert_eq!(meant(None), Wish::Own);
+        assert_eq!(meant(Some(&Update::default())), Wish::Own);
+    }
+
+    #[test]
+    fn what_was_begun_goes_on_whatever_is_offered() {
+        let update = update_to("5.1.0");
+        let begun = Some(("r.example/a@sha256:1", "5.1.0"));
+        let expected = other("r.example/a@sha256:1", Some("5.1.0"));
+        assert_eq!(meant_with(Some(&update), None, begun), expected);
+        assert_eq!(meant_with(Some(&update), Some(&offered()), begun), expected);
+        assert_eq!(meant_with(Some(&update), None, None), Wish::NotKnownYet);
+    }
+
+    #[test]
+    fn a_cluster_gets_all_architectures_before_another_version() {
+        let update = Update { architecture: Some(Architecture::Multi), ..update_to("5.0.1") };
+        assert_eq!(meant(Some(&update)), Wish::Stay);
+        let multi = Release {
+            architecture: Some(Architecture::Multi),
+            version: "5.0.0".to_owned(),
+            ..release("5.0.0-multi")
+        };
+        let offered = Evaluated { available_updates: vec![multi.clone()], ..Evaluated::default() };
+        let expected = other(&multi.image, Some("5.0.0"));
+        assert_eq!(meant_with(Some(&update), Some(&offered), None), expected);
+        assert_eq!(meant_with(Some(&update), None, None), Wish::NotKnownYet);
+    }
+}
