@@ -4,13 +4,16 @@ use std::collections::BTreeMap;
 
 use fairway_api::read::{self, Place, ReadError};
 use jiff::Timestamp;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// Where a release image keeps it.
 pub const PATH: &str = "release-manifests/image-references";
 
 const API_VERSION: &str = "image.openshift.io/v1";
 const KIND: &str = "ImageStream";
+
+/// What an image comes from that is pulled as it is.
+const IMAGE: &str = "DockerImage";
 
 /// The images of a release.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -27,68 +30,126 @@ impl ImageReferences {
     /// Reads the file of a release image, JSON or YAML. `name` is what people call it; errors begin
     /// with it.
     pub fn read(name: &str, bytes: &[u8]) -> Result<Self, ReadError> {
-        let stream: ImageStream = read::document(name, bytes)?;
-        let malformed = |field: String, problem: String| ReadError::Malformed {
-            place: Place { source: name.to_owned(), position: None },
-            field,
-            problem,
+        let stream = ImageStream::read(name, bytes)?;
+        let missing = || malformed(name, "metadata", "it is missing, and says which release it is");
+        let ObjectMeta { name: release, creation_timestamp: created } =
+            stream.metadata.ok_or_else(missing)?;
+        let mut images = BTreeMap::new();
+        for (index, (tag, image)) in images_of(stream.spec) {
+            if images.insert(tag.clone(), image).is_some() {
+                let problem = format!("{tag:?} is there twice, and could mean either");
+                return Err(malformed(name, &format!("spec.tags[{index}].name"), &problem));
+            }
+        }
+        Ok(Self { name: release, created, images })
+    }
+
+    /// The file of a release image.
+    pub fn write(&self) -> String {
+        let Self { name, created, images } = self;
+        let tag = |(name, image): (&String, &String)| Tag {
+            name: name.clone(),
+            from: Some(Origin { kind: IMAGE.to_owned(), name: image.clone() }),
         };
+        let stream = ImageStream {
+            api_version: API_VERSION.to_owned(),
+            kind: KIND.to_owned(),
+            metadata: Some(ObjectMeta { name: name.clone(), creation_timestamp: *created }),
+            spec: Spec { tags: images.iter().map(tag).collect() },
+        };
+        serde_json::to_string_pretty(&stream).expect("texts and times are JSON")
+    }
+}
+
+/// What the images in an operator's manifests stand for, before it is part of a release: images of
+/// the release, by the words that its file `image-references` has for them.
+pub fn placeholders(name: &str, bytes: &[u8]) -> Result<BTreeMap<String, String>, ReadError> {
+    let stream = ImageStream::read(name, bytes)?;
+    let mut placeholders: BTreeMap<String, String> = BTreeMap::new();
+    for (index, (tag, word)) in images_of(stream.spec) {
+        let field = format!("spec.tags[{index}].from.name");
+        if word.is_empty() || !word.chars().all(is_part_of_word) {
+            return Err(malformed(name, &field, &format!("{word:?} is no name of an image")));
+        }
+        if let Some(other) = placeholders.insert(word.clone(), tag.clone())
+            && other != tag
+        {
+            let problem = format!("{word} stands for {other:?} as well, and could mean either");
+            return Err(malformed(name, &field, &problem));
+        }
+    }
+    Ok(placeholders)
+}
+
+/// Letters of an image's name or of a version: what is between others is a word.
+pub(crate) fn is_part_of_word(letter: char) -> bool {
+    letter.is_ascii_alphanumeric() || "._-/:@+".contains(letter)
+}
+
+fn images_of(spec: Spec) -> impl Iterator<Item = (usize, (String, String))> {
+    let image = |tag: Tag| {
+        let Origin { kind, name } = tag.from?;
+        (kind == IMAGE).then_some((tag.name, name))
+    };
+    spec.tags.into_iter().enumerate().filter_map(move |(index, tag)| Some((index, image(tag)?)))
+}
+
+fn malformed(file: &str, field: &str, problem: &str) -> ReadError {
+    ReadError::Malformed {
+        place: Place { source: file.to_owned(), position: None },
+        field: field.to_owned(),
+        problem: problem.to_owned(),
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ImageStream {
+    api_version: String,
+    kind: String,
+    // Files of operators have none.
+    metadata: Option<ObjectMeta>,
+    #[serde(default)]
+    spec: Spec,
+}
+
+impl ImageStream {
+    fn read(name: &str, bytes: &[u8]) -> Result<Self, ReadError> {
+        let stream: Self = read::document(name, bytes)?;
         for (field, is, should) in
             [("apiVersion", &stream.api_version, API_VERSION), ("kind", &stream.kind, KIND)]
         {
             if is != should {
                 let problem = format!("{is:?} was found where {should:?} is wanted");
-                return Err(malformed(field.to_owned(), problem));
+                return Err(malformed(name, field, &problem));
             }
         }
-        let mut images = BTreeMap::new();
-        for (index, tag) in stream.spec.tags.into_iter().enumerate() {
-            let Some(Origin { kind, name: image }) = tag.from else { continue };
-            if kind != "DockerImage" {
-                continue;
-            }
-            if images.insert(tag.name.clone(), image).is_some() {
-                let problem = format!("{:?} is there twice, and could mean either", tag.name);
-                return Err(malformed(format!("spec.tags[{index}].name"), problem));
-            }
-        }
-        let ObjectMeta { name, creation_timestamp: created } = stream.metadata;
-        Ok(Self { name, created, images })
+        Ok(stream)
     }
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct ImageStream {
-    api_version: String,
-    kind: String,
-    metadata: ObjectMeta,
-    #[serde(default)]
-    spec: Spec,
-}
-
-#[derive(Deserialize)]
+#[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct ObjectMeta {
     name: String,
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     creation_timestamp: Option<Timestamp>,
 }
 
-#[derive(Default, Deserialize)]
+#[derive(Default, Serialize, Deserialize)]
 #[serde(default)]
 struct Spec {
     tags: Vec<Tag>,
 }
 
-#[derive(Deserialize)]
+#[derive(Serialize, Deserialize)]
 struct Tag {
     name: String,
     #[serde(default)]
     from: Option<Origin>,
 }
 
-#[derive(Default, Deserialize)]
+#[derive(Default, Serialize, Deserialize)]
 #[serde(default)]
 struct Origin {
     kind: String,
@@ -128,6 +189,7 @@ spec:
             r#"{"kind": "ImageStream"}"#,
             r#"{"apiVersion": "v1", "kind": "ImageStream", "metadata": {"name": "5.0.0"}}"#,
             r#"{"apiVersion": "image.openshift.io/v1", "kind": "Image", "metadata": {"name": "5.0.0"}}"#,
+            r#"{"apiVersion": "image.openshift.io/v1", "kind": "ImageStream"}"#,
             r#"{"apiVersion": "image.openshift.io/v1", "kind": "ImageStream", "metadata": {"name": "5.0.0"},
                 "spec": {"tags": [{"name": "a", "from": {"kind": "DockerImage", "name": "x"}},
                                   {"name": "a", "from": {"kind": "DockerImage", "name": "y"}}]}}"#,
@@ -137,7 +199,49 @@ spec:
         image-references:1:2: missing field `apiVersion`
         image-references: field apiVersion: "v1" was found where "image.openshift.io/v1" is wanted
         image-references: field kind: "Image" was found where "ImageStream" is wanted
+        image-references: field metadata: it is missing, and says which release it is
         image-references: field spec.tags[1].name: "a" is there twice, and could mean either
+        "#);
+    }
+
+    #[test]
+    fn what_is_written_is_read_again() {
+        let images = [("network", "registry.example/network@sha256:1"), ("storage", "x@sha256:2")]
+            .map(|(name, image)| (name.to_owned(), image.to_owned()));
+        for created in [None, Some("2026-01-01T00:00:00Z".parse().unwrap())] {
+            let written = ImageReferences {
+                name: "5.0.0".to_owned(),
+                created,
+                images: images.clone().into(),
+            };
+            assert_eq!(read(&written.write()), Ok(written));
+        }
+    }
+
+    #[test]
+    fn an_operator_says_what_its_images_stand_for() {
+        let read = |tags: &str| {
+            let text = format!(
+                "apiVersion: image.openshift.io/v1\nkind: ImageStream\nspec:\n  tags:\n{tags}"
+            );
+            placeholders("network/image-references", text.as_bytes())
+        };
+        let tag = |name: &str, word: &str| {
+            format!("  - {{name: {name}, from: {{kind: DockerImage, name: \"{word}\"}}}}\n")
+        };
+        let same = [tag("a", "example/a:1"), tag("a", "example/a:2"), tag("a", "example/a:1")];
+        let found = read(&same.concat()).unwrap();
+        assert_eq!(found.keys().collect::<Vec<_>>(), ["example/a:1", "example/a:2"]);
+        let told = [
+            tag("a", ""),
+            tag("a", "two words"),
+            [tag("a", "example/a:1"), tag("b", "example/a:1")].concat(),
+        ]
+        .map(|tags| read(&tags).unwrap_err().to_string());
+        insta::assert_snapshot!(told.join("\n"), @r#"
+        network/image-references: field spec.tags[0].from.name: "" is no name of an image
+        network/image-references: field spec.tags[0].from.name: "two words" is no name of an image
+        network/image-references: field spec.tags[1].from.name: example/a:1 stands for "a" as well, and could mean either
         "#);
     }
 }

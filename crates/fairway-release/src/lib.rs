@@ -8,11 +8,13 @@
 //!   with one word.
 //! * [`task_graph`] puts them in order, as far as there has to be one.
 //! * [`Verification`] is whose signatures count for the releases that come after it.
+//! * A [`Draft`] is a release that is being made: files of operators in, files of an image out.
 //! * [`changes`] says what is different in another release.
 //! * [`architecture`] has the words for machines.
 
 pub mod architecture;
 pub mod changes;
+pub mod draft;
 mod go_json;
 pub mod image_references;
 pub mod inclusion;
@@ -24,6 +26,7 @@ mod turn;
 mod verification;
 mod version_hash;
 
+pub use draft::Draft;
 pub use image_references::ImageReferences;
 pub use manifest::{Manifest, ObjectId};
 pub use metadata::ReleaseMetadata;

@@ -5,12 +5,23 @@ use std::collections::BTreeMap;
 use fairway_api::Version;
 use fairway_api::read::{self, ReadError};
 use serde::{Deserialize, Deserializer, Serialize};
+use url::Url;
 
 /// Where a release image keeps it.
 pub const PATH: &str = "release-manifests/release-metadata";
 
 /// Longer files are refused. A real one names a few hundred versions in less than 10 KiB.
 pub const MAX_BYTES: usize = 1 << 20;
+
+/// What else a release may say about itself: the keys of `metadata` that mean something.
+pub mod key {
+    /// Where people read about it.
+    pub const URL: &str = "url";
+    /// The channels that it is in, with commas between them.
+    pub const CHANNELS: &str = "io.openshift.upgrades.graph.release.channels";
+    /// `multi` where one image is for all architectures.
+    pub const ARCHITECTURE: &str = "release.openshift.io/architecture";
+}
 
 /// What a release image says about itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -66,6 +77,29 @@ impl ReleaseMetadata {
         }
     }
 
+    /// The channels that it is in, each once, by name.
+    pub fn channels(&self) -> Vec<&str> {
+        let list = self.metadata.get(key::CHANNELS).map_or("", String::as_str);
+        let named = list.split(',').map(str::trim).filter(|channel| !channel.is_empty());
+        let mut channels: Vec<&str> = named.collect();
+        channels.sort_unstable();
+        channels.dedup();
+        channels
+    }
+
+    /// The values that nobody can use, by their keys, with what is wanted instead.
+    pub fn unusable(&self) -> impl Iterator<Item = (&str, &str, &'static str)> {
+        let is_multi = |text: &str| text == MULTI;
+        let wanted = [
+            (key::URL, is_link as fn(&str) -> bool, "an http or https address"),
+            (key::ARCHITECTURE, is_multi, MULTI),
+        ];
+        wanted.into_iter().filter_map(|(key, is_usable, wanted)| {
+            let (key, value) = self.metadata.get_key_value(key)?;
+            (!is_usable(value)).then_some((key.as_str(), value.as_str(), wanted))
+        })
+    }
+
     /// Reads the file of a release image. `name` is what people call it; errors begin with it.
     pub fn read(name: &str, bytes: &[u8]) -> Result<Self, MetadataError> {
         if bytes.len() > MAX_BYTES {
@@ -73,6 +107,13 @@ impl ReleaseMetadata {
         }
         Ok(read::document(name, bytes)?)
     }
+}
+
+/// The only architecture that a release says: it is for all of them.
+const MULTI: &str = "multi";
+
+fn is_link(text: &str) -> bool {
+    Url::parse(text).is_ok_and(|url| url.has_host() && matches!(url.scheme(), "http" | "https"))
 }
 
 // The tool that writes these files leaves `null` where a list is empty.
@@ -138,6 +179,36 @@ mod tests {
         release-metadata:2:13: field version: "4.7" is not a semantic version: unexpected end of input while parsing minor version number
         release-metadata:1:78: field previous[1]: "x" is not a semantic version: unexpected character 'x' while parsing major version number
         "#);
+    }
+
+    #[test]
+    fn channels_are_named_once() {
+        let mut metadata = ReleaseMetadata::new(Version::new(4, 7, 4));
+        assert_eq!(metadata.channels(), [""; 0]);
+        metadata.metadata.insert(key::CHANNELS.to_owned(), "stable-4.7, fast-4.7,,fast-4.7".into());
+        assert_eq!(metadata.channels(), ["fast-4.7", "stable-4.7"]);
+    }
+
+    #[test]
+    fn what_nobody_can_use_is_found() {
+        let unusable = |key: &str, value: &str| {
+            let mut metadata = ReleaseMetadata::new(Version::new(4, 7, 4));
+            metadata.metadata.insert(key.to_owned(), value.to_owned());
+            metadata.unusable().count() == 1
+        };
+        for (key, value, expected) in [
+            (key::URL, "https://errata.example/1", false),
+            (key::URL, "http://errata.example", false),
+            (key::URL, "errata.example/1", true),
+            (key::URL, "javascript:alert(1)", true),
+            (key::URL, "file:///etc/passwd", true),
+            (key::URL, "", true),
+            (key::ARCHITECTURE, "multi", false),
+            (key::ARCHITECTURE, "amd64", true),
+            ("anything", "else", false),
+        ] {
+            assert_eq!(unusable(key, value), expected, "{key}: {value}");
+        }
     }
 
     #[test]

@@ -38,7 +38,7 @@ pub const MAX_PROBLEMS: usize = 100;
 const TEMPLATES: &str = "manifests";
 
 /// The manifests of everything else, which are not.
-const LITERAL: &str = "release-manifests";
+pub(crate) const LITERAL: &str = "release-manifests";
 
 /// The directories of an image in which all parts of a release lie.
 pub const DIRECTORIES: [&str; 2] = [TEMPLATES, LITERAL];
@@ -132,7 +132,9 @@ impl Loading {
             return None;
         };
         let read = ReleaseMetadata::read(metadata::PATH, bytes);
-        read.map_err(|error| self.problems.push(Problem::Metadata(error))).ok()
+        let metadata = read.map_err(|error| self.problems.push(Problem::Metadata(error))).ok()?;
+        self.warnings.extend(Warning::of_metadata(&metadata));
+        Some(metadata)
     }
 
     fn image_references(&mut self, files: &Files) -> Option<ImageReferences> {

@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::template::TemplateError;
 use super::{MAX_BYTES, MAX_DOCUMENTS, MAX_FILE_BYTES, MAX_FILES, MAX_OBJECT_BYTES};
 use crate::manifest::ObjectId;
-use crate::metadata::MetadataError;
+use crate::metadata::{self, MetadataError, ReleaseMetadata};
 
 /// Something that makes a release unusable.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -120,12 +120,36 @@ pub enum Warning {
         /// Why it cannot be rendered.
         why: TemplateError,
     },
+    /// The release says something about itself that nobody can use.
+    Metadata {
+        /// Its key in the metadata.
+        key: String,
+        /// What it says.
+        value: String,
+        /// What it should be.
+        wanted: &'static str,
+    },
+}
+
+impl Warning {
+    /// What a release says about itself, and nobody can use.
+    pub(crate) fn of_metadata(metadata: &ReleaseMetadata) -> impl Iterator<Item = Self> {
+        metadata.unusable().map(|(key, value, wanted)| Self::Metadata {
+            key: key.to_owned(),
+            value: value.to_owned(),
+            wanted,
+        })
+    }
 }
 
 impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Template { file, line, why } => write!(f, "{file}:{line}: left out: {why}"),
+            Self::Metadata { key, value, wanted } => {
+                let file = metadata::PATH;
+                write!(f, "{file}: {key} is left out: {value:?} was found where {wanted} is wanted")
+            }
         }
     }
 }

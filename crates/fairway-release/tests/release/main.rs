@@ -1,6 +1,7 @@
 //! What the crate promises as a whole.
 
 mod changes;
+mod draft;
 mod inclusion;
 mod payload;
 mod support;
