@@ -40,9 +40,27 @@ pub fn waiting(failures: &[Failure], now: Timestamp) -> Option<Waiting> {
     Some(Waiting { reason, message, is_slow })
 }
 
+/// When the next of what is waited for takes longer than expected, if nothing changes until then.
+pub fn next_slow(failures: &[Failure], now: Timestamp) -> Option<Timestamp> {
+    let awaited = failures.iter().filter(|failure| failure.effect == Effect::Wait);
+    let ends = awaited.filter(|failure| !is_slow(failure, now)).filter_map(|failure| {
+        // A moment later it is longer than that.
+        failure
+            .since
+            .checked_add(usual(failure))
+            .ok()?
+            .checked_add(SignedDuration::from_secs(1))
+            .ok()
+    });
+    ends.min()
+}
+
 fn is_slow(failure: &Failure, now: Timestamp) -> bool {
-    let usual = if is_of_nodes(failure) { NODES.1 } else { USUAL };
-    now.duration_since(failure.since) > usual
+    now.duration_since(failure.since) > usual(failure)
+}
+
+fn usual(failure: &Failure) -> SignedDuration {
+    if is_of_nodes(failure) { NODES.1 } else { USUAL }
 }
 
 fn is_of_nodes(failure: &Failure) -> bool {
@@ -110,6 +128,16 @@ mod tests {
         insta::assert_snapshot!(text(&[updating("machine-config", 90)]), @"ClusterOperatorUpdating waiting on machine-config");
         insta::assert_snapshot!(text(&[updating("machine-config", 91)]), @"ClusterOperatorUpdating waiting on machine-config over 90 minutes which is longer than expected (slow)");
         insta::assert_snapshot!(text(&[updating("machine-config", 91), updating("b", 40), updating("a", 40)]), @"ClusterOperatorsUpdating waiting on a, b over 30 minutes and machine-config over 90 minutes which is longer than expected (slow)");
+    }
+
+    #[test]
+    fn it_is_known_when_something_becomes_slow() {
+        let failures =
+            [updating("a", 10), updating("machine-config", 80), updating("slow already", 40)];
+        let next = next_slow(&failures, NOW).unwrap();
+        assert_eq!(next, NOW + SignedDuration::from_secs(10 * 60 + 1));
+        assert!(waiting(&failures[1..2], next).unwrap().is_slow);
+        assert_eq!(next_slow(&failures[2..], NOW), None);
     }
 
     #[test]
