@@ -111,6 +111,8 @@ impl Operator {
     async fn stages(&self, sight: Sight, leadership: Leadership) -> OperatorError {
         let (updates_out, updates) = watch::channel(None);
         let (risks_out, risks) = watch::channel(None);
+        let (_target_out, target) = watch::channel(None);
+        let (_rollout_out, rollout) = watch::channel(None);
         let current = updates::Current {
             version: self.own.release.version.clone(),
             architecture: self.own.architecture.clone(),
@@ -144,6 +146,8 @@ impl Operator {
                 cluster_version: sight.cluster_version,
                 updates,
                 risks,
+                target,
+                rollout,
             },
             Api::all(self.client.clone()),
             leadership,

@@ -1,14 +1,19 @@
 //! What the status of ClusterVersion is, as a function of what everybody knows.
 
 use fairway_api::cluster_version::{ClusterVersionStatus, Release};
-use fairway_api::reason::{RETIRED_TYPES, invalid, upgradeable};
+use fairway_api::reason::{RETIRED_TYPES, invalid, retrieved_updates, upgradeable};
 use fairway_api::{ClusterVersion, Conditions as _, OperatorCondition};
 use jiff::Timestamp;
 
+use super::conditions;
+use super::history::{self, Step};
 use super::invalid::{cannot_tell_yet, problems};
+use super::release;
 use crate::own_release::OwnRelease;
 use crate::stage::risks::Risks;
-use crate::stage::updates::{Updates, same_content};
+use crate::stage::rollout::{Phase, Rollout};
+use crate::stage::target::Target;
+use crate::stage::updates::Updates;
 
 /// What everybody knows. `None` is what nobody knows yet: a status that says something about it
 /// was written by a predecessor and stays.
@@ -17,6 +22,8 @@ pub(super) struct Facts<'a> {
     pub(super) own: &'a OwnRelease,
     pub(super) updates: Option<&'a Updates>,
     pub(super) risks: Option<&'a Risks>,
+    pub(super) target: Option<&'a Target>,
+    pub(super) rollout: Option<&'a Rollout>,
 }
 
 /// The status that ClusterVersion should have.
@@ -26,63 +33,105 @@ pub(super) fn compose(
     now: Timestamp,
 ) -> ClusterVersionStatus {
     let mut status = cluster_version.status.clone().unwrap_or_default();
-    if is_of_another_release(&status.desired, facts.own) {
-        forget_updates(&mut status);
-    }
-    status.desired = desired(&status.desired, facts);
+    release::show(&mut status, &facts);
     for type_ in RETIRED_TYPES {
         status.conditions.discard(type_);
     }
-    let mut set = |type_, condition: Option<OperatorCondition>| match condition {
-        Some(condition) => status.conditions.set(condition, now),
-        None => status.conditions.discard(type_),
-    };
     let problems = problems(cluster_version, facts.updates);
     if problems.is_some() || !cannot_tell_yet(cluster_version, facts.updates) {
-        set(invalid::TYPE, problems);
+        set(&mut status, invalid::TYPE, problems, now);
+    }
+    if let Some(target) = facts.target {
+        show_target(&mut status, target, facts, now);
     }
     if let Some(updates) = facts.updates {
-        set(&updates.retrieved.type_, Some(updates.retrieved.clone()));
+        status.conditions.set(updates.retrieved.clone(), now);
     }
-    let Some(Risks { generation, evaluated, .. }) = facts.risks else { return status };
-    set(upgradeable::TYPE, evaluated.upgradeable.clone());
-    status.available_updates = Some(evaluated.available_updates.clone());
-    status.conditional_updates.clone_from(&evaluated.conditional_updates);
-    status.conditional_update_risks.clone_from(&evaluated.conditional_update_risks);
-    // What was evaluated may be about an object of this name that is gone, and had more changes.
-    let current = cluster_version.metadata.generation.unwrap_or(*generation);
-    status.observed_generation = status.observed_generation.max(*generation).min(current);
+    if let Some(Risks { evaluated, .. }) = facts.risks {
+        set(&mut status, upgradeable::TYPE, evaluated.upgradeable.clone(), now);
+        status.available_updates = Some(evaluated.available_updates.clone());
+        status.conditional_updates.clone_from(&evaluated.conditional_updates);
+        status.conditional_update_risks.clone_from(&evaluated.conditional_update_risks);
+    }
+    observe(&mut status, cluster_version, facts);
     status
 }
 
-/// Whether somebody wrote the status who was of another release: the cluster was updated since.
-fn is_of_another_release(desired: &Release, own: &OwnRelease) -> bool {
-    !desired.image.is_empty() && !same_content(&desired.image, &own.release.image)
+fn set(
+    status: &mut ClusterVersionStatus,
+    type_: &str,
+    condition: Option<OperatorCondition>,
+    now: Timestamp,
+) {
+    match condition {
+        Some(condition) => status.conditions.set(condition, now),
+        None => status.conditions.discard(type_),
+    }
 }
 
-/// Updates from another release mean nothing. That there are none would be wrong as well: `None`
-/// says that nobody has looked yet.
-fn forget_updates(status: &mut ClusterVersionStatus) {
-    status.available_updates = None;
-    status.conditional_updates.clear();
-    status.conditional_update_risks.clear();
-}
+/// Everything about the release that is rolled out.
+fn show_target(status: &mut ClusterVersionStatus, target: &Target, facts: Facts, now: Timestamp) {
+    let release = status.desired.clone();
+    // What the rollout says about another release was said before it knew of this one.
+    let rollout = facts.rollout.filter(|rollout| rollout.image == release.image);
+    let has_begun = status.history.first().is_some_and(|newest| newest.image == release.image);
+    let step = Step {
+        release: &release,
+        verified: target.verified,
+        accepted_risks: target.accepted_risks.as_deref(),
+        completed: rollout.is_some_and(|rollout| rollout.phase == Phase::Reconciling),
+        is_own: release.image == facts.own.release.image,
+    };
+    history::record(&mut status.history, &step, now);
+    if !target.payload.version_hash.is_empty() {
+        status.version_hash.clone_from(&target.payload.version_hash);
+    }
+    let capabilities =
+        conditions::capabilities::status(status.capabilities.take(), &target.capabilities);
+    status.capabilities = Some(capabilities);
 
-/// The release that the cluster has: what the operator knows from its payload, and what the update
-/// service says besides.
-fn desired(before: &Release, Facts { own, updates, .. }: Facts) -> Release {
-    let offered = updates.and_then(|updates| updates.described(&own.release.image));
-    let said = offered.as_ref().unwrap_or(before);
-    let mut desired = own.release.clone();
-    if said.image == desired.image {
-        if desired.version.is_empty() {
-            desired.version.clone_from(&said.version);
+    let is_invalid = status.conditions.is_true(invalid::TYPE);
+    let mut say = |condition| status.conditions.set(condition, now);
+    say(conditions::capabilities::condition(&target.capabilities));
+    say(target.release_accepted.clone());
+    match rollout {
+        Some(rollout) => {
+            if let Some(available) = conditions::available::condition(&release, rollout) {
+                say(available);
+            }
+            say(conditions::failing::condition(rollout, now));
+            say(conditions::progressing::condition(&release, rollout, is_invalid, now));
         }
-        desired.url = desired.url.or_else(|| said.url.clone());
-        if !said.channels.is_empty() {
-            desired.channels.clone_from(&said.channels);
+        // What a predecessor said about this release stays, and nobody has to begin at 0 %.
+        None if has_begun => {}
+        None => say(conditions::progressing::begun(&release)),
+    }
+    if let Some(failing) = conditions::failing::without_image(&release) {
+        say(failing);
+    }
+    say_at_least(status, &release, now);
+}
+
+/// Conditions that are always there.
+fn say_at_least(status: &mut ClusterVersionStatus, release: &Release, now: Timestamp) {
+    for initial in [
+        conditions::available::initial(),
+        conditions::failing::initial(),
+        conditions::progressing::begun(release),
+        OperatorCondition::new(retrieved_updates::TYPE, false),
+    ] {
+        if status.conditions.find(&initial.type_).is_none() {
+            status.conditions.set(initial, now);
         }
     }
-    desired.unknown.clone_from(&before.unknown);
-    desired
+}
+
+/// A generation is observed when all have seen it. What they saw may have been an object of this
+/// name that is gone, and had more changes.
+fn observe(status: &mut ClusterVersionStatus, cluster_version: &ClusterVersion, facts: Facts) {
+    let Some(risks) = facts.risks else { return };
+    let seen = facts.target.map_or(risks.generation, |target| target.generation);
+    let seen = seen.min(risks.generation);
+    let current = cluster_version.metadata.generation.unwrap_or(seen);
+    status.observed_generation = status.observed_generation.max(seen).min(current);
 }

@@ -4,7 +4,11 @@
 //! from what is there.
 
 mod compose;
+mod conditions;
+mod history;
 mod invalid;
+mod pace;
+mod release;
 #[cfg(test)]
 mod tests;
 
@@ -12,6 +16,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fairway_api::{CLUSTER_VERSION_NAME, ClusterVersion, ClusterVersionStatus};
+use jiff::Timestamp;
 use kube::api::PostParams;
 use kube::{Api, ResourceExt as _};
 use tokio::sync::watch;
@@ -23,8 +28,12 @@ use crate::election::Leadership;
 use crate::metrics;
 use crate::own_release::OwnRelease;
 use crate::stage::risks::Risks;
+use crate::stage::rollout::Rollout;
+use crate::stage::rollout::waiting::next_slow;
+use crate::stage::target::Target;
 use crate::stage::updates::Updates;
 use compose::{Facts, compose};
+use pace::{News, Pace};
 
 /// Who writes, in `managedFields`.
 const FIELD_MANAGER: &str = "fairway-status";
@@ -41,6 +50,8 @@ pub(crate) struct Inputs {
     pub(crate) cluster_version: watch::Receiver<Option<Objects<ClusterVersion>>>,
     pub(crate) updates: watch::Receiver<Option<Arc<Updates>>>,
     pub(crate) risks: watch::Receiver<Option<Arc<Risks>>>,
+    pub(crate) target: watch::Receiver<Option<Arc<Target>>>,
+    pub(crate) rollout: watch::Receiver<Option<Arc<Rollout>>>,
 }
 
 /// Keeps the status right for as long as this operator leads.
@@ -52,36 +63,47 @@ pub(crate) async fn run(
 ) {
     let mut settled = None;
     let mut failures = 0;
+    let mut pace = Pace::default();
     loop {
         let due = match inputs.wanted(settled.as_ref()) {
-            None => None,
-            Some(wanted) => {
+            None => inputs.next_slow().map(clock::instant_of),
+            Some(wanted) if !pace.allows(wanted.news, Instant::now()) => pace.due(),
+            Some(Wanted { object, news }) => {
                 // Who leads no more is dropped by the election, and until then writes nothing.
-                let Ok(written) = leadership.write(write(&api, &wanted, &metrics)).await else {
+                let Ok(written) = leadership.write(write(&api, &object, &metrics)).await else {
                     return std::future::pending().await;
                 };
                 match written {
                     Ok(stored) => {
                         failures = 0;
-                        inputs.echo(&wanted, stored.as_ref()).await;
-                        settled = stored.map(|stored| Settled::new(wanted, stored));
-                        continue;
+                        pace.note(news, Instant::now());
+                        inputs.echo(&object, stored.as_ref()).await;
+                        settled = stored.map(|stored| Settled::new(object, stored));
                     }
                     Err(error) => {
-                        let error = &error as &dyn std::error::Error;
-                        tracing::warn!(error, "the status of ClusterVersion cannot be written");
+                        complain(&error);
                         failures += 1;
-                        Some(Instant::now() + pause(failures))
+                        clock::sleep_until(Some(Instant::now() + pause(failures))).await;
                     }
                 }
+                continue;
             }
         };
-        match due {
-            Some(due) => clock::sleep_until(Some(due)).await,
-            None if inputs.changed().await => {}
-            None => return,
+        tokio::select! {
+            goes_on = inputs.changed() => {
+                if !goes_on {
+                    return;
+                }
+            }
+            () = clock::sleep_until(due) => {}
         }
     }
+}
+
+/// ClusterVersion as it should be, and what is new about it.
+struct Wanted {
+    object: ClusterVersion,
+    news: News,
 }
 
 /// What was sent, and what the API server made of it: one with an older definition drops fields.
@@ -98,12 +120,20 @@ impl Settled {
 
 impl Inputs {
     /// ClusterVersion as it should be, if it is not, and if writing it would change something.
-    fn wanted(&mut self, settled: Option<&Settled>) -> Option<ClusterVersion> {
+    fn wanted(&mut self, settled: Option<&Settled>) -> Option<Wanted> {
         let seen = self.cluster_version.borrow_and_update().clone();
         let updates = self.updates.borrow_and_update().clone();
         let risks = self.risks.borrow_and_update().clone();
+        let target = self.target.borrow_and_update().clone();
+        let rollout = self.rollout.borrow_and_update().clone();
         let cluster_version = only(seen.as_ref())?;
-        let facts = Facts { own: &self.own, updates: updates.as_deref(), risks: risks.as_deref() };
+        let facts = Facts {
+            own: &self.own,
+            updates: updates.as_deref(),
+            risks: risks.as_deref(),
+            target: target.as_deref(),
+            rollout: rollout.as_deref(),
+        };
         let before = &cluster_version.status;
         let status = Some(compose(cluster_version, facts, clock::now()));
         let is_settled =
@@ -111,7 +141,15 @@ impl Inputs {
         if *before == status || is_settled {
             return None;
         }
-        Some(ClusterVersion { status, ..ClusterVersion::clone(cluster_version) })
+        let news = News::between(before.as_ref(), status.as_ref());
+        let object = ClusterVersion { status, ..ClusterVersion::clone(cluster_version) };
+        Some(Wanted { object, news })
+    }
+
+    /// When the status changes by itself: because something takes too long.
+    fn next_slow(&self) -> Option<Timestamp> {
+        let rollout = self.rollout.borrow();
+        rollout.as_ref().and_then(|rollout| next_slow(&rollout.failures, clock::now()))
     }
 
     /// Waits until the watch shows what was written, or what somebody else wrote: before, another
@@ -134,6 +172,8 @@ impl Inputs {
             changed = self.cluster_version.changed() => changed.is_ok(),
             changed = self.updates.changed() => changed.is_ok(),
             changed = self.risks.changed() => changed.is_ok(),
+            changed = self.target.changed() => changed.is_ok(),
+            changed = self.rollout.changed() => changed.is_ok(),
         }
     }
 }
@@ -173,6 +213,11 @@ async fn write(
             Err(WriteError::TooSlow)
         }
     }
+}
+
+fn complain(error: &WriteError) {
+    let error = error as &dyn std::error::Error;
+    tracing::warn!(error, "the status of ClusterVersion cannot be written");
 }
 
 fn pause(failures: u32) -> Duration {

@@ -1,3 +1,5 @@
+mod releases;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -60,7 +62,8 @@ fn composed(
     risks: Option<&Risks>,
     second: i64,
 ) -> ClusterVersionStatus {
-    compose(object, Facts { own: &own(), updates, risks }, at(second))
+    let facts = Facts { own: &own(), updates, risks, target: None, rollout: None };
+    compose(object, facts, at(second))
 }
 
 fn yaml(status: &ClusterVersionStatus) -> String {
@@ -262,9 +265,13 @@ fn what_an_older_definition_drops_is_not_sent_again() {
     let (sender, receiver) = watch::channel(seen(&cluster_version()));
     let (_updates, updates) = watch::channel(Some(Arc::new(offering(&["5.0.2"]))));
     let (_risks, risks) = watch::channel(Some(Arc::new(recommending(&["5.0.2"]))));
-    let mut inputs = Inputs { own: Arc::new(own()), cluster_version: receiver, updates, risks };
+    let (_target, target) = watch::channel(None);
+    let (_rollout, rollout) = watch::channel(None);
+    let cluster_version = receiver;
+    let own = Arc::new(own());
+    let mut inputs = Inputs { own, cluster_version, updates, risks, target, rollout };
 
-    let sent = inputs.wanted(None).unwrap();
+    let sent = inputs.wanted(None).unwrap().object;
     let mut stored = sent.clone();
     stored.status.as_mut().unwrap().available_updates = None;
     sender.send_replace(seen(&stored));

@@ -1,0 +1,58 @@
+//! The release that is rolled out, as a status shows it.
+
+use fairway_api::cluster_version::{ClusterVersionStatus, Release, UpdateState};
+
+use super::compose::Facts;
+use crate::stage::updates::same_content;
+
+/// Shows the target or, until there is one, the operator's own release; with what the update
+/// service says besides. While an update is under way that a predecessor began, it is the target
+/// that has to be waited for.
+pub(super) fn show(status: &mut ClusterVersionStatus, facts: &Facts) {
+    let release = match facts.target {
+        Some(target) => &target.payload.release,
+        None if is_under_way(status) => return,
+        None => &facts.own.release,
+    };
+    if is_another(&status.desired, release) {
+        forget_updates(status);
+    }
+    status.desired = described(&status.desired, release, facts);
+}
+
+fn is_under_way(status: &ClusterVersionStatus) -> bool {
+    let newest = status.history.first();
+    newest.is_some_and(|newest| {
+        newest.state == UpdateState::Partial && newest.image == status.desired.image
+    })
+}
+
+/// Whether the status is about another release.
+fn is_another(before: &Release, release: &Release) -> bool {
+    !before.image.is_empty() && !same_content(&before.image, &release.image)
+}
+
+/// Updates from another release mean nothing. That there are none would be wrong as well: `None`
+/// says that nobody has looked yet.
+fn forget_updates(status: &mut ClusterVersionStatus) {
+    status.available_updates = None;
+    status.conditional_updates.clear();
+    status.conditional_update_risks.clear();
+}
+
+fn described(before: &Release, release: &Release, facts: &Facts) -> Release {
+    let offered = facts.updates.and_then(|updates| updates.described(&release.image));
+    let said = offered.as_ref().unwrap_or(before);
+    let mut desired = release.clone();
+    if said.image == desired.image {
+        if desired.version.is_empty() {
+            desired.version.clone_from(&said.version);
+        }
+        desired.url = desired.url.or_else(|| said.url.clone());
+        if !said.channels.is_empty() {
+            desired.channels.clone_from(&said.channels);
+        }
+    }
+    desired.unknown.clone_from(&before.unknown);
+    desired
+}
