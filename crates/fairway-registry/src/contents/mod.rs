@@ -125,28 +125,14 @@ async fn fetch(
     layer: &Descriptor,
     wanted: &Arc<Wanted>,
 ) -> Result<Layer, ContentsError> {
-    let mut backoff = source.backoff();
-    loop {
-        match fetch_once(source, layer, Arc::clone(wanted)).await {
-            Err(ContentsError::Pull(error)) if backoff.retry(&error).await => {}
-            done => return done,
-        }
-    }
-}
-
-async fn fetch_once(
-    source: &Source,
-    layer: &Descriptor,
-    wanted: Arc<Wanted>,
-) -> Result<Layer, ContentsError> {
     let failed =
         |why: String| ContentsError::Layer { layer: layer.digest.clone(), why: printable(why) };
     if layer.size > LARGEST_LAYER {
         return Err(failed(format!("it has more than {LARGEST_LAYER} bytes")));
     }
     let Limits { ratio, entries, .. } = Limits::default();
-    let (media_type, size) = (layer.media_type.clone(), layer.size);
-    let body = source.open(Kind::Blob, &layer.digest).await?;
+    let (media_type, size, wanted) = (layer.media_type.clone(), layer.size, Arc::clone(wanted));
+    let body = source.layer(layer).await?;
     let collected = pass(body, layer, move |chunks| {
         let archive = Unpacked::new(chunks, &media_type, size, ratio)?;
         Some(Layer::collect(archive, &wanted, entries))

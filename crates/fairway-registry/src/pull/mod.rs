@@ -5,6 +5,7 @@
 
 mod auth;
 mod body;
+mod download;
 mod error;
 mod pass;
 mod retry;
@@ -13,7 +14,7 @@ mod tags;
 
 use std::time::Duration;
 
-use reqwest::header::{ACCEPT, AUTHORIZATION, HeaderMap, RETRY_AFTER, WWW_AUTHENTICATE};
+use reqwest::header::{ACCEPT, AUTHORIZATION, HeaderMap, RANGE, RETRY_AFTER, WWW_AUTHENTICATE};
 use reqwest::redirect::{Attempt, Policy};
 use reqwest::{Client, Method, Response, StatusCode};
 use url::Url;
@@ -22,7 +23,7 @@ pub(crate) use body::Body;
 use body::Check;
 pub use error::PullError;
 pub(crate) use error::without_password;
-pub(crate) use pass::pass;
+pub(crate) use pass::{Arriving, pass};
 pub(crate) use retry::Backoff;
 pub use secrets::{PullSecrets, SecretsError};
 pub(crate) use tags::is_tag;
@@ -136,7 +137,7 @@ impl Repository {
         Ok(Body::Response(self.send(Method::GET, &url, MANIFESTS).await?))
     }
 
-    /// The blob of that digest, once; it is for the reader to check it.
+    /// The small blob of that digest, once; it is for the reader to check it.
     pub(crate) async fn blob(&self, digest: &Digest) -> Result<Body, PullError> {
         let url = self.url("blobs", digest.as_str());
         Ok(Body::Response(self.send(Method::GET, &url, "*/*").await?))
@@ -154,11 +155,26 @@ impl Repository {
         url
     }
 
-    /// Sends a request, and again with what the registry asks for if it refuses the first.
     async fn send(&self, method: Method, url: &Url, accept: &str) -> Result<Response, PullError> {
+        self.send_from(method, url, accept, 0).await
+    }
+
+    /// Sends a request for what begins at that byte, and again with what the registry asks for if
+    /// it refuses the first.
+    async fn send_from(
+        &self,
+        method: Method,
+        url: &Url,
+        accept: &str,
+        begin: u64,
+    ) -> Result<Response, PullError> {
         let authorization = self.auth.current().await;
         let request = |authorization: Option<&str>| {
             let request = self.client.request(method.clone(), url.clone()).header(ACCEPT, accept);
+            let request = match begin {
+                0 => request,
+                _ => request.header(RANGE, format!("bytes={begin}-")),
+            };
             match authorization {
                 Some(value) => request.header(AUTHORIZATION, value),
                 None => request,
@@ -258,7 +274,7 @@ pub(crate) fn checked(response: Response, url: &Url) -> Result<Response, PullErr
     let status = response.status();
     let url = error::place(url);
     match status {
-        StatusCode::OK => Ok(response),
+        StatusCode::OK | StatusCode::PARTIAL_CONTENT => Ok(response),
         StatusCode::NOT_FOUND => Err(PullError::NotFound { url }),
         StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => Err(PullError::Unauthorised { url }),
         _ => {

@@ -10,7 +10,7 @@ use std::path::{Component, Path};
 use fairway_release::metadata::{MAX_BYTES, PATH};
 use tar::{Archive, EntryType};
 
-use super::source::{Kind, Source};
+use super::source::Source;
 use super::{Reason, printable};
 use crate::manifest::{Descriptor, LARGEST_LAYER};
 use crate::pull::pass;
@@ -22,7 +22,7 @@ pub(super) async fn search(source: &Source, layer: &Descriptor) -> Result<Option
     if layer.size > LARGEST_LAYER {
         return Err(failed(format!("it has more than {LARGEST_LAYER} bytes")));
     }
-    let body = source.open(Kind::Blob, &layer.digest).await?;
+    let body = source.layer(layer).await?;
     let (media_type, size) = (layer.media_type.clone(), layer.size);
     let found = pass(body, layer, move |chunks| find(chunks, &media_type, size)).await?;
     match found.map_err(|error| failed(error.to_string()))? {

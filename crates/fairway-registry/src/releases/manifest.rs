@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use super::source::{Kind, Source};
-use super::{Reason, printable};
+use super::{Reason, layer, printable};
 use crate::Digest;
 use crate::manifest::{Descriptor, Document, MOST_LAYERS};
 
@@ -103,7 +103,7 @@ async fn metadata(
 ) -> Result<(ReleaseMetadata, usize), Reason> {
     let mut reason = Reason::NoMetadata;
     for layer in layers.iter().rev() {
-        let Some(content) = source.search(layer).await? else { continue };
+        let Some(content) = layer::search(source, layer).await? else { continue };
         match ReleaseMetadata::read("release-metadata", &content) {
             Ok(metadata) => return Ok((metadata, content.len())),
             Err(error) => reason = Reason::Metadata { why: printable(error.to_string()) },

@@ -2,11 +2,10 @@
 
 use std::path::Path;
 
-use super::Reason;
 use crate::Digest;
 use crate::layout::{Layout, ReadError};
 use crate::manifest::{Descriptor, LARGEST_DOCUMENT};
-use crate::pull::{Backoff, Body, PullError, Repository};
+use crate::pull::{Arriving, Backoff, Body, PullError, Repository};
 
 /// Where images are.
 #[derive(Debug)]
@@ -66,8 +65,18 @@ impl Source {
         }
     }
 
-    /// Begins to read something.
-    pub(crate) async fn open(&self, kind: Kind, digest: &Digest) -> Result<Body, PullError> {
+    /// Begins to read a layer.
+    pub(crate) async fn layer(&self, layer: &Descriptor) -> Result<Arriving<'_>, PullError> {
+        match self {
+            Self::Registry(repository) => Ok(Arriving::Download(repository.download(layer))),
+            Self::Layout { layout, .. } => {
+                Ok(Arriving::File(file(&layout.blob(&layer.digest)).await?))
+            }
+        }
+    }
+
+    /// Begins to read something small.
+    async fn open(&self, kind: Kind, digest: &Digest) -> Result<Body, PullError> {
         match (self, kind) {
             (Self::Registry(repository), Kind::Manifest) => repository.manifest(digest).await,
             (Self::Registry(repository), Kind::Blob) => repository.blob(digest).await,
@@ -90,18 +99,7 @@ impl Source {
         }
     }
 
-    /// Looks for release metadata in a layer.
-    pub(super) async fn search(&self, layer: &Descriptor) -> Result<Option<Vec<u8>>, Reason> {
-        let mut backoff = self.backoff();
-        loop {
-            match super::layer::search(self, layer).await {
-                Err(Reason::Pull(error)) if backoff.retry(&error).await => {}
-                done => return done,
-            }
-        }
-    }
-
-    pub(crate) fn backoff(&self) -> Backoff {
+    fn backoff(&self) -> Backoff {
         match self {
             Self::Registry(repository) => repository.backoff(),
             Self::Layout { .. } => Backoff::never(),

@@ -1,10 +1,12 @@
 //! Reading from registries: a real one, and one that does what it should not.
 
 mod contents;
+mod cut;
 mod hostile;
 mod images;
 mod proxy;
 mod real;
+mod resume;
 mod server;
 mod signatures;
 mod small;

@@ -29,14 +29,14 @@ fn whole_release(version: &str) -> Result<Image> {
 }
 
 /// A repository for one test, in the registry that tests share.
-struct Repository {
-    registry: String,
-    path: String,
+pub(crate) struct Repository {
+    pub(crate) registry: String,
+    pub(crate) path: String,
     client: reqwest::Client,
 }
 
 impl Repository {
-    fn new(purpose: &str) -> Result<Self> {
+    pub(crate) fn new(purpose: &str) -> Result<Self> {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let path = format!("{purpose}-{}", std::process::id());
         let registry = std::env::var(REGISTRY)
@@ -44,7 +44,7 @@ impl Repository {
         Ok(Self { registry, path, client: reqwest::Client::new() })
     }
 
-    fn name(&self) -> String {
+    pub(crate) fn name(&self) -> String {
         format!("{}/{}", self.registry, self.path)
     }
 
@@ -52,12 +52,12 @@ impl Repository {
         format!("http://{}/v2/{}/{what}", self.registry, self.path)
     }
 
-    async fn push(&self, tag: &str, image: &Image) -> Result<()> {
+    pub(crate) async fn push(&self, tag: &str, image: &Image) -> Result<()> {
         push::push(image, &format!("{}:{tag}", self.name())).await?;
         Ok(())
     }
 
-    async fn upload(&self, tag: &str, content: &Content) -> Result<()> {
+    pub(crate) async fn upload(&self, tag: &str, content: &Content) -> Result<()> {
         for blob in &content.blobs {
             let begun = self.client.post(self.url("blobs/uploads/")).send().await?;
             let location = begun.headers().get("location").context("no place to upload to")?;
