@@ -1,11 +1,15 @@
 //! What a signature says.
 
+use jiff::Timestamp;
 use serde::Deserialize;
+use serde_json::json;
 
 use crate::Digest;
 
 /// What every claim says that it is.
 const TYPE: &str = "atomic container signature";
+/// Who makes claims here.
+const CREATOR: &str = concat!("fairway/", env!("CARGO_PKG_VERSION"));
 
 /// That somebody signed an image, under a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,6 +81,19 @@ struct Optional {
 }
 
 impl Claim {
+    /// What there is to be signed.
+    pub(super) fn write(image: &Digest, reference: &str, now: Timestamp) -> Vec<u8> {
+        let claim = json!({
+            "critical": {
+                "type": TYPE,
+                "image": { "docker-manifest-digest": image },
+                "identity": { "docker-reference": reference },
+            },
+            "optional": { "creator": CREATOR, "timestamp": now.as_second() },
+        });
+        claim.to_string().into_bytes()
+    }
+
     /// Reads what somebody has signed. It has to be about that image.
     pub(super) fn read(text: &[u8], signer: &str, image: &Digest) -> Result<Self, ClaimError> {
         let Written { critical, _optional } = serde_json::from_slice(text)

@@ -7,14 +7,16 @@ use pgp::packet::{
 };
 use pgp::types::{KeyDetails, Tag, VerifyingKey};
 
+use super::keyring::SignatureError;
+
 /// A key that may sign, unless it is too late.
 #[derive(Debug)]
 pub(super) struct Key {
     material: Material,
     /// What people call it: its fingerprint.
     pub(super) name: String,
-    pub(super) expires: Option<Timestamp>,
-    pub(super) revoked: bool,
+    expires: Option<Timestamp>,
+    revoked: bool,
 }
 
 #[derive(Debug)]
@@ -67,6 +69,16 @@ impl Key {
             expires: expiry(&subkey.key, binding),
             revoked: of_type(SignatureType::SubkeyRevocation).any(|one| valid(&one)),
         })
+    }
+
+    /// Whether it may be used at that time.
+    pub(super) fn valid(&self, now: Timestamp) -> Result<(), SignatureError> {
+        let key = || self.name.clone();
+        match self.expires {
+            _ if self.revoked => Err(SignatureError::Revoked { key: key() }),
+            Some(at) if at <= now => Err(SignatureError::KeyExpired { key: key(), at }),
+            _ => Ok(()),
+        }
     }
 
     /// The key itself, to verify with.
@@ -129,6 +141,7 @@ pub(super) fn after(begin: pgp::types::Timestamp, seconds: u32) -> Timestamp {
     Timestamp::from_second(second).unwrap_or(Timestamp::MAX)
 }
 
-fn name(key: &impl KeyDetails) -> String {
+/// What people call a key.
+pub(super) fn name(key: &impl KeyDetails) -> String {
     format!("{:X}", key.fingerprint())
 }

@@ -25,12 +25,12 @@ const MOST_SIGNERS: usize = 16;
 /// By how much the clocks of signers may be ahead of ours.
 const CLOCKS_DIFFER: SignedDuration = SignedDuration::from_mins(10);
 
-const ARMOUR: &str = "-----BEGIN PGP PUBLIC KEY BLOCK-----";
+const PUBLIC_KEY: &str = "-----BEGIN PGP PUBLIC KEY BLOCK-----";
 
 /// Public keys whose signatures count.
 #[derive(Debug)]
 pub struct Keyring {
-    keys: Vec<Key>,
+    pub(super) keys: Vec<Key>,
 }
 
 /// Why a keyring cannot be used.
@@ -120,7 +120,7 @@ impl Keyring {
             return Err(KeyringError::TooLarge(bytes.len()));
         }
         let mut keys = Vec::new();
-        for block in blocks(bytes) {
+        for block in blocks(bytes, PUBLIC_KEY) {
             let malformed =
                 |error: pgp::errors::Error| KeyringError::Malformed { why: error.to_string() };
             let (certificates, _) =
@@ -178,9 +178,9 @@ impl Keyring {
 }
 
 /// The parts of a keyring: armour around each, or none around all.
-fn blocks(bytes: &[u8]) -> Vec<&[u8]> {
+pub(super) fn blocks<'a>(bytes: &'a [u8], armour: &str) -> Vec<&'a [u8]> {
     let text = str::from_utf8(bytes).unwrap_or_default();
-    let begins: Vec<usize> = text.match_indices(ARMOUR).map(|(begin, _)| begin).collect();
+    let begins: Vec<usize> = text.match_indices(armour).map(|(begin, _)| begin).collect();
     if begins.is_empty() {
         return vec![bytes];
     }
@@ -257,16 +257,10 @@ fn check<'m>(
 
 /// Whether signature and key are valid at that time.
 fn valid(signature: &Signature, key: &Key, now: Timestamp) -> Result<(), SignatureError> {
-    let name = || key.name.clone();
-    if key.revoked {
-        return Err(SignatureError::Revoked { key: name() });
-    }
-    if let Some(at) = key.expires.filter(|at| *at <= now) {
-        return Err(SignatureError::KeyExpired { key: name(), at });
-    }
+    key.valid(now)?;
     let Some(created) = signature.created() else {
         let how = "it does not say when".to_owned();
-        return Err(SignatureError::Weak { key: name(), how });
+        return Err(SignatureError::Weak { key: key.name.clone(), how });
     };
     let at = after(created, 0);
     if at.duration_since(now) > CLOCKS_DIFFER {
@@ -277,6 +271,8 @@ fn valid(signature: &Signature, key: &Key, now: Timestamp) -> Result<(), Signatu
     if lifetime > 0 && end <= now { Err(SignatureError::Expired { at: end }) } else { Ok(()) }
 }
 
+#[cfg(test)]
+mod forged;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]

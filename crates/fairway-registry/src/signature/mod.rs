@@ -5,6 +5,7 @@
 //! * A [`Store`] is where signatures are: a directory, or a place on the web.
 //! * A [`Verifier`] is all keyrings and stores of a release. It looks for signatures of another one
 //!   until each keyring is satisfied, and says what it found if one is not.
+//! * [`sign`] makes a signature.
 //!
 //! This is the one module that knows OpenPGP.
 
@@ -13,6 +14,7 @@ mod key;
 mod keyring;
 mod remembered;
 mod search;
+mod sign;
 mod store;
 mod verdict;
 mod verifier;
@@ -20,6 +22,7 @@ mod verifier;
 pub use claim::{Claim, ClaimError};
 pub use keyring::{Keyring, KeyringError, SignatureError};
 pub use remembered::Remembered;
+pub use sign::{SigningError, sign};
 pub use store::{Store, StoreError};
 pub use verdict::{Finding, Satisfied, Unverified, Verified};
 pub use verifier::{ClusterSignature, Sources, StoreAddress, Verifier, VerifierError};

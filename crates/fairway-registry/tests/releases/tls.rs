@@ -15,7 +15,7 @@ use crate::server::Server;
 use crate::{found, scan_once, source};
 
 /// Passes on what comes by TLS. Returns where it listens, and the certificate to trust.
-async fn protect(server: &Server) -> (SocketAddr, String) {
+pub(crate) async fn protect(server: &Server) -> (SocketAddr, String) {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let made = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).unwrap();
     let certificate = CertificateDer::from(made.cert.der().to_vec());
