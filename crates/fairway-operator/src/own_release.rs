@@ -6,13 +6,15 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use fairway_api::cluster_version::{Architecture, Release};
-use fairway_graph::graph::key;
 use fairway_release::metadata::{self, MetadataError};
+use fairway_release::payload::{
+    DIRECTORIES, Files, MAX_FILE_BYTES, MAX_FILES, PayloadError, is_part,
+};
 use fairway_release::{ImageReferences, ReleaseMetadata, architecture, image_references};
 use jiff::Timestamp;
 
+use crate::payload;
 use crate::stage::updates::problem::Problem;
-use crate::stage::updates::release;
 
 /// The release that the operator is part of.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -39,16 +41,19 @@ pub enum OwnReleaseError {
     /// The payload makes no sense.
     #[error(transparent)]
     Malformed(#[from] MetadataError),
+    /// Its manifests make no sense.
+    #[error(transparent)]
+    Content(#[from] PayloadError),
 }
 
 impl OwnRelease {
     /// Reads the payload below a directory, which is that of the release image.
     pub fn read(payload: &Path, image: &str) -> Result<Self, OwnReleaseError> {
         let path = payload.join(metadata::PATH);
-        let bytes = read(&path)
+        let bytes = read(&path, metadata::MAX_BYTES)
             .map_err(|source| OwnReleaseError::Unreadable { path: path.clone(), source })?;
         let metadata = ReleaseMetadata::read(&path.display().to_string(), &bytes)?;
-        let created = read(&payload.join(image_references::PATH))
+        let created = read(&payload.join(image_references::PATH), metadata::MAX_BYTES)
             .ok()
             .and_then(|bytes| ImageReferences::read(image_references::PATH, &bytes).ok()?.created);
         let mut problems = Vec::new();
@@ -66,26 +71,49 @@ impl OwnRelease {
         machine: &str,
         problems: &mut Vec<Problem>,
     ) -> Self {
-        let version = metadata.version.to_string();
-        let said = |key: &str| metadata.metadata.get(key).map(String::as_str);
-        let is_multi = said(key::OWN_ARCHITECTURE) == Some("multi");
-        let release = Release {
-            architecture: is_multi.then_some(Architecture::Multi),
-            image: image.to_owned(),
-            url: release::link(&version, said(release::URL), problems),
-            channels: release::channels(&version, said(key::CHANNELS), problems),
-            version,
-            ..Release::default()
-        };
+        let release = payload::described(metadata, image, problems);
+        let is_multi = release.architecture == Some(Architecture::Multi);
         let architecture = if is_multi { "multi" } else { architecture::of_machine(machine) };
         Self { release, architecture: architecture.to_owned(), created: None }
     }
 }
 
+/// Everything that the release brings, for a cluster of that profile.
+pub fn content(
+    payload: &Path,
+    image: &str,
+    profile: &str,
+) -> Result<fairway_release::Release, OwnReleaseError> {
+    let mut files = Files::new();
+    for directory in DIRECTORIES {
+        read_directory(payload, directory, &mut files).map_err(|source| {
+            OwnReleaseError::Unreadable { path: payload.join(directory), source }
+        })?;
+    }
+    Ok(fairway_release::Release::load(&files, image, profile)?)
+}
+
+/// The files of a directory that belong to a release; a release may not have the directory.
+fn read_directory(payload: &Path, directory: &str, files: &mut Files) -> std::io::Result<()> {
+    let entries = match std::fs::read_dir(payload.join(directory)) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        entries => entries?,
+    };
+    // One more than is allowed: whoever loads them refuses that.
+    for entry in entries.take(MAX_FILES + 1) {
+        let entry = entry?;
+        let path = format!("{directory}/{}", entry.file_name().to_string_lossy());
+        if is_part(&path) {
+            files.insert(path, read(&entry.path(), MAX_FILE_BYTES)?);
+        }
+    }
+    Ok(())
+}
+
 /// A file of the payload, up to a byte more than is allowed: whoever parses it refuses that.
-fn read(path: &Path) -> std::io::Result<Vec<u8>> {
+fn read(path: &Path, most_bytes: usize) -> std::io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    File::open(path)?.take(metadata::MAX_BYTES as u64 + 1).read_to_end(&mut bytes)?;
+    File::open(path)?.take(most_bytes as u64 + 1).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 

@@ -1,7 +1,12 @@
 //! A release with its content.
 
-use fairway_api::cluster_version;
-use fairway_release::Manifest;
+use fairway_api::cluster_version::{self, Architecture};
+use fairway_graph::graph::key;
+use fairway_release::inclusion::Filter;
+use fairway_release::{Manifest, ReleaseMetadata, version_hash};
+
+use crate::stage::updates::problem::Problem;
+use crate::stage::updates::release;
 
 /// A release with its content, ready to be rolled out.
 #[derive(Clone, Debug, PartialEq)]
@@ -13,4 +18,37 @@ pub struct Payload {
     pub manifests: Vec<Manifest>,
     /// Identifies those manifests.
     pub version_hash: String,
+}
+
+impl Payload {
+    /// What this cluster gets of a release. What belongs to its preflight is no part of that.
+    pub(crate) fn select(
+        content: &fairway_release::Release,
+        release: cluster_version::Release,
+        filter: &Filter,
+    ) -> Self {
+        let included = filter.select(&content.manifests).included;
+        let version_hash = version_hash(included.iter().copied());
+        Self { release, manifests: included.into_iter().cloned().collect(), version_hash }
+    }
+}
+
+/// A release as a status shows it: what it says about itself, held to what is asked of releases in
+/// a graph.
+pub(crate) fn described(
+    metadata: &ReleaseMetadata,
+    image: &str,
+    problems: &mut Vec<Problem>,
+) -> cluster_version::Release {
+    let version = metadata.version.to_string();
+    let said = |key: &str| metadata.metadata.get(key).map(String::as_str);
+    let is_multi = said(key::OWN_ARCHITECTURE) == Some("multi");
+    cluster_version::Release {
+        architecture: is_multi.then_some(Architecture::Multi),
+        image: image.to_owned(),
+        url: release::link(&version, said(release::URL), problems),
+        channels: release::channels(&version, said(key::CHANNELS), problems),
+        version,
+        ..cluster_version::Release::default()
+    }
 }

@@ -41,6 +41,17 @@ pub(crate) fn place(url: &Url) -> String {
     excerpt(&format!("{scheme}{rest}")).into_owned()
 }
 
+/// An error and all that is behind it, in one line.
+pub(crate) fn chain(error: &dyn Error) -> String {
+    let mut told = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        told = format!("{told}: {error}");
+        cause = error.source();
+    }
+    one_line(&told)
+}
+
 /// What is behind an error. What is before only says that there was one.
 pub(crate) fn cause(error: &dyn Error) -> String {
     let mut cause = error;

@@ -47,6 +47,8 @@ pub struct Exposure {
     pub standing: Standing,
     /// What can be evaluated.
     pub rules: Rules,
+    /// Whether a query that was not answered yet will tell if it applies.
+    pub awaited: bool,
 }
 
 /// What of a risk's rules can be evaluated.
@@ -92,9 +94,11 @@ impl Exposure {
             message: of_all(&|_, finding| finding.message.clone(), "\n"),
             description: of_all(&describe, "\n\n"),
             since: saying_so.iter().filter_map(|(_, finding)| finding.since).min(),
-            status,
             standing,
             rules: rules.unwrap_or(Rules::None),
+            awaited: status == ConditionStatus::Unknown
+                && saying_so.iter().any(|(_, finding)| finding.awaited),
+            status,
         }
     }
 }

@@ -3,10 +3,12 @@
 //! A stage that needs an object has its latest state at hand and never asks for it: an idle
 //! operator sends no request but its lease.
 
+mod features;
 mod follow;
 mod optional;
 mod proxy;
 
+pub use features::Features;
 pub use follow::Objects;
 pub use proxy::ProxySettings;
 
@@ -42,6 +44,8 @@ pub struct Sight {
     pub cluster_operators: watch::Receiver<Option<Objects<ClusterOperator>>>,
     /// The way to the outside, on platforms that have a Proxy.
     pub proxy: watch::Receiver<Option<ProxySettings>>,
+    /// The features, on platforms that have a FeatureGate.
+    pub features: watch::Receiver<Option<Features>>,
     /// The authorities to trust.
     pub trusted_ca: watch::Receiver<Option<Objects<ConfigMap>>>,
     /// What a release wants administrators to confirm.
@@ -65,6 +69,7 @@ impl Sight {
             cluster_version: follow.objects(Api::all(client.clone()), named(CLUSTER_VERSION_NAME)),
             cluster_operators: follow.objects(Api::all(client.clone()), watcher::Config::default()),
             proxy: proxy::follow(client, &follow),
+            features: features::follow(client, &follow),
             trusted_ca: config_map(config_map::TRUSTED_CA),
             admin_gates: config_map(config_map::ADMIN_GATES),
             admin_acks: config_map(config_map::ADMIN_ACKS),

@@ -33,6 +33,34 @@ pub(super) fn follow(
     receiver
 }
 
+/// Follows what the objects of a kind say; where the cluster does not have it, that is what no
+/// object says.
+pub(super) fn follow_as<T: PartialEq + Send + Sync + 'static>(
+    client: &Client,
+    following: &Following,
+    resource: ApiResource,
+    config: watcher::Config,
+    read: fn(&Objects<DynamicObject>) -> T,
+) -> watch::Receiver<Option<T>> {
+    let mut objects = follow(client, following, resource, config);
+    let (sender, receiver) = watch::channel(None);
+    following.tasks().spawn(async move {
+        loop {
+            let seen = objects.borrow_and_update().as_ref().map(read);
+            sender.send_if_modified(|known| {
+                let changed = *known != seen;
+                *known = seen;
+                changed
+            });
+            tokio::select! {
+                changed = objects.changed() => if changed.is_err() { return },
+                () = sender.closed() => return,
+            }
+        }
+    });
+    receiver
+}
+
 async fn run(
     client: &Client,
     mut definitions: watch::Receiver<Option<Objects<CustomResourceDefinition>>>,

@@ -31,23 +31,7 @@ pub(super) fn follow(
     let kind = GroupVersionKind::gvk("config.openshift.io", "v1", "Proxy");
     let resource = ApiResource::from_gvk_with_plural(&kind, "proxies");
     let config = watcher::Config::default().fields("metadata.name=cluster");
-    let mut objects = optional::follow(client, following, resource, config);
-    let (sender, receiver) = watch::channel(None);
-    following.tasks().spawn(async move {
-        loop {
-            let seen = objects.borrow_and_update().as_ref().map(settings);
-            sender.send_if_modified(|known| {
-                let changed = *known != seen;
-                *known = seen;
-                changed
-            });
-            tokio::select! {
-                changed = objects.changed() => if changed.is_err() { return },
-                () = sender.closed() => return,
-            }
-        }
-    });
-    receiver
+    optional::follow_as(client, following, resource, config, settings)
 }
 
 fn settings(proxies: &Objects<DynamicObject>) -> ProxySettings {

@@ -49,6 +49,10 @@ pub(super) fn decide(case: &Case) -> Result<Option<String>, Box<OperatorConditio
     let named = Named { version: Some(&case.release.version), image: &request.image };
     match (objections.as_slice(), &risks) {
         _ if request.forced => {}
+        // Also where risks are only recorded: it would be recorded that nobody knows.
+        ([], _) if verdict.unaccepted().any(|risk| risk.awaited) => {
+            return Err(Box::new(condition::waiting()));
+        }
         ([], None) => {}
         ([], Some(risks)) => return Err(Box::new(condition::risky(risks))),
         (objections, risks) => {

@@ -85,7 +85,8 @@ impl Inputs {
     }
 }
 
-fn bundle(trusted: &Objects<ConfigMap>) -> String {
+/// The authorities to trust, as PEM; nothing where the platform names none.
+pub(crate) fn bundle(trusted: &Objects<ConfigMap>) -> String {
     let data = only(Some(trusted)).and_then(|map| map.data.as_ref());
     data.and_then(|data| data.get(BUNDLE)).cloned().unwrap_or_default()
 }

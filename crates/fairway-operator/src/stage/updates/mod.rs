@@ -20,6 +20,7 @@ mod run;
 mod timing;
 
 pub use fetch::Patience;
+pub(crate) use inputs::bundle;
 pub use inputs::{Current, Inputs};
 pub use question::Services;
 pub use run::run;

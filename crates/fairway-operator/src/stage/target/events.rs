@@ -1,0 +1,144 @@
+//! Events of ClusterVersion: what became of a release that was asked for.
+
+use fairway_api::reason::release_accepted;
+use fairway_api::{CLUSTER_VERSION_NAME, ConditionStatus, OperatorCondition};
+use k8s_openapi::api::core::v1::ObjectReference;
+use kube::runtime::events::{Event, EventType, Recorder, Reporter};
+use tokio::sync::mpsc;
+
+use crate::election::Leadership;
+use crate::text;
+
+/// Who says so.
+const REPORTER: &str = "cluster-version-operator";
+
+/// Bytes of what an event says; API servers take 1 KiB.
+const NOTE: usize = 1000;
+
+/// Events that are not written yet. They tell about changes of one condition: whoever cannot write
+/// that many has other worries.
+const BACKLOG: usize = 16;
+
+/// Something that people may want to know.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Told {
+    type_: EventType,
+    reason: &'static str,
+    note: String,
+}
+
+impl Told {
+    fn new(type_: EventType, reason: &'static str, note: &str) -> Self {
+        Self { type_, reason, note: text::beginning(note, NOTE).into_owned() }
+    }
+
+    /// What there is to tell when the condition becomes this.
+    pub(super) fn of(condition: &OperatorCondition) -> Option<Self> {
+        const WAITING: &str = release_accepted::EVALUATING_RISKS.code;
+        const RETRIEVE: &str = release_accepted::RETRIEVE_PAYLOAD.code;
+        const LOADED: &str = release_accepted::PAYLOAD_LOADED.code;
+        const LOAD: &str = release_accepted::LOAD_PAYLOAD.code;
+        const VERSION: &str = release_accepted::VERIFY_PAYLOAD_VERSION.code;
+        let (type_, reason) = match (condition.reason.as_deref()?, &condition.status) {
+            (WAITING, _) => return None,
+            (RETRIEVE, ConditionStatus::Unknown) => (EventType::Normal, "RetrievePayload"),
+            (RETRIEVE, _) => (EventType::Warning, "RetrievePayloadFailed"),
+            (LOADED, _) => (EventType::Normal, "PayloadLoaded"),
+            (LOAD, _) => (EventType::Warning, "LoadPayloadFailed"),
+            (VERSION, _) => (EventType::Warning, "VerifyPayloadVersionFailed"),
+            _ => (EventType::Warning, "PreconditionBlock"),
+        };
+        Some(Self::new(type_, reason, condition.message.as_deref().unwrap_or_default()))
+    }
+
+    /// That an update begins, and in spite of what.
+    pub(super) fn accepted(version: &str, accepted_risks: Option<&str>) -> Self {
+        match accepted_risks {
+            Some(risks) => Self::new(EventType::Warning, "PreconditionWarn", risks),
+            None => {
+                let note = format!("Nothing stands against the update to {version}.");
+                Self::new(EventType::Normal, "PreconditionsPassed", &note)
+            }
+        }
+    }
+}
+
+/// Where events are put.
+#[derive(Clone)]
+pub(super) struct Announcer(mpsc::Sender<Told>);
+
+impl Announcer {
+    pub(super) fn tell(&self, told: Told) {
+        if let Err(error) = self.0.try_send(told) {
+            tracing::warn!(%error, "an event is not written");
+        }
+    }
+}
+
+/// Writes events, one after the other, for as long as there is somebody who tells them. Whoever
+/// tells them does not wait.
+pub(super) fn announcer(
+    client: kube::Client,
+    leadership: Leadership,
+) -> (Announcer, impl Future<Output = ()> + Send) {
+    let (sender, mut receiver) = mpsc::channel::<Told>(BACKLOG);
+    let recorder = Recorder::new(client, Reporter { controller: REPORTER.into(), instance: None });
+    let about = ObjectReference {
+        api_version: Some("config.openshift.io/v1".to_owned()),
+        kind: Some("ClusterVersion".to_owned()),
+        name: Some(CLUSTER_VERSION_NAME.to_owned()),
+        ..ObjectReference::default()
+    };
+    let write = async move {
+        while let Some(Told { type_, reason, note }) = receiver.recv().await {
+            let event = Event {
+                type_,
+                reason: reason.to_owned(),
+                note: Some(note),
+                action: reason.to_owned(),
+                secondary: None,
+            };
+            // Who leads no more is dropped by the election, and until then writes nothing.
+            let Ok(written) = leadership.write(recorder.publish(&event, &about)).await else {
+                return std::future::pending().await;
+            };
+            if let Err(error) = written {
+                let error = &error as &dyn std::error::Error;
+                tracing::warn!(error, reason, "an event cannot be written");
+            }
+        }
+    };
+    (Announcer(sender), write)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::condition::{self, Named};
+    use super::*;
+
+    #[test]
+    fn every_step_has_its_event() {
+        let named = Named { version: Some("5.1.0"), image: "r.example/release@sha256:1" };
+        let conditions = [
+            condition::retrieving(&named),
+            condition::not_retrieved(&named, "the registry is down"),
+            condition::not_loaded(&named, "it is empty"),
+            condition::other_version(&named, "5.1.1"),
+            condition::guarded(&named, &[], None),
+            condition::loaded(&named, "amd64"),
+        ];
+        let told: Vec<String> = conditions
+            .iter()
+            .filter_map(Told::of)
+            .chain([Told::accepted("5.1.0", None), Told::accepted("5.1.0", Some("It was forced."))])
+            .map(|Told { type_, reason, note }| format!("{type_:?} {reason}: {note}"))
+            .collect();
+        assert_eq!(Told::of(&condition::waiting()), None);
+        insta::assert_snapshot!(told.join("\n"), @"");
+    }
+
+    #[test]
+    fn a_note_is_as_long_as_servers_take_it() {
+        assert!(Told::accepted("5.1.0", Some(&"x".repeat(2000))).note.len() <= 1024);
+    }
+}

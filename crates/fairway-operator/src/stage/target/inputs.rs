@@ -1,0 +1,78 @@
+//! What the stage looks at.
+
+use std::sync::Arc;
+
+use fairway_api::ClusterVersion;
+use fairway_api::cluster_version::UpdateHistory;
+use k8s_openapi::api::core::v1::ConfigMap;
+use tokio::sync::watch;
+
+use super::retrieve::Ways;
+use crate::cluster::{Features, Objects, only};
+use crate::own_release::OwnRelease;
+use crate::stage::risks::Risks;
+use crate::stage::updates::bundle;
+
+/// What is looked at, each as its latest.
+pub(crate) struct Inputs {
+    /// The release of the operator.
+    pub(crate) own: Arc<OwnRelease>,
+    /// All that it brings.
+    pub(crate) own_content: Arc<fairway_release::Release>,
+    /// What the administrator asks for.
+    pub(crate) cluster_version: watch::Receiver<Option<Objects<ClusterVersion>>>,
+    /// Which features the cluster has.
+    pub(crate) features: watch::Receiver<Option<Features>>,
+    /// The authorities to trust.
+    pub(crate) trusted_ca: watch::Receiver<Option<Objects<ConfigMap>>>,
+    /// What speaks against which update.
+    pub(crate) risks: watch::Receiver<Option<Arc<Risks>>>,
+}
+
+/// One look at everything.
+pub(super) struct View {
+    pub(super) generation: i64,
+    pub(super) cluster_version: Arc<ClusterVersion>,
+    pub(super) features: Features,
+    pub(super) ways: Ways,
+    /// What is known about updates, if it is about this very spec.
+    pub(super) risks: Option<Arc<Risks>>,
+}
+
+impl View {
+    pub(super) fn history(&self) -> &[UpdateHistory] {
+        self.cluster_version.status.as_ref().map_or(&[], |status| &status.history)
+    }
+}
+
+impl Inputs {
+    /// Everything that there is to see; nothing before all that decides about manifests was seen.
+    pub(super) fn look(&mut self) -> Option<View> {
+        let seen = self.cluster_version.borrow_and_update().clone();
+        let features = self.features.borrow_and_update().clone();
+        let trusted = self.trusted_ca.borrow_and_update().clone();
+        let risks = self.risks.borrow_and_update().clone();
+        let cluster_version = Arc::clone(only(seen.as_ref())?);
+        let generation = cluster_version.metadata.generation.unwrap_or_default();
+        Some(View {
+            generation,
+            ways: Ways {
+                authorities: bundle(&trusted?),
+                stores: cluster_version.spec.signature_stores.clone(),
+            },
+            cluster_version,
+            features: features?,
+            risks: risks.filter(|risks| risks.generation == generation),
+        })
+    }
+
+    /// Waits for something new; `false` when there is nobody left to say something.
+    pub(super) async fn changed(&mut self) -> bool {
+        tokio::select! {
+            changed = self.cluster_version.changed() => changed.is_ok(),
+            changed = self.features.changed() => changed.is_ok(),
+            changed = self.trusted_ca.changed() => changed.is_ok(),
+            changed = self.risks.changed() => changed.is_ok(),
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! A release that is being retrieved, or that waits for a decision.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::FutureExt as _;
+use futures::future::BoxFuture;
+use tokio::time::Instant;
+
+use super::retrieve::{Order, RetrieveError, Retrieved, Retriever, Ways};
+use crate::text;
+
+/// The time after a failure: doubled with each, up to two minutes. Somebody may be waiting for the
+/// signature that he has just put there.
+const RETRY: (Duration, Duration) = (Duration::from_secs(2), Duration::from_mins(2));
+
+/// A release that is being retrieved, or was.
+pub(super) struct Job {
+    pub(super) order: Order,
+    ways: Ways,
+    state: State,
+    failures: u32,
+    /// Why it failed last; that stands until it is known better.
+    failure: Option<Failure>,
+}
+
+enum State {
+    Running(BoxFuture<'static, Result<Retrieved, RetrieveError>>),
+    Pausing { until: Instant },
+    Done(Retrieved),
+}
+
+/// How far a job is.
+pub(super) enum Progress<'a> {
+    Running,
+    Failed(&'a Failure),
+    Done(&'a Retrieved),
+}
+
+/// Why there is no release yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Failure {
+    NotRetrieved(String),
+    /// It is there, but makes no sense.
+    NotLoaded(String),
+}
+
+impl From<&RetrieveError> for Failure {
+    fn from(error: &RetrieveError) -> Self {
+        let told = text::chain(error);
+        match error {
+            RetrieveError::Load(_) => Self::NotLoaded(told),
+            _ => Self::NotRetrieved(told),
+        }
+    }
+}
+
+impl Job {
+    pub(super) fn begin(retriever: &Arc<Retriever>, order: Order, ways: Ways) -> Self {
+        let state = State::running(retriever, &order, &ways);
+        Self { order, ways, state, failures: 0, failure: None }
+    }
+
+    /// Whether it retrieves that, in these ways. What was retrieved is right, however it came.
+    pub(super) fn is_for(&self, order: &Order, ways: &Ways) -> bool {
+        self.order == *order && (self.ways == *ways || matches!(self.state, State::Done(_)))
+    }
+
+    pub(super) fn progress(&self) -> Progress<'_> {
+        match (&self.state, &self.failure) {
+            (State::Done(retrieved), _) => Progress::Done(retrieved),
+            (_, Some(failure)) => Progress::Failed(failure),
+            (_, None) => Progress::Running,
+        }
+    }
+
+    /// Goes on until there is something new to say about it.
+    pub(super) async fn step(&mut self, retriever: &Arc<Retriever>) {
+        match &mut self.state {
+            State::Done(_) => std::future::pending().await,
+            State::Pausing { until } => {
+                tokio::time::sleep_until(*until).await;
+                self.state = State::running(retriever, &self.order, &self.ways);
+            }
+            State::Running(running) => {
+                let outcome = running.await;
+                self.state = self.learn(outcome);
+            }
+        }
+    }
+
+    fn learn(&mut self, outcome: Result<Retrieved, RetrieveError>) -> State {
+        match outcome {
+            Ok(retrieved) => State::Done(retrieved),
+            Err(error) => {
+                let (image, failure) = (&self.order.image, Failure::from(&error));
+                tracing::warn!(image, ?failure, "a release was not retrieved; trying again");
+                self.failure = Some(failure);
+                self.failures = self.failures.saturating_add(1);
+                State::Pausing { until: Instant::now() + pause(self.failures) }
+            }
+        }
+    }
+}
+
+impl State {
+    fn running(retriever: &Arc<Retriever>, order: &Order, ways: &Ways) -> Self {
+        Self::Running(Arc::clone(retriever).retrieve(order.clone(), ways.clone()).boxed())
+    }
+}
+
+fn pause(failures: u32) -> Duration {
+    let (first, longest) = RETRY;
+    first.saturating_mul(2_u32.saturating_pow(failures.saturating_sub(1))).min(longest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_grow() {
+        let pauses = [1, 2, 3, 6, 7, 100].map(|failures| pause(failures).as_secs());
+        assert_eq!(pauses, [2, 4, 8, 64, 120, 120]);
+    }
+}

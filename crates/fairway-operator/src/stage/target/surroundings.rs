@@ -1,0 +1,172 @@
+//! What the cluster says about images and signatures. It is asked only when a release is to be
+//! retrieved: an idle operator asks nobody.
+
+use std::time::Duration;
+
+use fairway_api::cluster_version::SignatureStore;
+use fairway_registry::Digest;
+use fairway_registry::mirrors::Mirrors;
+use fairway_registry::pull::{PullSecrets, SecretsError};
+use futures::try_join;
+use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+use kube::api::{DynamicObject, ListParams};
+use kube::core::GroupVersionKind;
+use kube::discovery::ApiResource;
+use kube::{Api, Client, ResourceExt as _};
+use tokio::time::timeout;
+
+/// Who the cluster is, for registries that ask: a namespace, a Secret, and a key of it.
+const PULL_SECRET: (&str, &str, &str) = ("openshift-config", "pull-secret", ".dockerconfigjson");
+
+/// Where signatures are, and what marks their ConfigMaps.
+const SIGNATURES: (&str, &str) =
+    ("openshift-config-managed", "release.openshift.io/verification-signatures");
+
+/// Where the authorities of signature stores are, and under which key.
+const AUTHORITIES: (&str, &str) = ("openshift-config", "ca.crt");
+
+/// The kinds that name mirrors.
+const MIRRORS: [(&str, &str, &str, &str); 2] = [
+    ("config.openshift.io", "v1", "ImageDigestMirrorSet", "imagedigestmirrorsets"),
+    ("operator.openshift.io", "v1alpha1", "ImageContentSourcePolicy", "imagecontentsourcepolicies"),
+];
+
+/// Objects of one kind that are looked at; clusters have a handful.
+const MOST_OBJECTS: u32 = 500;
+
+/// How long the API server may take for all of it.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// What the cluster says.
+pub(super) struct Surroundings {
+    pub(super) secrets: PullSecrets,
+    pub(super) mirrors: Mirrors,
+    pub(super) signatures: Vec<Signature>,
+    pub(super) stores: Vec<Store>,
+}
+
+/// A signature of the image in question.
+pub(super) struct Signature {
+    pub(super) config_map: String,
+    pub(super) key: String,
+    pub(super) bytes: Vec<u8>,
+}
+
+/// A store that the administrator names.
+pub(super) struct Store {
+    pub(super) url: String,
+    pub(super) authorities: Vec<u8>,
+}
+
+/// Why the cluster cannot say it.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum SurroundingsError {
+    #[error("{what} cannot be read")]
+    Unreadable { what: &'static str, source: kube::Error },
+    #[error("Secret openshift-config/pull-secret cannot be understood")]
+    Secret(#[from] SecretsError),
+    #[error(
+        "spec.signatureStores names ConfigMap openshift-config/{name}, which has no ca.crt; create it"
+    )]
+    NoAuthorities { name: String },
+    #[error("the API server did not say within {} seconds where images are", PATIENCE.as_secs())]
+    TooSlow,
+}
+
+impl Surroundings {
+    /// Asks the cluster.
+    pub(super) async fn ask(
+        client: &Client,
+        image: &Digest,
+        stores: &[SignatureStore],
+    ) -> Result<Self, SurroundingsError> {
+        let asked = async {
+            try_join!(
+                secrets(client),
+                mirrors(client),
+                signatures(client, image),
+                named_stores(client, stores)
+            )
+        };
+        let asked = timeout(PATIENCE, asked).await.map_err(|_| SurroundingsError::TooSlow)?;
+        let (secrets, mirrors, signatures, stores) = asked?;
+        Ok(Self { secrets, mirrors, signatures, stores })
+    }
+}
+
+fn unreadable(what: &'static str) -> impl Fn(kube::Error) -> SurroundingsError {
+    move |source| SurroundingsError::Unreadable { what, source }
+}
+
+async fn secrets(client: &Client) -> Result<PullSecrets, SurroundingsError> {
+    let (namespace, name, key) = PULL_SECRET;
+    let secrets: Api<Secret> = Api::namespaced(client.clone(), namespace);
+    let what = unreadable("Secret openshift-config/pull-secret");
+    let data = secrets.get_opt(name).await.map_err(what)?.and_then(|secret| secret.data);
+    match data.and_then(|mut data| data.remove(key)) {
+        Some(bytes) => Ok(PullSecrets::parse(&bytes.0)?),
+        None => Ok(PullSecrets::default()),
+    }
+}
+
+async fn mirrors(client: &Client) -> Result<Mirrors, SurroundingsError> {
+    let mut objects = Vec::new();
+    for (group, version, kind, plural) in MIRRORS {
+        let kind = GroupVersionKind::gvk(group, version, kind);
+        let resource = ApiResource::from_gvk_with_plural(&kind, plural);
+        let api: Api<DynamicObject> = Api::all_with(client.clone(), &resource);
+        match api.list(&ListParams::default().limit(MOST_OBJECTS)).await {
+            Ok(listed) => objects.extend(listed.items),
+            // Many platforms do not have these kinds.
+            Err(kube::Error::Api(status)) if status.code == 404 => {}
+            Err(error) => return Err(unreadable("the mirrors of images")(error)),
+        }
+    }
+    let objects = objects.iter().filter_map(|object| serde_json::to_value(object).ok());
+    let objects: Vec<serde_json::Value> = objects.collect();
+    let (mirrors, problems) = Mirrors::read(&objects);
+    for problem in problems {
+        tracing::warn!(%problem, "some mirrors are not used");
+    }
+    Ok(mirrors)
+}
+
+async fn signatures(client: &Client, image: &Digest) -> Result<Vec<Signature>, SurroundingsError> {
+    let (namespace, label) = SIGNATURES;
+    let maps: Api<ConfigMap> = Api::namespaced(client.clone(), namespace);
+    let marked = ListParams::default().labels(label).limit(MOST_OBJECTS);
+    let listed = maps.list(&marked).await.map_err(unreadable("the signatures of releases"))?;
+    let beginning = format!("sha256-{}", image.hex());
+    let found = listed.items.into_iter().flat_map(|mut map| {
+        let (data, config_map) = (map.binary_data.take().unwrap_or_default(), map.name_any());
+        data.into_iter().map(move |(key, bytes)| Signature {
+            config_map: config_map.clone(),
+            key,
+            bytes: bytes.0,
+        })
+    });
+    Ok(found.filter(|signature| signature.key.starts_with(&beginning)).collect())
+}
+
+async fn named_stores(
+    client: &Client,
+    stores: &[SignatureStore],
+) -> Result<Vec<Store>, SurroundingsError> {
+    let (namespace, key) = AUTHORITIES;
+    let maps: Api<ConfigMap> = Api::namespaced(client.clone(), namespace);
+    let mut named = Vec::new();
+    for SignatureStore { url, ca, .. } in stores.iter().take(fairway_api::limits::SIGNATURE_STORES)
+    {
+        let authorities = match ca.as_ref().map(|ca| &ca.name).filter(|name| !name.is_empty()) {
+            None => String::new(),
+            Some(name) => {
+                let what = unreadable("the authorities of a signature store");
+                let data = maps.get_opt(name).await.map_err(what)?.and_then(|map| map.data);
+                data.and_then(|mut data| data.remove(key))
+                    .ok_or_else(|| SurroundingsError::NoAuthorities { name: name.clone() })?
+            }
+        };
+        named.push(Store { url: url.clone(), authorities: authorities.into_bytes() });
+    }
+    Ok(named)
+}
