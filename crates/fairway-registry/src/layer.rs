@@ -9,6 +9,7 @@ use flate2::{Compression, GzBuilder};
 use tar::{EntryType, Header};
 
 use crate::Digest;
+use crate::contents::ALL_GONE;
 use crate::image::Blob;
 use crate::program::{self, ProgramError};
 
@@ -66,6 +67,12 @@ impl LayerBuilder {
     /// Begins with nothing.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Adds a directory in which nothing of the layers below shows: whoever looks for its files
+    /// need not read those.
+    pub fn emptied(self, path: impl AsRef<Path>) -> Result<Self, LayerError> {
+        self.file(path.as_ref().join(ALL_GONE), 0o644, "")
     }
 
     /// Adds a file. Directories above it are made as needed.

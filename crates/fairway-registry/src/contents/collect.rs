@@ -1,6 +1,6 @@
 //! What one layer does to the files that are wanted.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Read};
 use std::path::{Component, Path};
 
@@ -11,7 +11,7 @@ use crate::unpack::Unpacked;
 /// What marks, in a layer, something of the layers below as gone.
 const GONE: &str = ".wh.";
 /// What marks everything in a directory as gone.
-const ALL_GONE: &str = ".wh..wh..opq";
+pub(crate) const ALL_GONE: &str = ".wh..wh..opq";
 
 /// Which files of an image are wanted, and how much of them.
 #[derive(Clone, Debug)]
@@ -43,11 +43,6 @@ impl Wanted {
         let below = |wanted: &String| wanted == path || is_below(wanted, path);
         self.has(path) || self.files.iter().chain(&self.directories).any(below)
     }
-
-    pub(super) fn has_room_for(&self, files: &BTreeMap<String, Vec<u8>>) -> bool {
-        let bytes: usize = files.values().map(Vec::len).sum();
-        files.len() <= self.most_files && bytes <= self.all_bytes
-    }
 }
 
 /// What a layer has, and what it hides of the layers below.
@@ -56,9 +51,11 @@ pub(super) struct Layer {
     files: BTreeMap<String, Vec<u8>>,
     bytes: usize,
     /// Files and whole directories.
-    gone: Vec<String>,
+    gone: BTreeSet<String>,
     /// Directories of which only the content is hidden.
-    emptied: Vec<String>,
+    emptied: BTreeSet<String>,
+    /// What is a directory here, whatever it was below.
+    directories: BTreeSet<String>,
 }
 
 impl Layer {
@@ -73,7 +70,12 @@ impl Layer {
         let mut layer = Self::default();
         for _ in 0..most_entries {
             meter.expect_headers();
-            let Some(entry) = entries.next() else { return Ok(layer) };
+            let Some(entry) = entries.next() else {
+                meter.expect_content();
+                // Whether a layer is whole shows at its end.
+                io::copy(&mut archive.into_inner(), &mut io::sink())?;
+                return Ok(layer);
+            };
             let mut entry = entry?;
             meter.expect_content();
             layer.take(&mut entry, wanted)?;
@@ -88,14 +90,19 @@ impl Layer {
         let (parent, name) = path.rsplit_once('/').unwrap_or(("", &path));
         if name == ALL_GONE {
             self.emptied.extend(wanted.leads_through(parent).then(|| parent.to_owned()));
-            return Ok(());
+            return self.within(wanted);
         }
         if let Some(name) = name.strip_prefix(GONE) {
             let gone = joined(parent, name);
             self.gone.extend(wanted.leads_through(&gone).then_some(gone));
-            return Ok(());
+            return self.within(wanted);
         }
         match entry.header().entry_type() {
+            EntryType::Directory if wanted.has(&path) => {
+                self.files.remove(&path);
+                self.directories.insert(path);
+                self.within(wanted)
+            }
             EntryType::Directory => Ok(()),
             EntryType::Regular if wanted.has(&path) => self.keep(path, entry, wanted),
             // Whoever follows a link leaves what is looked at, and whoever skips it may lose what
@@ -116,22 +123,65 @@ impl Layer {
         }
         self.bytes += bytes.len();
         self.files.insert(path, bytes);
-        if self.bytes > wanted.all_bytes || self.files.len() > wanted.most_files {
-            return Err(io::Error::other("it has more files than are read, or longer ones"));
-        }
-        Ok(())
+        self.within(wanted)
     }
 
-    /// Lays this layer on those below it.
-    pub(super) fn put_on(self, files: &mut BTreeMap<String, Vec<u8>>) {
-        let Self { files: own, bytes: _, gone, emptied } = self;
-        let is_hidden = |path: &str| {
-            gone.iter().any(|gone| gone == path || is_below(path, gone))
-                || emptied.iter().any(|directory| is_below(path, directory))
-        };
-        files.retain(|path, _| !is_hidden(path));
-        files.extend(own);
+    fn within(&self, wanted: &Wanted) -> io::Result<()> {
+        let names = [&self.gone, &self.emptied, &self.directories].map(BTreeSet::len);
+        if self.has_room(wanted) && names.iter().sum::<usize>() <= wanted.most_files {
+            return Ok(());
+        }
+        Err(io::Error::other("it has more files than are read, or longer ones"))
     }
+
+    /// Whether there are no more files than are wanted, and no longer ones.
+    pub(super) fn has_room(&self, wanted: &Wanted) -> bool {
+        self.bytes <= wanted.all_bytes && self.files.len() <= wanted.most_files
+    }
+
+    /// Covers the layer below, and takes over what shows of it.
+    pub(super) fn cover(&mut self, below: Self) {
+        let Self { files, bytes: _, gone, emptied, directories } = below;
+        for (path, bytes) in files {
+            if !self.files.contains_key(&path) && !self.hides(&path) {
+                self.bytes += bytes.len();
+                self.files.insert(path, bytes);
+            }
+        }
+        self.gone.extend(gone);
+        self.emptied.extend(emptied);
+        self.directories.extend(directories);
+    }
+
+    /// Whether nothing that is wanted can show of the layers below.
+    pub(super) fn hides_all(&self, wanted: &Wanted) -> bool {
+        let file = |path: &String| self.files.contains_key(path) || self.hides(path);
+        wanted.files.iter().all(file)
+            && wanted.directories.iter().all(|directory| self.hides_content_of(directory))
+    }
+
+    fn hides(&self, path: &str) -> bool {
+        let parent = path.rsplit_once('/').map_or("", |(parent, _)| parent);
+        self.directories.contains(path) || self.gone.contains(path) || self.hides_content_of(parent)
+    }
+
+    fn hides_content_of(&self, directory: &str) -> bool {
+        let is_emptied =
+            |directory: &str| self.gone.contains(directory) || self.emptied.contains(directory);
+        upwards(directory).any(is_emptied)
+    }
+
+    pub(super) fn into_files(self) -> BTreeMap<String, Vec<u8>> {
+        self.files
+    }
+}
+
+/// A directory and those in which it lies, up to the root.
+fn upwards(directory: &str) -> impl Iterator<Item = &str> {
+    std::iter::successors(Some(directory), |directory| {
+        let parent = directory.rsplit_once('/').map_or("", |(parent, _)| parent);
+        (!directory.is_empty()).then_some(parent)
+    })
 }
 
 fn is_below(path: &str, directory: &str) -> bool {
@@ -211,13 +261,16 @@ mod tests {
         Layer::collect(archive, &wanted(), 8)
     }
 
-    fn stacked(layers: &[&[(&str, &str)]]) -> String {
-        let mut files = BTreeMap::new();
-        for entries in layers {
-            layer(entries).unwrap().put_on(&mut files);
-        }
+    fn stacked(layers: &[&[(&str, &str)]]) -> Layer {
+        let mut stack = Layer::default();
+        layers.iter().rev().for_each(|entries| stack.cover(layer(entries).unwrap()));
+        stack
+    }
+
+    fn shown(layers: &[&[(&str, &str)]]) -> String {
+        let files = stacked(layers).into_files().into_iter();
         let text = |(path, bytes): (String, Vec<u8>)| format!("{path}={}", bytes.len());
-        files.into_iter().map(text).collect::<Vec<_>>().join(" ")
+        files.map(text).collect::<Vec<_>>().join(" ")
     }
 
     #[test]
@@ -230,8 +283,8 @@ mod tests {
             ("data/channels/deep/c", "c"),
         ];
         let whole = "data/channels/a=2 data/channels/b=1 data/version=1";
-        assert_eq!(stacked(&[below]), whole);
-        let cases: [(&[(&str, &str)], &str); 7] = [
+        assert_eq!(shown(&[below]), whole);
+        let cases: [(&[(&str, &str)], &str); 8] = [
             (&[("data/channels/b", "bbb")], "data/channels/a=2 data/channels/b=3 data/version=1"),
             (&[("data/channels/.wh.b", "")], "data/channels/a=2 data/version=1"),
             (
@@ -242,9 +295,29 @@ mod tests {
             (&[(".wh.data", ""), ("data/version", "2.0")], "data/version=3"),
             (&[(".wh..wh..opq", "")], ""),
             (&[("data/channels/", ""), ("other -> data", "")], whole),
+            (&[("data/channels/b/", "")], "data/channels/a=2 data/version=1"),
         ];
         for (above, expected) in cases {
-            assert_eq!(stacked(&[below, above]), expected, "{above:?}");
+            assert_eq!(shown(&[below, above]), expected, "{above:?}");
+            assert_eq!(shown(&[below, above, &[]]), expected, "{above:?}");
+        }
+    }
+
+    #[test]
+    fn it_shows_when_the_layers_below_do_not_matter() {
+        let version = ("data/version", "1");
+        let cases: [(&[(&str, &str)], bool); 8] = [
+            (&[], false),
+            (&[version, ("data/channels/a", "")], false),
+            (&[version, ("data/channels/.wh..wh..opq", "")], true),
+            (&[("data/channels/.wh..wh..opq", "")], false),
+            (&[version, ("data/.wh.channels", "")], true),
+            (&[version, ("data/channels/.wh.a", "")], false),
+            (&[(".wh.data", "")], true),
+            (&[("data/.wh..wh..opq", "")], true),
+        ];
+        for (entries, expected) in cases {
+            assert_eq!(stacked(&[entries]).hides_all(&wanted()), expected, "{entries:?}");
         }
     }
 
@@ -271,6 +344,12 @@ mod tests {
                 ("data/channels/c", ""),
                 ("data/version", ""),
             ],
+            &[
+                ("data/channels/.wh.a", ""),
+                ("data/channels/.wh.b", ""),
+                ("data/channels/.wh.c", ""),
+                ("data/channels/.wh.d", ""),
+            ],
             &nine,
         ]
         .into_iter()
@@ -283,6 +362,7 @@ mod tests {
         data is a link, or no file
         data/channels is a link, or no file
         data/channels/a has more than 10 bytes
+        it has more files than are read, or longer ones
         it has more files than are read, or longer ones
         it has more files than are read, or longer ones
         it has more than 8 files

@@ -9,6 +9,7 @@ mod reference;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+pub(crate) use collect::ALL_GONE;
 pub use collect::Wanted;
 pub(crate) use reference::split_tag;
 pub use reference::{NamedImage, ReferenceError};
@@ -31,6 +32,12 @@ pub enum ContentsError {
         digest: Digest,
         /// Why.
         why: String,
+    },
+    /// It cannot run here.
+    #[error("{digest} is there, but not for linux/{}", architecture())]
+    OtherMachine {
+        /// What was looked at.
+        digest: Digest,
     },
     /// A layer is packed in a way that is not known here.
     #[error("layer {layer} is of the type {media_type:?}; only tar and tar+gzip can be unpacked")]
@@ -57,19 +64,23 @@ pub enum ContentsError {
 }
 
 /// The files of an image that are wanted, by their paths. Everything is compared with its digest.
+/// The top-most layer is read first, and none that is hidden by those above it.
 pub async fn read(
     source: &Source,
     image: &Digest,
     wanted: &Arc<Wanted>,
 ) -> Result<BTreeMap<String, Vec<u8>>, ContentsError> {
-    let mut files = BTreeMap::new();
-    for layer in layers(source, image, wanted.any_machine).await? {
-        fetch(source, &layer, wanted).await?.put_on(&mut files);
-        if !wanted.has_room_for(&files) {
+    let mut shown = Layer::default();
+    for layer in layers(source, image, wanted.any_machine).await?.iter().rev() {
+        shown.cover(fetch(source, layer, wanted).await?);
+        if !shown.has_room(wanted) {
             return Err(ContentsError::TooMuch);
         }
+        if shown.hides_all(wanted) {
+            break;
+        }
     }
-    Ok(files)
+    Ok(shown.into_files())
 }
 
 /// The layers of an image, the lowest first; of several platforms, those of this machine's, or of
@@ -88,8 +99,7 @@ async fn layers(
             .map_err(|error| refused(&printable(error.to_string())))?;
         match document.manifests {
             Some(manifests) => {
-                let chosen = choose(&manifests, any_machine).map_err(|why| refused(&why))?;
-                digest = chosen.digest.clone();
+                digest = choose(&manifests, any_machine, &digest)?.digest.clone();
             }
             None if document.config.is_none() => {
                 return Err(refused("its manifest names no configuration"));
@@ -104,19 +114,26 @@ async fn layers(
     Err(ContentsError::NotAnImage { digest: image.clone(), why })
 }
 
-fn choose(manifests: &[Descriptor], any_machine: bool) -> Result<&Descriptor, String> {
+fn choose<'a>(
+    manifests: &'a [Descriptor],
+    any_machine: bool,
+    list: &Digest,
+) -> Result<&'a Descriptor, ContentsError> {
     let is_ours =
         |entry: &&Descriptor| entry.platform.as_ref().is_some_and(Platform::is_this_machine);
     // What other tools put beside images is for no machine.
     let is_image = |entry: &&Descriptor| {
         entry.platform.as_ref().is_none_or(|platform| platform.architecture != "unknown")
     };
-    let any = manifests.iter().find(is_image).ok_or("it is an empty list")?;
+    let Some(first) = manifests.iter().find(is_image) else {
+        let why = "it is an empty list".to_owned();
+        return Err(ContentsError::NotAnImage { digest: list.clone(), why });
+    };
     match manifests.iter().find(is_ours) {
         Some(ours) => Ok(ours),
         // Who names no platform means all of them.
-        None if any_machine || any.platform.is_none() => Ok(any),
-        None => Err(format!("it is for other machines than linux/{}", architecture())),
+        None if any_machine || first.platform.is_none() => Ok(first),
+        None => Err(ContentsError::OtherMachine { digest: list.clone() }),
     }
 }
 

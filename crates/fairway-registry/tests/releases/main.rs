@@ -4,6 +4,8 @@ mod contents;
 mod cut;
 mod hostile;
 mod images;
+mod payload;
+mod payload_hostile;
 mod proxy;
 mod real;
 mod resume;

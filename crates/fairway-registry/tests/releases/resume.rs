@@ -22,8 +22,8 @@ const LENGTH: usize = 100_000;
 
 /// A release of one file, and the layer that has it.
 fn content() -> (Content, Vec<u8>) {
-    let text: String = (0..LENGTH / 10).map(|number| format!("{number:09}\n")).collect();
-    let layer = tar(&[(FILE, &text)]);
+    let lines: Vec<String> = (0..LENGTH / 10).map(|number| format!("{number:09}\n")).collect();
+    let layer = tar(&[(FILE, &lines.concat())]);
     (image(Style::Oci, "amd64", vec![(layer.clone(), false)]), layer)
 }
 
