@@ -212,7 +212,7 @@ async fn what_is_not_whole_is_left() {
         (
             "a digest that is a path",
             edited(plain(archive.clone()), |manifest| {
-                manifest["layers"][0]["digest"] = json!("sha256:../x")
+                manifest["layers"][0]["digest"] = json!("sha256:../x");
             }),
         ),
     ])
