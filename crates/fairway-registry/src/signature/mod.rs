@@ -22,7 +22,7 @@ mod verifier;
 pub use claim::{Claim, ClaimError};
 pub use keyring::{Keyring, KeyringError, SignatureError};
 pub use remembered::Remembered;
-pub use sign::{SigningError, sign};
+pub use sign::{Signed, SigningError, sign};
 pub use store::{Store, StoreError};
 pub use verdict::{Finding, Satisfied, Unverified, Verified};
 pub use verifier::{ClusterSignature, Sources, StoreAddress, Verifier, VerifierError};

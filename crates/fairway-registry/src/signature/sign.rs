@@ -24,6 +24,15 @@ const HASH: HashAlgorithm = HashAlgorithm::Sha256;
 /// time would be nobody's word there.
 const LITERAL: &[u8] = b"b\0\0\0\0\0";
 
+/// A signature of an image.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Signed {
+    /// The signature, as stores have it.
+    pub signature: Vec<u8>,
+    /// The fingerprint of the key that has made it.
+    pub signer: String,
+}
+
 /// Why an image cannot be signed.
 #[derive(Debug, thiserror::Error)]
 pub enum SigningError {
@@ -75,7 +84,7 @@ pub fn sign(
     key: &[u8],
     passphrase: Option<&str>,
     now: Timestamp,
-) -> Result<Vec<u8>, SigningError> {
+) -> Result<Signed, SigningError> {
     let certificate = parse(key)?;
     let public = Keyring { keys: Key::all(&certificate.to_public_key()) };
     let (key, secret) = signer(&certificate, &public, now)?;
@@ -90,8 +99,8 @@ pub fn sign(
         (true, Some(_)) => SigningError::Passphrase { key: name() },
         (false, _) => SigningError::Failed { key: name(), why: error.to_string() },
     })?;
-    public.verify(&signature, image, now)?;
-    Ok(signature)
+    let Claim { signer, .. } = public.verify(&signature, image, now)?;
+    Ok(Signed { signature, signer })
 }
 
 /// The one key that there has to be.
@@ -210,7 +219,7 @@ mod tests {
         "2025-06-02T00:00:00Z".parse().unwrap()
     }
 
-    fn signed(key: &[u8], passphrase: Option<&str>) -> Result<Vec<u8>, SigningError> {
+    fn signed(key: &[u8], passphrase: Option<&str>) -> Result<Signed, SigningError> {
         sign(&Digest::of(b"manifest"), NAME, key, passphrase, soon())
     }
 
@@ -223,10 +232,11 @@ mod tests {
             fixture!("secret/rsa.asc"),
             fixture!("secret/subkey.asc"),
         ] {
-            let signature = signed(key, None).unwrap();
-            assert_eq!(signature, signed(key, None).unwrap());
+            let Signed { signature, signer } = signed(key, None).unwrap();
+            assert_eq!(signature, signed(key, None).unwrap().signature);
             let claim = keyring.verify(&signature, &image, soon()).unwrap();
-            assert_eq!((claim.digest, claim.reference.as_str()), (image.clone(), NAME));
+            assert_eq!((&claim.digest, claim.reference.as_str()), (&image, NAME));
+            assert_eq!(claim.signer, signer);
             let other = keyring.verify(&signature, &Digest::of(b"other"), soon());
             assert!(matches!(other, Err(SignatureError::Claim(_))), "{other:?}");
         }
