@@ -1,9 +1,14 @@
 //! The image that releases build on: the program, and what it needs to run.
 
+mod read;
+
 use std::path::Path;
 
+use jiff::Timestamp;
+
+use crate::image::architecture;
 use crate::program::libraries;
-use crate::{ImageConfig, Layer, LayerBuilder, LayerError};
+use crate::{Image, ImageConfig, Layer, LayerBuilder, LayerError};
 
 /// Where the program is in the image.
 pub const PROGRAM: &str = "/usr/bin/fairway";
@@ -27,6 +32,36 @@ impl Packing {
             Self::Compressed => layer.build(),
             Self::Plain => layer.build_uncompressed(),
         }
+    }
+}
+
+/// An image to build on.
+#[derive(Clone, Debug)]
+pub struct Base {
+    layers: Vec<Layer>,
+    config: ImageConfig,
+    architecture: String,
+}
+
+impl Base {
+    /// The image of a program of this machine.
+    pub fn of_program(binary: &Path, packing: Packing) -> Result<Self, LayerError> {
+        let (layers, architecture) = (layers(binary, packing)?, architecture().to_owned());
+        Ok(Self { layers, config: config(), architecture })
+    }
+
+    /// An image with one layer more and with some labels, which says when it was made if that is
+    /// given. The same input gives the same digest.
+    pub fn with<'a>(
+        mut self,
+        layer: Layer,
+        labels: impl IntoIterator<Item = (&'a str, String)>,
+        created: Option<Timestamp>,
+    ) -> Image {
+        self.layers.push(layer);
+        let labels = labels.into_iter().map(|(key, value)| (key.to_owned(), value));
+        self.config.labels.extend(labels);
+        Image::made(self.layers, &self.config, &self.architecture, created)
     }
 }
 

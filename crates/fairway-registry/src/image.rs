@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -22,6 +23,11 @@ impl Blob {
         Self { media_type, digest: Digest::of(&bytes), bytes: bytes.into() }
     }
 
+    /// Content that was compared with its digest before.
+    pub(crate) fn checked(media_type: &'static str, digest: Digest, bytes: Vec<u8>) -> Self {
+        Self { media_type, digest, bytes: bytes.into() }
+    }
+
     /// What kind of content it is.
     pub fn media_type(&self) -> &'static str {
         self.media_type
@@ -35,6 +41,11 @@ impl Blob {
     /// The content.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
+    }
+
+    /// The content, which others share.
+    pub(crate) fn shared(&self) -> Bytes {
+        self.bytes.clone()
     }
 
     /// How a manifest or an index refers to it.
@@ -65,6 +76,9 @@ pub struct ImageConfig {
     /// What programs want to know about the image.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", deserialize_with = "null_is_empty")]
     pub labels: BTreeMap<String, String>,
+    /// Whatever else it says.
+    #[serde(flatten)]
+    pub other: BTreeMap<String, serde_json::Value>,
 }
 
 /// Other builders write `null` where there is nothing.
@@ -76,7 +90,7 @@ where
     Option::deserialize(deserializer).map(Option::unwrap_or_default)
 }
 
-/// An image for the architecture of this machine.
+/// An image.
 #[derive(Clone, Debug)]
 pub struct Image {
     manifest: Blob,
@@ -85,18 +99,30 @@ pub struct Image {
 }
 
 impl Image {
-    /// Puts an image together. The same layers and configuration give the same digest.
+    /// Puts an image for this machine together. The same layers and configuration give the same
+    /// digest.
     pub fn new(layers: Vec<Layer>, config: &ImageConfig) -> Self {
+        Self::made(layers, config, architecture(), None)
+    }
+
+    /// The same for an architecture, and with the time when it was made, if it is to say so.
+    pub(crate) fn made(
+        layers: Vec<Layer>,
+        config: &ImageConfig,
+        architecture: &str,
+        created: Option<Timestamp>,
+    ) -> Self {
         let diff_ids: Vec<&Digest> = layers.iter().map(|layer| &layer.diff_id).collect();
-        let config = json_blob(
-            "application/vnd.oci.image.config.v1+json",
-            &json!({
-                "architecture": architecture(),
-                "os": "linux",
-                "config": config,
-                "rootfs": { "type": "layers", "diff_ids": diff_ids },
-            }),
-        );
+        let mut document = json!({
+            "architecture": architecture,
+            "os": "linux",
+            "config": config,
+            "rootfs": { "type": "layers", "diff_ids": diff_ids },
+        });
+        if let Some(created) = created {
+            document["created"] = json!(created);
+        }
+        let config = json_blob("application/vnd.oci.image.config.v1+json", &document);
         let layers: Vec<Blob> = layers.into_iter().map(|layer| layer.blob).collect();
         let manifest = json_blob(
             "application/vnd.oci.image.manifest.v1+json",

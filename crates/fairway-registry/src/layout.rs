@@ -6,7 +6,7 @@ mod reference;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::{Blob, Image};
 
@@ -18,6 +18,20 @@ pub use read::{FoundImage, Layout, ReadError};
 pub struct LayoutError {
     path: PathBuf,
     source: io::Error,
+}
+
+/// Why an image could not be added to a layout.
+#[derive(Debug, thiserror::Error)]
+pub enum AddError {
+    /// What is there cannot be read.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// There is something else.
+    #[error("{} has files, but is no OCI layout", .0.display())]
+    Occupied(PathBuf),
+    /// It could not be written.
+    #[error(transparent)]
+    Write(#[from] LayoutError),
 }
 
 /// Writes an image into a directory, which is made if it is missing. Content that is already
@@ -32,21 +46,45 @@ pub fn write_all<'a>(
     dir: &Path,
     images: impl IntoIterator<Item = (&'a Image, &'a str)>,
 ) -> Result<(), LayoutError> {
+    let mut entries = Vec::new();
+    for (image, name) in images {
+        write_content(dir, image)?;
+        entries.push(entry(image.manifest(), name));
+    }
+    write_index(dir, &entries)
+}
+
+/// Adds an image to those of a directory, which is made if it is missing. What was called `tag` in
+/// it is called so no longer.
+pub fn add(dir: &Path, image: &Image, tag: &str) -> Result<(), AddError> {
+    let is_empty = std::fs::read_dir(dir).is_ok_and(|mut entries| entries.next().is_none());
+    let mut entries = match Layout::open(dir) {
+        Ok(layout) => layout.index()?,
+        Err(_) if is_empty || !dir.exists() => Vec::new(),
+        Err(_) => return Err(AddError::Occupied(dir.to_owned())),
+    };
+    entries.retain(|entry| entry["annotations"][NAME] != tag);
+    entries.push(entry(image.manifest(), tag));
+    write_content(dir, image)?;
+    Ok(write_index(dir, &entries)?)
+}
+
+fn write_content(dir: &Path, image: &Image) -> Result<(), LayoutError> {
     let blobs = dir.join(BLOBS);
     std::fs::create_dir_all(&blobs)
         .map_err(|source| LayoutError { path: blobs.clone(), source })?;
-    let mut named = Vec::new();
-    for (image, name) in images {
-        for blob in image.content().chain([image.manifest()]) {
-            let path = blobs.join(blob.digest().hex());
-            if !path.exists() {
-                write_file(path, blob.bytes())?;
-            }
+    for blob in image.content().chain([image.manifest()]) {
+        let path = blobs.join(blob.digest().hex());
+        if !path.exists() {
+            write_file(path, blob.bytes())?;
         }
-        named.push((image.manifest(), name));
     }
+    Ok(())
+}
+
+fn write_index(dir: &Path, entries: &[Value]) -> Result<(), LayoutError> {
     write_file(dir.join("oci-layout"), MARKER.as_bytes())?;
-    write_file(dir.join("index.json"), index(&named).as_bytes())
+    write_file(dir.join("index.json"), index(entries).as_bytes())
 }
 
 /// Writes the same as one archive, which `ctr images import` loads under that name.
@@ -59,7 +97,7 @@ pub fn archive(image: &Image, name: &str, out: impl io::Write) -> io::Result<()>
         archive.append_data(&mut header, path, content)
     };
     append("oci-layout", MARKER.as_bytes())?;
-    append("index.json", index(&[(image.manifest(), name)]).as_bytes())?;
+    append("index.json", index(&[entry(image.manifest(), name)]).as_bytes())?;
     for blob in image.content().chain([image.manifest()]) {
         append(&format!("{BLOBS}/{}", blob.digest().hex()), blob.bytes())?;
     }
@@ -72,20 +110,22 @@ const BLOBS: &str = "blobs/sha256";
 /// The file by which a layout is recognised.
 const MARKER: &str = r#"{"imageLayoutVersion":"1.0.0"}"#;
 
-fn index(named: &[(&Blob, &str)]) -> String {
-    let descriptor = |(manifest, name): &(&Blob, &str)| {
-        let mut descriptor = manifest.descriptor();
-        descriptor["annotations"] = json!({
-            "org.opencontainers.image.ref.name": name,
-            // containerd takes whole names from here, and only tags from the other.
-            "io.containerd.image.name": name,
-        });
-        descriptor
-    };
+/// Where the tag of an image stands.
+const NAME: &str = "org.opencontainers.image.ref.name";
+/// Where containerd looks for a whole name.
+const WHOLE_NAME: &str = "io.containerd.image.name";
+
+fn entry(manifest: &Blob, name: &str) -> Value {
+    let mut descriptor = manifest.descriptor();
+    descriptor["annotations"] = json!({ NAME: name, WHOLE_NAME: name });
+    descriptor
+}
+
+fn index(entries: &[Value]) -> String {
     json!({
         "schemaVersion": 2,
         "mediaType": "application/vnd.oci.image.index.v1+json",
-        "manifests": named.iter().map(descriptor).collect::<Vec<_>>(),
+        "manifests": entries,
     })
     .to_string()
 }
@@ -140,6 +180,31 @@ mod tests {
         }
         let blobs = std::fs::read_dir(dir.path().join(BLOBS)).unwrap().count();
         assert_eq!(blobs, 5, "two manifests, two configurations and a layer");
+    }
+
+    #[test]
+    fn what_is_added_stands_beside_the_rest_and_in_place_of_its_like() {
+        let image = |cmd: &str| {
+            Image::new(Vec::new(), &ImageConfig { cmd: vec![cmd.to_owned()], ..Default::default() })
+        };
+        let parent = tempfile::tempdir().unwrap();
+        let dir = parent.path().join("images");
+        for (cmd, tag) in [("1", "a"), ("2", "b"), ("3", "a")] {
+            add(&dir, &image(cmd), tag).unwrap();
+        }
+        let layout = Layout::open(&dir).unwrap();
+        let found = |tag: &str| layout.find(tag).unwrap().unwrap().digest;
+        assert_eq!((&found("a"), &found("b")), (image("3").digest(), image("2").digest()));
+        assert_eq!(layout.index().unwrap().len(), 2);
+    }
+
+    #[test]
+    fn other_directories_are_left_alone() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("diary"), "dear").unwrap();
+        let image = Image::new(Vec::new(), &ImageConfig::default());
+        assert!(matches!(add(dir.path(), &image, "a").unwrap_err(), AddError::Occupied(_)));
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
     }
 
     #[test]

@@ -71,7 +71,7 @@ pub async fn read(
     wanted: &Arc<Wanted>,
 ) -> Result<BTreeMap<String, Vec<u8>>, ContentsError> {
     let mut shown = Layer::default();
-    for layer in layers(source, image, wanted.any_machine).await?.iter().rev() {
+    for layer in manifest(source, image, wanted.any_machine).await?.layers.iter().rev() {
         shown.cover(fetch(source, layer, wanted).await?);
         if !shown.has_room(wanted) {
             return Err(ContentsError::TooMuch);
@@ -83,13 +83,13 @@ pub async fn read(
     Ok(shown.into_files())
 }
 
-/// The layers of an image, the lowest first; of several platforms, those of this machine's, or of
-/// the first that is for any.
-async fn layers(
+/// The manifest of an image; of several platforms, that of this machine's, or of the first that is
+/// for any.
+pub(crate) async fn manifest(
     source: &Source,
     image: &Digest,
     any_machine: bool,
-) -> Result<Vec<Descriptor>, ContentsError> {
+) -> Result<Document, ContentsError> {
     let mut digest = image.clone();
     for _ in 0..=DEEPEST_INDEX {
         let refused =
@@ -107,7 +107,7 @@ async fn layers(
             None if document.layers.len() > MOST_LAYERS => {
                 return Err(refused("it has too many layers"));
             }
-            None => return Ok(document.layers),
+            None => return Ok(document),
         }
     }
     let why = "its lists of images are nested too deeply".to_owned();

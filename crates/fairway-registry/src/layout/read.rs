@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use super::BLOBS;
 use super::reference::Reference;
+use super::{BLOBS, NAME, WHOLE_NAME};
 use crate::image::architecture;
 use crate::manifest::{
     DEEPEST_INDEX, Descriptor, Document, LARGEST_DOCUMENT, MOST_LAYERS, Platform,
@@ -151,6 +151,15 @@ impl Layout {
         Ok(index.manifests.unwrap_or_default().into_iter().find(named))
     }
 
+    /// The entries of the layout's index, with whatever others wrote into them.
+    pub(super) fn index(&self) -> Result<Vec<serde_json::Value>, ReadError> {
+        #[derive(Deserialize)]
+        struct Index {
+            manifests: Vec<serde_json::Value>,
+        }
+        Ok(parse::<Index>(&self.directory.join("index.json"))?.manifests)
+    }
+
     /// Everything that the layout's index names; what has no name is called by its digest.
     pub(crate) fn entries(&self) -> Result<Vec<(String, Descriptor)>, ReadError> {
         let index: Document = parse(&self.directory.join("index.json"))?;
@@ -224,8 +233,8 @@ impl Layout {
     }
 }
 
-/// Where the name of an image may stand; containerd has whole names in the second.
-const NAMES: [&str; 2] = ["org.opencontainers.image.ref.name", "io.containerd.image.name"];
+/// Where the name of an image may stand.
+const NAMES: [&str; 2] = [NAME, WHOLE_NAME];
 
 fn parse<T: DeserializeOwned>(path: &Path) -> Result<T, ReadError> {
     serde_json::from_slice(&read(path)?)

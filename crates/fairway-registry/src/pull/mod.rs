@@ -25,6 +25,7 @@ pub use error::PullError;
 pub(crate) use error::without_password;
 pub(crate) use pass::{Arriving, pass};
 pub(crate) use retry::Backoff;
+pub(crate) use secrets::Credentials;
 pub use secrets::{PullSecrets, SecretsError};
 pub(crate) use tags::is_tag;
 

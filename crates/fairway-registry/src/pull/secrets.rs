@@ -18,7 +18,7 @@ pub struct PullSecrets {
 
 /// What a registry knows us by.
 #[derive(Clone, PartialEq, Eq)]
-pub(super) enum Credentials {
+pub(crate) enum Credentials {
     /// A user and a password.
     Password { user: String, password: String },
     /// What a registry gave somebody who logged in, to be exchanged for tokens.
@@ -78,7 +78,7 @@ impl PullSecrets {
     }
 
     /// Who we are for a repository: what is said of the longest part of its name.
-    pub(super) fn find(&self, repository: &str) -> Option<&Credentials> {
+    pub(crate) fn find(&self, repository: &str) -> Option<&Credentials> {
         let mut name = repository;
         loop {
             if let Some(found) = self.auths.get(name) {

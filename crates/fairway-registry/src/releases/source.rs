@@ -86,10 +86,20 @@ impl Source {
 
     /// Reads something small, and checks it.
     pub(crate) async fn document(&self, kind: Kind, digest: &Digest) -> Result<Vec<u8>, PullError> {
+        self.content(kind, digest, LARGEST_DOCUMENT).await
+    }
+
+    /// Reads something of a limited size, and checks it.
+    pub(crate) async fn content(
+        &self,
+        kind: Kind,
+        digest: &Digest,
+        limit: u64,
+    ) -> Result<Vec<u8>, PullError> {
         let mut backoff = self.backoff();
         loop {
             let read = match self.open(kind, digest).await {
-                Ok(body) => body.read_checked(digest, LARGEST_DOCUMENT).await,
+                Ok(body) => body.read_checked(digest, limit).await,
                 Err(error) => Err(error),
             };
             match read {
