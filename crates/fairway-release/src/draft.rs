@@ -11,7 +11,9 @@ use jiff::Timestamp;
 use crate::image_references::{self, ImageReferences, is_part_of_word, placeholders};
 use crate::inclusion::DEFAULT_PROFILE;
 use crate::metadata::{self, ReleaseMetadata};
-use crate::payload::{Files, MAX_PROBLEMS, PayloadError, Release, Warning, is_part};
+use crate::payload::{
+    Files, LITERAL, MAX_PROBLEMS, PayloadError, Release, Warning, is_manifest_name,
+};
 
 /// The version that operators write where they mean that of the release.
 const SNAPSHOT: &str = "0.0.1-snapshot";
@@ -154,11 +156,10 @@ impl Draft {
         });
         let words = words.unwrap_or_default();
         for (name, bytes) in files {
-            let path = format!("{}/{name}", crate::payload::LITERAL);
-            if !is_part(&path) || name == PLACEHOLDERS {
+            if !is_manifest_name(name) {
                 continue;
             }
-            let origin = place(name);
+            let (path, origin) = (format!("{LITERAL}/{name}"), place(name));
             let content = match std::str::from_utf8(bytes) {
                 Ok(text) => self.replaced(text, &words, &origin).into_bytes(),
                 // Loading says where it is no text.

@@ -1,5 +1,6 @@
 //! Images that commands read, from registries and from layouts.
 
+use std::fmt::Display;
 use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,6 +9,7 @@ use anyhow::Context;
 use fairway_registry::contents::{NamedImage, ReferenceError};
 use fairway_registry::layout::Layout;
 use fairway_registry::pull::{self, Options, PullError, PullSecrets};
+use fairway_registry::push;
 use fairway_registry::releases::{Progress, Source};
 use fairway_registry::signature::{Keyring, Store};
 use fairway_update_service::source::{GraphDataImage, Repository, Signatures};
@@ -89,17 +91,31 @@ fn named(
 
 /// Says from time to time how far a scan is.
 pub(crate) fn progress(printer: Printer) -> impl Fn(Progress) + Send + Sync + 'static {
+    let say = from_time_to_time(printer);
+    move |Progress { read, of }| say(&format_args!("{read} of {of} images are read"))
+}
+
+/// Says from time to time how much of an image is sent.
+pub(crate) fn sending(printer: Printer) -> impl Fn(push::Progress) {
+    const MEBIBYTE: u64 = 1 << 20;
+    let say = from_time_to_time(printer);
+    move |push::Progress { sent, of }| {
+        say(&format_args!("{} of {} MiB are sent", sent / MEBIBYTE, of / MEBIBYTE));
+    }
+}
+
+fn from_time_to_time(printer: Printer) -> impl Fn(&dyn Display) + Send + Sync + 'static {
     let (begin, said) = (Instant::now(), AtomicU64::new(0));
-    move |Progress { read, of }| {
+    move |text| {
         let due = begin.elapsed().as_secs() / SECONDS_BETWEEN_NOTES;
         if said.fetch_max(due, Ordering::Relaxed) < due {
-            printer.note(format_args!("{read} of {of} images are read"));
+            printer.note(text);
         }
     }
 }
 
 /// The name, with what it has to begin with where nobody protects what is said.
-fn spoken_to(name: &str, access: &AccessArgs) -> String {
+pub(crate) fn spoken_to(name: &str, access: &AccessArgs) -> String {
     let has_scheme = name.contains("://") || name.starts_with("oci:");
     if access.plain_http && !has_scheme { format!("http://{name}") } else { name.to_owned() }
 }

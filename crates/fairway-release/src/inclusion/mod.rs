@@ -189,6 +189,14 @@ impl Capabilities {
     }
 }
 
+/// Whether no profile gets a manifest: somebody forgot to say which ones do.
+pub fn is_for_no_cluster(manifest: &Manifest) -> bool {
+    let includes = |(key, value): (&String, &String)| {
+        key.starts_with(annotation::INCLUDE_PREFIX) && value == "true"
+    };
+    !manifest.annotations.iter().any(includes)
+}
+
 /// The capabilities that a manifest belongs to; it is there where all of them are enabled.
 pub fn capabilities_of(manifest: &Manifest) -> impl Iterator<Item = &str> {
     let names = manifest.annotation(annotation::CAPABILITY).unwrap_or_default();

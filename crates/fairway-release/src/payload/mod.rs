@@ -68,10 +68,14 @@ pub fn is_part(path: &str) -> bool {
 }
 
 fn is_manifest(path: &str, directory: &str) -> bool {
-    path.rsplit_once('/').is_some_and(|(parent, name)| {
-        let extension = name.rsplit_once('.').map(|(_, extension)| extension);
-        parent == directory && matches!(extension, Some("yaml" | "yml" | "json"))
-    })
+    let in_directory = |(parent, name)| parent == directory && is_manifest_name(name);
+    path.rsplit_once('/').is_some_and(in_directory)
+}
+
+/// Whether a file of that name has manifests.
+pub fn is_manifest_name(name: &str) -> bool {
+    let extension = name.rsplit_once('.').map(|(_, extension)| extension);
+    matches!(extension, Some("yaml" | "yml" | "json"))
 }
 
 impl Release {

@@ -1,16 +1,14 @@
 //! Reading releases: from registries, from OCI layouts, and from directories.
 
-use std::fs::{self, File};
-use std::io::{self, Read as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::Context;
-use fairway_registry::Digest;
-use fairway_registry::payload;
+use fairway_registry::{Digest, payload};
 use fairway_release::inclusion::DEFAULT_PROFILE;
-use fairway_release::payload::{DIRECTORIES, Files, MAX_BYTES, MAX_FILE_BYTES, MAX_FILES, is_part};
+use fairway_release::payload::{DIRECTORIES, Files, is_part};
 use fairway_release::{Release, metadata};
 
+use super::directory;
 use crate::args::registry::AccessArgs;
 use crate::commands::registry;
 use crate::errors::WithHint;
@@ -74,41 +72,16 @@ fn from_directory(directory: &Path) -> anyhow::Result<Found> {
         hint: "name a directory that has `manifests` and `release-manifests`".to_owned(),
     };
     let mut files = Files::new();
-    let mut bytes = 0;
     for parent in DIRECTORIES {
-        for path in listed(&directory.join(parent)).with_context(hint)? {
-            let Some(inside) = path.file_name().and_then(|file| file.to_str()) else { continue };
-            let inside = format!("{parent}/{inside}");
-            if !is_part(&inside) {
-                continue;
-            }
-            let content = content(&path).with_context(hint)?;
-            bytes += content.len();
-            files.insert(inside, content);
-            let too_much = bytes > MAX_BYTES || files.len() > MAX_FILES;
-            anyhow::ensure!(!too_much, "{name} has more files than a release has, or longer ones");
+        let inside = |file: &str| format!("{parent}/{file}");
+        let parent = directory.join(parent);
+        if parent.exists() {
+            let found = directory::files(&parent, |file| is_part(&inside(file)));
+            let found = found.with_context(hint)?.into_iter();
+            files.extend(found.map(|(file, content)| (inside(&file), content)));
         }
     }
     Ok(Found { name, image: None, files })
-}
-
-/// What is in a directory; one that is missing has nothing.
-fn listed(directory: &Path) -> anyhow::Result<Vec<PathBuf>> {
-    let entries = match fs::read_dir(directory) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        entries => entries,
-    };
-    let paths = entries.and_then(|entries| entries.map(|entry| Ok(entry?.path())).collect());
-    paths.with_context(|| format!("cannot read {}", directory.display()))
-}
-
-/// A file, up to a byte more than is allowed: whoever loads it refuses that.
-fn content(path: &Path) -> anyhow::Result<Vec<u8>> {
-    let mut content = Vec::new();
-    File::open(path)
-        .and_then(|file| file.take(MAX_FILE_BYTES as u64 + 1).read_to_end(&mut content))
-        .with_context(|| format!("cannot read {}", path.display()))?;
-    Ok(content)
 }
 
 fn from_image(name: &str, access: &AccessArgs) -> anyhow::Result<Found> {

@@ -1,7 +1,9 @@
 //! `fairway release`: release images for those who build a platform.
 
+mod directory;
 mod info;
 pub(super) mod input;
+mod new;
 
 use crate::args::release::ReleaseCommand;
 use crate::exit::ExitStatus;
@@ -9,6 +11,7 @@ use crate::printer::Printer;
 
 pub(crate) fn run(command: &ReleaseCommand, printer: &Printer) -> anyhow::Result<ExitStatus> {
     match command {
+        ReleaseCommand::New(args) => new::run(args, printer),
         ReleaseCommand::Info(args) => info::run(args, printer),
     }
 }

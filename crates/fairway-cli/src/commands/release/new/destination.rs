@@ -1,0 +1,146 @@
+//! Where a release image goes.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use fairway_registry::{Image, layout, push};
+use tokio::runtime::Runtime;
+
+use crate::args::release::{ImageArgs, NewArgs};
+use crate::commands::registry;
+use crate::errors::{WithHint, WrongUsage};
+use crate::printer::Printer;
+
+/// Where a release image goes.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Destination {
+    /// Into an OCI image layout.
+    Layout { directory: PathBuf, tag: String },
+    /// To a registry, under a name with a tag.
+    Registry(String),
+}
+
+impl Destination {
+    pub(super) fn of(args: &NewArgs) -> Result<Self, WrongUsage> {
+        // What is legal in a version and in no tag.
+        let version = args.version.to_string().replace('+', "_");
+        match &args.image_args {
+            ImageArgs { to: Some(layout), .. } => Self::layout(layout, version),
+            ImageArgs { to_image: Some(name), .. } => Self::registry(name, &version),
+            _ => Err(WrongUsage("one of --to and --to-image says where it goes".to_owned())),
+        }
+    }
+
+    fn layout(given: &str, version: String) -> Result<Self, WrongUsage> {
+        let place = given.strip_prefix("oci:").unwrap_or(given);
+        let (directory, tag) = match split_tag(place) {
+            (directory, Some(tag)) => (directory, tag.to_owned()),
+            (directory, None) => (directory, version),
+        };
+        if directory.is_empty() || tag.is_empty() || tag.contains('@') {
+            return Err(WrongUsage(format!("--to: {given:?} is not DIR or DIR:TAG")));
+        }
+        Ok(Self::Layout { directory: directory.into(), tag })
+    }
+
+    fn registry(given: &str, version: &str) -> Result<Self, WrongUsage> {
+        match split_tag(given) {
+            _ if given.contains('@') => Err(WrongUsage(
+                "--to-image: an image gets its digest by being made; name a tag".to_owned(),
+            )),
+            (_, Some(_)) => Ok(Self::Registry(given.to_owned())),
+            (repository, None) => Ok(Self::Registry(format!("{repository}:{version}"))),
+        }
+    }
+
+    /// Brings the image there, and says how it is called by its digest.
+    pub(super) fn take(
+        &self,
+        image: &Image,
+        args: &NewArgs,
+        runtime: &Runtime,
+        printer: &Printer,
+    ) -> anyhow::Result<String> {
+        match self {
+            Self::Layout { directory, tag } => write(directory, image, tag),
+            Self::Registry(name) => {
+                let name = registry::spoken_to(name, &args.access);
+                let options = registry::options(&args.access)?;
+                let tell = registry::sending(printer.clone());
+                let pushed = runtime.block_on(push::push_with(image, &name, &options, tell));
+                pushed.map_err(|error| advise(error, &name))
+            }
+        }
+    }
+}
+
+fn write(directory: &Path, image: &Image, tag: &str) -> anyhow::Result<String> {
+    layout::add(directory, image, tag).with_context(|| WithHint {
+        message: format!("cannot add the image to {}", directory.display()),
+        hint: "name a directory that you may write to: an OCI image layout, an empty one, or one \
+               that is not there yet"
+            .to_owned(),
+    })?;
+    Ok(format!("oci:{}@{}", directory.display(), image.digest()))
+}
+
+/// What can be done about a registry that does not take an image.
+fn advise(error: push::PushError, name: &str) -> anyhow::Error {
+    let hint = match &error {
+        push::PushError::Reference { .. } => "name it like registry.example/team/releases:5.1.0",
+        push::PushError::Plain { .. } => "--plain-http allows it",
+        push::PushError::IdentityToken { .. } => "log in with a password, or with a robot account",
+        push::PushError::Refused { .. } => {
+            "check its name, and that --pull-secret has somebody who may push; what has arrived is \
+             not sent again"
+        }
+    };
+    let (message, hint) = (format!("cannot push to {name}"), hint.to_owned());
+    anyhow::Error::from(error).context(WithHint { message, hint })
+}
+
+/// A colon before the last slash belongs to a registry's port.
+fn split_tag(text: &str) -> (&str, Option<&str>) {
+    match text.rsplit_once(':') {
+        Some((place, tag)) if !tag.contains('/') => (place, Some(tag)),
+        _ => (text, None),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn layout(given: &str) -> Result<(String, String), String> {
+        match Destination::layout(given, "5.1.0".to_owned()) {
+            Ok(Destination::Layout { directory, tag }) => {
+                Ok((directory.display().to_string(), tag))
+            }
+            Ok(Destination::Registry(_)) => unreachable!("a layout was asked for"),
+            Err(WrongUsage(text)) => Err(text),
+        }
+    }
+
+    #[test]
+    fn what_has_no_tag_is_called_like_its_version() {
+        for (given, directory, tag) in [
+            ("releases", "releases", "5.1.0"),
+            ("oci:releases", "releases", "5.1.0"),
+            ("/tmp/a:b/releases", "/tmp/a:b/releases", "5.1.0"),
+            ("./releases:latest", "./releases", "latest"),
+        ] {
+            assert_eq!(layout(given), Ok((directory.to_owned(), tag.to_owned())), "{given}");
+        }
+        for given in ["", ":a", "a:", "a@sha256:12"] {
+            assert!(layout(given).is_err(), "{given}");
+        }
+        for (given, name) in [
+            ("r.example:5000/a", "r.example:5000/a:5.1.0"),
+            ("r.example:5000/a:b", "r.example:5000/a:b"),
+        ] {
+            let name = Destination::Registry(name.to_owned());
+            assert_eq!(Destination::registry(given, "5.1.0"), Ok(name), "{given}");
+        }
+        assert!(Destination::registry("r.example/a@sha256:12", "5.1.0").is_err());
+    }
+}

@@ -1,0 +1,101 @@
+//! `fairway release new`: makes a release image.
+
+mod destination;
+mod draft;
+
+use std::fmt;
+
+use anyhow::Context;
+use fairway_registry::base::{Base, Packing};
+use fairway_registry::{Digest, Image, LayerBuilder};
+use fairway_release::payload::{DIRECTORIES, Files};
+use serde::Serialize;
+use tokio::runtime::Runtime;
+
+use self::destination::Destination;
+use crate::args::release::NewArgs;
+use crate::commands::registry;
+use crate::errors::WithHint;
+use crate::exit::ExitStatus;
+use crate::output;
+use crate::printer::Printer;
+
+/// What other tools ask an image for, to know a release.
+const VERSION_LABEL: &str = "io.openshift.release";
+/// What it is built on.
+const BASE_LABEL: &str = "io.openshift.release.base-image-digest";
+/// In a layer, what hides everything that the layers below have in a directory.
+const NOTHING_BELOW: &str = ".wh..wh..opq";
+
+pub(crate) fn run(args: &NewArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
+    let destination = Destination::of(args)?;
+    let (files, release) = draft::finished(args, printer)?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let image = image(args, &files, &runtime)?;
+    let made = Made {
+        image: destination.take(&image, args, &runtime, printer)?,
+        digest: image.digest().clone(),
+        release: args.version.to_string(),
+        manifests: release.manifests.len(),
+        images: release.image_references.images.len(),
+    };
+    let Made { release, manifests, images, .. } = &made;
+    printer.note(format_args!("release {release}: {manifests} manifests, {images} images"));
+    output::report(printer.stdout(), args.output.output, "ReleaseImage", &made)?;
+    Ok(ExitStatus::Yes)
+}
+
+fn image(args: &NewArgs, files: &Files, runtime: &Runtime) -> anyhow::Result<Image> {
+    let (base, digest) = base(args, runtime)?;
+    let mut layer = LayerBuilder::new();
+    // An image to build on may be a release itself.
+    for directory in DIRECTORIES {
+        layer = layer.file(format!("{directory}/{NOTHING_BELOW}"), 0o644, "")?;
+    }
+    for (path, content) in files {
+        layer = layer.file(path, 0o644, content.as_slice())?;
+    }
+    let version = (VERSION_LABEL, args.version.to_string());
+    let labels = [version].into_iter().chain(digest.map(|it| (BASE_LABEL, it.to_string())));
+    Ok(base.with(layer.build()?, labels, args.metadata.created))
+}
+
+/// What the release is built on, and its digest if it is an image.
+fn base(args: &NewArgs, runtime: &Runtime) -> anyhow::Result<(Base, Option<Digest>)> {
+    if let Some(name) = &args.image_args.from {
+        let message = format!("cannot build on {name}");
+        let image = registry::image(name, &args.access, &message)?;
+        let hint = "check its name, and --pull-secret if it is not for everybody".to_owned();
+        let read = runtime.block_on(async {
+            let digest = image.resolve().await?;
+            let base = Base::read(image.source(), &digest).await?;
+            anyhow::Ok((base, Some(digest)))
+        });
+        return read.context(WithHint { message, hint });
+    }
+    let program = match &args.image_args.program {
+        Some(program) => program.clone(),
+        None => std::env::current_exe().context("cannot tell which program this is")?,
+    };
+    let base = Base::of_program(&program, Packing::Compressed).with_context(|| WithHint {
+        message: format!("cannot make an image of {}", program.display()),
+        hint: "name a program of this machine with --program, or an image with --from".to_owned(),
+    })?;
+    Ok((base, None))
+}
+
+/// A release image that was made.
+#[derive(Serialize)]
+struct Made {
+    image: String,
+    digest: Digest,
+    release: String,
+    manifests: usize,
+    images: usize,
+}
+
+impl fmt::Display for Made {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.image)
+    }
+}
