@@ -137,6 +137,7 @@ fn on_debian(variables: Variables, selection: &Selection<'_>) -> Result<usize> {
 fn run_all(variables: &Variables, selection: &Selection<'_>) -> Result<usize> {
     run_tests(Tier::Cluster, variables, selection)?;
     suite::OPERATOR.run(variables, selection)?;
+    suite::EXAMPLE.run(variables, selection)?;
     suite::BEHAVIOUR.run(variables, selection)
 }
 

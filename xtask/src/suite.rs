@@ -25,6 +25,9 @@ pub(crate) const BEHAVIOUR_PROGRAM: &str = "behaviour";
 pub(crate) const OPERATOR: Suite =
     Suite { package: "fairway-operator", programs: &["operator", "chain"] };
 
+/// The operators of the example platform. In the sandbox, likewise.
+pub(crate) const EXAMPLE: Suite = Suite { package: "fairway-example", programs: &["operators"] };
+
 impl Suite {
     /// Runs the suite, and says how many cases passed.
     pub(crate) fn run(&self, variables: &Variables, selection: &Selection<'_>) -> Result<usize> {

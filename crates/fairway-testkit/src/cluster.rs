@@ -7,8 +7,11 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 use fairway_api::{ClusterOperator, ClusterVersion};
+use fairway_example::Platform;
+use fairway_registry::base::Packing;
 use fairway_registry::layout;
 use fairway_registry::push::push;
+use fairway_release::payload;
 use fairway_sandbox::sandbox::{Options, Sandbox};
 use fairway_testbed::cache::{Cache, take_turn};
 use fairway_testbed::kube::{self as real, Cluster};
@@ -203,6 +206,22 @@ impl TestCluster {
         install_tls_provider();
         let destination = format!("{}/{name}:test", environment::registry()?);
         push(&image, &destination).await.context("cannot push the test's image")
+    }
+
+    /// The releases of the example platform, made from the program under test; pods find their
+    /// images. `own` has the manifests of the operator that applies releases.
+    pub async fn example_platform(&self, own: &payload::Files) -> Result<Platform> {
+        let program = environment::fairway_program()?;
+        if let Hold::Sandbox { sandbox, .. } = &self.hold {
+            let platform = Platform::make(&program, "localhost/platform", Packing::Plain, own)?;
+            platform.write_images(&sandbox.directory().join(IMAGES).join("platform"))?;
+            return Ok(platform);
+        }
+        install_tls_provider();
+        let repository = format!("{}/platform", environment::registry()?);
+        let platform = Platform::make(&program, &repository, Packing::Compressed, own)?;
+        platform.push().await.context("cannot push the platform")?;
+        Ok(platform)
     }
 
     /// Runs what removes a test's objects, from a destructor.

@@ -3,6 +3,8 @@
 pub(crate) mod acceptance;
 pub(crate) mod cluster;
 mod duration;
+#[cfg(feature = "sandbox")]
+pub(crate) mod example_operator;
 pub(crate) mod graph;
 pub(crate) mod install;
 pub(crate) mod operator;
@@ -21,6 +23,8 @@ use clap::{Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
 
 use crate::exit::ExitStatus;
+#[cfg(feature = "sandbox")]
+use example_operator::ExampleOperatorArgs;
 use graph::GraphArgs;
 use install::InstallArgs;
 use operator::OperatorArgs;
@@ -192,6 +196,11 @@ Examples:
     ///
     /// One page for each command, to be read with `man -l DIR/fairway.1`.
     Man(ManArgs),
+
+    /// Run an operator of the example platform, in a pod of it
+    #[cfg(feature = "sandbox")]
+    #[command(hide = true)]
+    ExampleOperator(ExampleOperatorArgs),
 
     /// Write the pages of the reference
     #[command(hide = true)]

@@ -1,5 +1,6 @@
 //! The cluster that a command is about: how it is reached, and what to do if it is not.
 
+pub(crate) mod account;
 mod advice;
 
 use std::error::Error as _;

@@ -2,6 +2,8 @@
 
 mod completion;
 mod crds;
+#[cfg(feature = "sandbox")]
+mod example_operator;
 mod graph;
 mod install;
 mod man;
@@ -32,6 +34,8 @@ pub(crate) fn run(command: Command, printer: &Printer) -> anyhow::Result<ExitSta
         Command::Crds(args) => crds::run(args, printer),
         Command::Completion(args) => completion::run(&args, printer),
         Command::Man(args) => man::run(&args, printer),
+        #[cfg(feature = "sandbox")]
+        Command::ExampleOperator(args) => example_operator::run(&args),
         Command::Reference(args) => reference::run(&args, printer),
     }
 }

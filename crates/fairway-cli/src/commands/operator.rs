@@ -21,7 +21,7 @@ use tokio_util::sync::CancellationToken;
 use url::Url;
 
 use crate::args::operator::{ElectionArgs, EndpointArgs, MetricsArgs, OperatorArgs};
-use crate::cluster::PROGRAM;
+use crate::cluster::{PROGRAM, account};
 use crate::errors::{WithHint, WrongUsage};
 use crate::exit::ExitStatus;
 use crate::printer::Printer;
@@ -160,7 +160,7 @@ fn identity_file(state: Option<PathBuf>, home: Option<PathBuf>) -> PathBuf {
 
 async fn client(kubeconfig: Option<&Path>) -> anyhow::Result<Client> {
     let config = match kubeconfig {
-        None => Config::infer().await.map_err(anyhow::Error::from),
+        None => account::infer().await,
         Some(path) => from_kubeconfig(path).await,
     };
     let advice = || WithHint {

@@ -1,0 +1,66 @@
+//! The graph-data is right, and gives the graph that the platform is about.
+
+use fairway_example::graph;
+use fairway_graph::data::Severity;
+use fairway_graph::{Files, GraphData, ReleaseImage, build, lint, picture, releases};
+
+use crate::images::platform;
+
+fn files() -> Files {
+    let mut files = Files::default();
+    for (path, text) in graph::data() {
+        files.insert(path, text.as_bytes().to_vec()).unwrap();
+    }
+    files
+}
+
+fn declared() -> fairway_graph::Graph {
+    let list: Vec<_> = platform().releases.iter().map(graph::release_image).collect();
+    let list = serde_json::to_vec(&list).unwrap();
+    let (images, problems): (Vec<ReleaseImage>, _) = releases::read("releases", &list).unwrap();
+    assert_eq!(problems, []);
+    releases::declare(images).0
+}
+
+#[test]
+fn nothing_is_wrong_with_it() {
+    let report = lint::lint(&files(), Some(&declared()));
+    // Some updates have risks, which is what the platform is for.
+    assert_eq!(report.worst(), Some(Severity::Note), "{:#?}", report.findings);
+}
+
+#[test]
+fn where_each_release_leads() {
+    let (files, declared) = (files(), declared());
+    let data = GraphData::read(&files).unwrap();
+    let (graph, problems) = build::build(declared, &data);
+    assert_eq!(problems, []);
+    let picture = picture::text(&graph, "the example platform");
+    let architecture = fairway_release::architecture::of_machine(std::env::consts::ARCH);
+    insta::assert_snapshot!(picture.replace(architecture, "ARCH"), @"
+    the example platform
+    releases: 6, recommended updates: 5, conditional updates: 2
+
+    4.9 ARCH
+      4.9.0+ARCH  no updates lead here
+
+    5.0 ARCH
+      5.0.0+ARCH
+        <- 4.9.0+ARCH
+      5.0.1+ARCH
+        <- 5.0.0+ARCH
+
+    5.1 ARCH
+      5.1.0+ARCH
+        <- 5.0.0+ARCH, 5.0.1+ARCH
+
+    5.2 ARCH
+      5.2.0+ARCH
+        <- 5.0.1+ARCH
+        <? 5.1.0+ARCH  (StorageMigrationStalls)
+
+    5.3 ARCH
+      5.3.0+ARCH
+        <? 5.2.0+ARCH  (NodesRestart)
+    ");
+}

@@ -1,0 +1,46 @@
+//! The images of the releases.
+
+use std::path::Path;
+
+use fairway_example::Platform;
+use fairway_example::images::{GRAPH_DATA, LAYOUT, RELEASES_FILE};
+use fairway_registry::base::Packing;
+use fairway_registry::layout::Layout;
+use fairway_release::payload::Files;
+
+/// A platform whose program is small.
+pub(crate) fn platform() -> Platform {
+    let (program, own) = (Path::new("/bin/true"), Files::new());
+    Platform::make(program, "registry.example/platform", Packing::Plain, &own).unwrap()
+}
+
+#[test]
+fn the_same_program_gives_the_same_releases() {
+    let references = |platform: Platform| {
+        let releases = platform.releases.into_iter();
+        releases.map(|made| made.reference).collect::<Vec<_>>()
+    };
+    let mut made = references(platform());
+    assert_eq!(made, references(platform()));
+    made.dedup();
+    assert_eq!(made.len(), 6, "releases differ");
+    assert!(made[0].starts_with("registry.example/platform/release@sha256:"), "{}", made[0]);
+}
+
+#[test]
+fn a_directory_has_everything_and_the_program_once() {
+    let directory = tempfile::tempdir().unwrap();
+    let platform = platform();
+    platform.write(directory.path()).unwrap();
+    let layout = Layout::open(directory.path().join(LAYOUT)).unwrap();
+    for made in &platform.releases {
+        let by_digest = layout.find(&made.reference).unwrap().unwrap();
+        let name = format!("registry.example/platform/release:{}", made.release.version);
+        assert_eq!(layout.find(&name).unwrap().unwrap().digest, by_digest.digest);
+        assert_eq!(by_digest.config.entrypoint, ["/usr/bin/fairway"]);
+    }
+    let blobs = directory.path().join(LAYOUT).join("blobs/sha256").read_dir().unwrap().count();
+    assert_eq!(blobs, 2 + 6 * (2 + 3), "the program's two layers, and what is each release's own");
+    assert!(directory.path().join(GRAPH_DATA).join("channels/stable-5.1.yaml").exists());
+    assert!(directory.path().join(RELEASES_FILE).exists());
+}

@@ -1,0 +1,5 @@
+//! The example platform, as those see it who use it.
+
+mod graph;
+mod images;
+mod releases;

@@ -1,0 +1,96 @@
+//! The releases are releases, and differ as they should.
+
+use fairway_example::{RELEASES, Release, payload};
+use fairway_release::changes::Changes;
+use fairway_release::inclusion::{DEFAULT_PROFILE, Filter};
+use fairway_release::task_graph::{Mode, TaskGraph};
+
+fn load(release: &Release) -> fairway_release::Release {
+    let operators = format!("registry.example/operators@sha256:{}", release.version);
+    let files = payload::files(release, &operators, &Default::default());
+    let loaded =
+        fairway_release::Release::load(&files, "registry.example/release", DEFAULT_PROFILE)
+            .unwrap_or_else(|error| panic!("{}: {error}", release.version));
+    assert_eq!(loaded.warnings, [], "{}", release.version);
+    loaded
+}
+
+#[test]
+fn every_release_can_be_read() {
+    for release in &RELEASES {
+        let loaded = load(release);
+        assert_eq!(loaded.metadata.version.to_string(), release.version);
+        for manifest in &loaded.manifests {
+            let filter = Filter { profile: Some(DEFAULT_PROFILE.to_owned()), ..Filter::default() };
+            assert_eq!(filter.check(manifest), Ok(()), "{}: {}", release.version, manifest.id);
+        }
+    }
+}
+
+/// What changes, without what changes in every release.
+fn changes(from: &str, to: &str) -> String {
+    let [from, to] = [from, to].map(|version| load(&Release::find(version).unwrap()));
+    let mut changes = Changes::between(&from, &to);
+    changes.images.clear();
+    changes.manifests.retain(|change| {
+        !["ClusterOperator", "Deployment", "Job"].contains(&change.id.kind.as_str())
+    });
+    changes.to_string()
+}
+
+#[test]
+fn what_each_release_changes() {
+    let told: Vec<String> =
+        RELEASES.windows(2).map(|pair| changes(pair[0].version, pair[1].version)).collect();
+    insta::assert_snapshot!(told.join("\n"), @r#"
+    4.9.0 → 5.0.0: 0 images, 1 manifests
+    + configmap "openshift-storage/snapshot-classes"
+
+    5.0.0 → 5.0.1: 0 images, 1 manifests
+    ~ configmap "openshift-network/network-defaults"
+        data.mtu: "1500" → "1400"
+
+    5.0.1 → 5.1.0: 0 images, 7 manifests
+    ~ configmap "openshift-config-managed/admin-gates"
+        data: nothing → {"ack-5.1-backups-v1beta1-removal-in-5.2":"Release 5.2 no longer serves backups.…
+    ~ configmap "openshift-ingress/ingress-defaults"
+        data.accept-plain-http: "true" → nothing
+        data.minimum-tls-version: "1.2" → "1.3"
+    + configmap "openshift-network/encryption-off"
+    + configmap "openshift-network/encryption-preview"
+    + configmap "openshift-network/policy-defaults"
+    ~ configmap "openshift-storage/legacy-classes"
+        data: {"spinning":"platform.example/disk"} → nothing
+        metadata.annotations[release.openshift.io/delete]: nothing → "true"
+    ~ customresourcedefinition "backups.platform.example"
+        spec.versions[name=v1]: nothing → {"name":"v1","schema":{"openAPIV3Schema":{"properties":{"spec":{"properties":{"k…
+        spec.versions[name=v1beta1].deprecated: nothing → true
+        spec.versions[name=v1beta1].schema.openAPIV3Schema.properties.spec.properties.keep: nothing → {"minimum":1,"type":"integer"}
+        spec.versions[name=v1beta1].storage: true → false
+
+    5.1.0 → 5.2.0: 0 images, 2 manifests
+    ~ configmap "openshift-config-managed/admin-gates"
+        data: {"ack-5.1-backups-v1beta1-removal-in-5.2":"Release 5.2 no longer serves backups.… → nothing
+    ~ customresourcedefinition "backups.platform.example"
+        spec.versions[name=v1beta1].deprecated: true → nothing
+        spec.versions[name=v1beta1].served: true → false
+
+    5.2.0 → 5.3.0: 0 images, 1 manifests
+    + configmap "openshift-machine-config/pool-defaults"
+    "#);
+}
+
+#[test]
+fn the_order_of_an_update() {
+    let release = load(&Release::find("5.1.0").unwrap());
+    let graph = TaskGraph::new(&release.manifests, Mode::Updating);
+    insta::assert_snapshot!(graph, @"
+    0: 30 platform, 1 manifest; after 1
+    1: 07 network, 10 platform, 19 manifests
+    2: nothing; after 0
+    3: 50 cloud-credential, 9 manifests; after 2
+    4: 50 ingress, 10 manifests; after 2
+    5: 50 storage, 11 manifests; after 2
+    6: 60 fragile, 80 machine-config, 18 manifests; after 3, 4, 5
+    ");
+}
