@@ -10,13 +10,14 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::apply::Applier;
 use crate::cluster::Sight;
 use crate::election::{self, Leadership, LostLease, TimingError};
 use crate::endpoint::{self, EndpointError, Operations, Phase};
 use crate::metrics::{Metrics, Running};
-use crate::own_release::{OwnRelease, OwnReleaseError};
-use crate::settings::Settings;
-use crate::stage::{risks, status, updates};
+use crate::own_release::{self, OwnRelease, OwnReleaseError};
+use crate::settings::{ReleaseSettings, Settings};
+use crate::stage::{risks, rollout, status, target, updates};
 
 /// Connections that have not ended by then are cut.
 const FAREWELL: Duration = Duration::from_secs(5);
@@ -45,7 +46,9 @@ pub async fn run(
     stop: CancellationToken,
 ) -> Result<(), OperatorError> {
     settings.election.timing.check()?;
-    let own = OwnRelease::read(&settings.release.payload, &settings.release.image)?;
+    let ReleaseSettings { image, payload } = &settings.release;
+    let own = OwnRelease::read(payload, image)?;
+    let own_content = own_release::content(payload, image, &settings.target.selection.profile)?;
     let metrics = Arc::new(Metrics::default());
     let (phase, told) = watch::channel(Phase::Waiting);
     let (tasks, closing) = (TaskTracker::new(), CancellationToken::new());
@@ -55,8 +58,8 @@ pub async fn run(
         let address = endpoint::start(endpoint, operations, &tasks, closing.clone()).await?;
         tracing::info!(%address, "metrics and probes are served");
     }
-    let own = Arc::new(own);
-    let operator = Operator { client, settings, own, stop, metrics, phase };
+    let (own, own_content) = (Arc::new(own), Arc::new(own_content));
+    let operator = Operator { client, settings, own, own_content, stop, metrics, phase };
     let ended = operator.lead().await;
     closing.cancel();
     tasks.close();
@@ -70,6 +73,7 @@ struct Operator {
     client: Client,
     settings: Settings,
     own: Arc<OwnRelease>,
+    own_content: Arc<fairway_release::Release>,
     stop: CancellationToken,
     metrics: Arc<Metrics>,
     phase: watch::Sender<Phase>,
@@ -88,7 +92,7 @@ impl Operator {
         }
     }
 
-    /// What the leader does, until it is told to stop. Everything that is begun here ends when
+    /// What the leader does, until it is told to stop or a new release has its own. Everything that is begun here ends when
     /// this does: watches end when nobody looks any more.
     async fn work(&self, leadership: Leadership) -> Result<(), OperatorError> {
         self.phase.send_replace(Phase::Starting);
@@ -98,21 +102,29 @@ impl Operator {
             image: self.own.release.image.clone(),
             created: self.own.created,
         };
+        let superseded = CancellationToken::new();
         tokio::select! {
             () = self.stop.cancelled() => Ok(()),
             () = self.metrics.follow(sight.clone(), running) => Err(OperatorError::BrokeDown(None)),
             () = self.announce(sight.clone()) => Err(OperatorError::BrokeDown(None)),
-            broke_down = self.stages(sight, leadership) => Err(broke_down),
+            // The lease is released, so that the operator of the new release need not wait.
+            () = superseded.cancelled() => Ok(()),
+            broke_down = self.stages(sight, leadership, superseded.clone()) => Err(broke_down),
         }
     }
 
     /// The stages. Each is a task of its own: what one computes holds up no other. Data flows one
     /// way, from what is seen to what is written. None ends by itself.
-    async fn stages(&self, sight: Sight, leadership: Leadership) -> OperatorError {
+    async fn stages(
+        &self,
+        sight: Sight,
+        leadership: Leadership,
+        superseded: CancellationToken,
+    ) -> OperatorError {
         let (updates_out, updates) = watch::channel(None);
         let (risks_out, risks) = watch::channel(None);
-        let (_target_out, target) = watch::channel(None);
-        let (_rollout_out, rollout) = watch::channel(None);
+        let (target_out, target) = watch::channel(None);
+        let (rollout_out, rollout) = watch::channel(None);
         let current = updates::Current {
             version: self.own.release.version.clone(),
             architecture: self.own.architecture.clone(),
@@ -129,7 +141,7 @@ impl Operator {
             risks::Inputs {
                 own: Arc::clone(&self.own),
                 cluster_version: sight.cluster_version.clone(),
-                cluster_operators: sight.cluster_operators,
+                cluster_operators: sight.cluster_operators.clone(),
                 admin_gates: sight.admin_gates,
                 admin_acks: sight.admin_acks,
                 updates: updates.clone(),
@@ -139,6 +151,38 @@ impl Operator {
             self.client.clone(),
             self.metrics.queries(),
             risks_out,
+        ));
+        tasks.spawn(target::run(
+            target::Inputs {
+                own: Arc::clone(&self.own),
+                own_content: Arc::clone(&self.own_content),
+                cluster_version: sight.cluster_version.clone(),
+                features: sight.features,
+                trusted_ca: sight.trusted_ca,
+                risks: risks.clone(),
+            },
+            self.settings.target.clone(),
+            self.client.clone(),
+            leadership.clone(),
+            target_out,
+        ));
+        tasks.spawn(rollout::run(
+            rollout::Inputs {
+                own_image: self.own.release.image.clone(),
+                target: target.clone(),
+                cluster_version: sight.cluster_version.clone(),
+                cluster_operators: sight.cluster_operators,
+                proxy: sight.proxy,
+            },
+            rollout::Hands {
+                applier: Applier::new(self.client.clone(), leadership.clone()),
+                client: self.client.clone(),
+                leadership: leadership.clone(),
+            },
+            rollout::Pace::default(),
+            self.metrics.rollout(),
+            superseded,
+            rollout_out,
         ));
         tasks.spawn(status::run(
             status::Inputs {
