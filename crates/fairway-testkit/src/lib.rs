@@ -4,6 +4,7 @@
 //! * [`AuditLog`] tells who asked that API for what.
 //! * [`objects`] makes the objects that tests need, [`images`] the images.
 //! * [`platform`] has the data of a whole platform, real or of the same size.
+//! * [`releases`] makes releases, as directories and as images.
 //! * [`story`] is what several of them tell parts of.
 //! * [`measure`] compares how long things take, [`wait`] waits for something to become true.
 //!
@@ -20,6 +21,7 @@ pub mod measure;
 mod namespace;
 pub mod objects;
 pub mod platform;
+pub mod releases;
 pub mod story;
 pub mod wait;
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use clap::{ValueEnum, ValueHint};
 use fairway_operator::election::Timing;
+use fairway_release::inclusion::DEFAULT_PROFILE;
 use url::Url;
 
 use super::duration::duration;
@@ -38,6 +39,9 @@ pub(crate) struct OperatorArgs {
 
     #[command(flatten)]
     pub(crate) updates: UpdateArgs,
+
+    #[command(flatten)]
+    pub(crate) releases: ReleaseArgs,
 
     #[command(flatten)]
     pub(crate) metrics: MetricsArgs,
@@ -85,6 +89,44 @@ pub(crate) struct UpdateArgs {
     /// all may be read.
     #[arg(long, value_name = "NAME,…", env = "FAIRWAY_PROMQL_ALLOW", value_delimiter = ',')]
     pub(crate) promql_allow: Option<Vec<String>>,
+}
+
+#[derive(clap::Args)]
+#[command(next_help_heading = "Releases that the cluster is to have")]
+pub(crate) struct ReleaseArgs {
+    /// What becomes of an update with risks that apply, or may apply, and that nobody accepted
+    #[arg(long, value_name = "WHAT", env = "FAIRWAY_UNACCEPTED_RISKS", default_value = "gate")]
+    pub(crate) unaccepted_risks: UnacceptedRisks,
+
+    /// OCI layout directories in which images are looked for before registries are asked
+    #[arg(long, value_name = "DIR,…", env = "FAIRWAY_IMAGE_LAYOUTS", value_delimiter = ',', value_hint = ValueHint::DirPath)]
+    pub(crate) image_layouts: Vec<PathBuf>,
+
+    /// The profile of the cluster: manifests say for which ones they are
+    #[arg(long, value_name = "NAME", env = "CLUSTER_PROFILE", default_value = DEFAULT_PROFILE)]
+    pub(crate) cluster_profile: String,
+
+    /// Leave out manifests with the annotation `exclude.release.openshift.io/NAME`
+    #[arg(long, value_name = "NAME", env = "EXCLUDE_MANIFESTS")]
+    pub(crate) exclude_manifests: Option<String>,
+
+    /// Capabilities that are on, whatever ClusterVersion says
+    #[arg(
+        long,
+        value_name = "NAME,…",
+        env = "FAIRWAY_ALWAYS_ENABLE_CAPABILITIES",
+        value_delimiter = ','
+    )]
+    pub(crate) always_enable_capabilities: Vec<String>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum UnacceptedRisks {
+    /// It is refused
+    #[default]
+    Gate,
+    /// It begins, and the risks are recorded in its history
+    Record,
 }
 
 #[derive(clap::Args)]

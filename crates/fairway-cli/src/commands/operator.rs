@@ -8,7 +8,8 @@ use fairway_operator::OperatorError;
 use fairway_operator::election::{ElectionSettings, Identity, LeaseName, Timing};
 use fairway_operator::endpoint::{EndpointError, EndpointSettings, TlsFiles};
 use fairway_operator::settings::{
-    MetricsSource, PrometheusSettings, ReleaseSettings, RiskSettings, Settings,
+    self, MetricsSource, PrometheusSettings, ReleaseSettings, RiskSettings, SelectionSettings,
+    Settings, TargetSettings,
 };
 use fairway_operator::stage::updates::{self, Services};
 use fairway_risk::QueryPolicy;
@@ -20,7 +21,9 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
-use crate::args::operator::{ElectionArgs, EndpointArgs, MetricsArgs, OperatorArgs};
+use crate::args::operator::{
+    ElectionArgs, EndpointArgs, MetricsArgs, OperatorArgs, ReleaseArgs, UnacceptedRisks,
+};
 use crate::cluster::{PROGRAM, account};
 use crate::errors::{WithHint, WrongUsage};
 use crate::exit::ExitStatus;
@@ -91,7 +94,29 @@ fn settings(args: &OperatorArgs, identity: &str) -> Result<Settings, WrongUsage>
             burst: args.updates.promql_burst,
             policy: QueryPolicy { metrics: args.updates.promql_allow.clone() },
         },
+        target: target(&args.releases),
     })
+}
+
+fn target(args: &ReleaseArgs) -> TargetSettings {
+    let filled = |text: &String| !text.is_empty();
+    TargetSettings {
+        unaccepted_risks: match args.unaccepted_risks {
+            UnacceptedRisks::Gate => settings::UnacceptedRisks::Gate,
+            UnacceptedRisks::Record => settings::UnacceptedRisks::Record,
+        },
+        images: args.image_layouts.clone(),
+        selection: SelectionSettings {
+            profile: args.cluster_profile.clone(),
+            exclude: args.exclude_manifests.clone().filter(filled),
+            always_enabled: args
+                .always_enable_capabilities
+                .iter()
+                .filter(|name| filled(name))
+                .cloned()
+                .collect(),
+        },
+    }
 }
 
 fn election(args: &ElectionArgs, identity: &str) -> ElectionSettings {
@@ -289,6 +314,15 @@ mod tests {
                     metrics: None,
                 },
             },
+            target: TargetSettings {
+                unaccepted_risks: Gate,
+                images: [],
+                selection: SelectionSettings {
+                    profile: "self-managed-high-availability",
+                    exclude: None,
+                    always_enabled: {},
+                },
+            },
         }
         "#);
     }
@@ -306,6 +340,29 @@ mod tests {
         let RiskSettings { min_interval, burst, policy, .. } = settings.risks;
         assert_eq!((min_interval, burst), (Duration::from_mins(10), 1));
         assert_eq!(policy.metrics.unwrap(), ["cluster_*", "up"]);
+    }
+
+    #[test]
+    fn releases_as_they_are_wanted() {
+        let settings = settings_of(&[
+            "--unaccepted-risks=record",
+            "--image-layouts=/images,/more",
+            "--cluster-profile=single-node",
+            "--exclude-manifests=internal",
+            "--always-enable-capabilities=Ingress,Console",
+        ]);
+        let expected = TargetSettings {
+            unaccepted_risks: settings::UnacceptedRisks::Record,
+            images: vec!["/images".into(), "/more".into()],
+            selection: SelectionSettings {
+                profile: "single-node".to_owned(),
+                exclude: Some("internal".to_owned()),
+                always_enabled: ["Ingress", "Console"].map(str::to_owned).into(),
+            },
+        };
+        assert_eq!(settings.target, expected);
+        let nothing = settings_of(&["--exclude-manifests=", "--always-enable-capabilities="]);
+        assert_eq!(nothing.target, TargetSettings::default());
     }
 
     #[test]

@@ -11,11 +11,12 @@ use fairway_operator::Settings;
 use fairway_operator::election::{ElectionSettings, LeaseName, Timing};
 use fairway_operator::endpoint::EndpointSettings;
 use fairway_operator::settings::{
-    MetricsSource, PrometheusSettings, ReleaseSettings, RiskSettings,
+    MetricsSource, PrometheusSettings, ReleaseSettings, RiskSettings, TargetSettings,
 };
 use fairway_operator::stage::updates::{self, Pace, Services};
 use fairway_risk::QueryPolicy;
 use fairway_testkit::platform::Platform;
+use fairway_testkit::releases::TestRelease;
 use fairway_testkit::{AuditEvent, AuditMark, TestCluster, objects, wait};
 use fairway_update_service::source::{Directory, ReleasesFile};
 use fairway_update_service::{Options, Service, Watched};
@@ -170,7 +171,7 @@ impl Operated {
 
         let payload = tempfile::tempdir()?;
         let image = objects::release(version).image;
-        write_payload(payload.path(), version)?;
+        TestRelease::new(version).write(payload.path())?;
         // Nobody else gets a port so soon after it was free.
         let endpoint = TcpListener::bind(("127.0.0.1", 0)).await?.local_addr()?;
         let settings = settings(payload.path(), &image, metrics, endpoint);
@@ -310,6 +311,7 @@ fn settings(payload: &Path, image: &str, metrics: MetricsSource, listen: SocketA
             burst: 8,
             policy: QueryPolicy::default(),
         },
+        target: TargetSettings::default(),
     }
 }
 
@@ -323,14 +325,6 @@ pub(crate) fn prometheus(url: &str) -> Result<MetricsSource> {
         ca_bundle: PathBuf::new(),
         token: PathBuf::new(),
     }))
-}
-
-fn write_payload(directory: &Path, version: &str) -> Result<()> {
-    let manifests = directory.join("release-manifests");
-    std::fs::create_dir_all(&manifests)?;
-    let metadata = json!({"kind": "cincinnati-metadata-v0", "version": version});
-    std::fs::write(manifests.join("release-metadata"), metadata.to_string())?;
-    Ok(())
 }
 
 async fn ensure_namespace(cluster: &TestCluster, name: &str) -> Result<()> {

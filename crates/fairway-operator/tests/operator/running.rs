@@ -9,11 +9,12 @@ use fairway_api::{ClusterOperator, ClusterVersion};
 use fairway_operator::election::{ElectionSettings, LeaseName, Timing};
 use fairway_operator::endpoint::EndpointSettings;
 use fairway_operator::settings::{
-    MetricsSource, PrometheusSettings, ReleaseSettings, RiskSettings,
+    MetricsSource, PrometheusSettings, ReleaseSettings, RiskSettings, TargetSettings,
 };
 use fairway_operator::stage::updates::{self, Services};
 use fairway_operator::{OperatorError, Settings, run};
 use fairway_risk::QueryPolicy;
+use fairway_testkit::releases::TestRelease;
 use fairway_testkit::{TestCluster, objects, wait};
 use k8s_openapi::api::coordination::v1::Lease;
 use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
@@ -64,6 +65,7 @@ fn settings(namespace: &str, payload: &Path, listen: SocketAddr) -> Settings {
             burst: 8,
             policy: QueryPolicy::default(),
         },
+        target: TargetSettings::default(),
     }
 }
 
@@ -84,9 +86,7 @@ impl Running {
         let address = TcpListener::bind(("127.0.0.1", 0)).await?.local_addr()?;
         let stop = CancellationToken::new();
         let payload = tempfile::tempdir()?;
-        let metadata = payload.path().join("release-manifests/release-metadata");
-        std::fs::create_dir_all(metadata.parent().context("a directory")?)?;
-        std::fs::write(metadata, r#"{"kind": "cincinnati-metadata-v0", "version": "5.1.0"}"#)?;
+        TestRelease::new("5.1.0").write(payload.path())?;
         std::fs::write(payload.path().join(CA), "")?;
         let settings = settings(namespace, payload.path(), address);
         let task = tokio::spawn(run(client, settings, stop.clone()));

@@ -1,7 +1,6 @@
 //! A cluster, and the program that operates it.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
@@ -10,6 +9,7 @@ use fairway_api::cluster_version::ClusterVersionStatus;
 use fairway_api::{
     CLUSTER_VERSION_NAME, ClusterOperator, ClusterVersion, ConditionStatus, Conditions as _,
 };
+use fairway_testkit::releases::TestRelease;
 use fairway_testkit::testbed::process::processor_time;
 use fairway_testkit::{AuditEvent, AuditMark, TestCluster, TestNamespace, objects};
 use futures::TryStreamExt as _;
@@ -90,7 +90,7 @@ pub(crate) struct Operator {
 impl Operator {
     pub(crate) fn start(site: &Site, case: &Case, neighbours: &Neighbours) -> Result<Self> {
         let payload = tempfile::tempdir()?;
-        write_payload(payload.path(), &case.version)?;
+        TestRelease::new(&case.version).write(payload.path())?;
         let url = neighbours.url();
         let mark = site.cluster.audit_log()?.mark()?;
         let child = Command::new(env!("CARGO_BIN_EXE_fairway"))
@@ -192,13 +192,6 @@ fn is_decided(status: &ClusterVersionStatus) -> bool {
             let applies = risk.conditions.find("Applies");
             applies.is_some_and(|condition| condition.status != ConditionStatus::Unknown)
         })
-}
-
-fn write_payload(directory: &Path, version: &str) -> Result<()> {
-    let manifests = directory.join("release-manifests");
-    std::fs::create_dir_all(&manifests)?;
-    let metadata = json!({"kind": "cincinnati-metadata-v0", "version": version});
-    Ok(std::fs::write(manifests.join("release-metadata"), metadata.to_string())?)
 }
 
 fn exists<K>(created: kube::Result<K>) -> Result<()> {

@@ -6,6 +6,7 @@ use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
+use fairway_testkit::releases::TestRelease;
 use fairway_testkit::{TestCluster, wait};
 use k8s_openapi::api::coordination::v1::Lease;
 use rustix::process::{Pid, Signal, kill_process};
@@ -25,10 +26,7 @@ fn operator() -> Command {
 /// The content of a release image.
 fn payload() -> PathBuf {
     let payload = Path::new(env!("CARGO_TARGET_TMPDIR")).join("payload");
-    let manifests = payload.join("release-manifests");
-    fs::create_dir_all(&manifests).unwrap();
-    let metadata = r#"{"kind": "cincinnati-metadata-v0", "version": "5.1.0"}"#;
-    fs::write(manifests.join("release-metadata"), metadata).unwrap();
+    TestRelease::new("5.1.0").write(&payload).unwrap();
     payload
 }
 
