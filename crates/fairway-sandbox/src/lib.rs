@@ -21,6 +21,7 @@ pub mod patch;
 pub mod pki;
 pub mod rbac;
 mod recorder;
+mod registry;
 pub mod sandbox;
 pub mod schema;
 pub mod selector;

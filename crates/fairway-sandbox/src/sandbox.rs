@@ -20,6 +20,7 @@ use crate::faults::Faults;
 use crate::node::{NodeError, NodeOptions, Nodes};
 use crate::pki::{self, Authority, Identity, PkiError, SERVICE_ADDRESS};
 use crate::rbac::User;
+use crate::registry;
 use crate::server::{self, AuditLog, Caller, Limits, Server};
 use crate::token::{TokenError, Tokens};
 
@@ -118,6 +119,7 @@ pub struct Sandbox {
     tokens: Arc<Tokens>,
     faults: Faults,
     address: SocketAddr,
+    registry: SocketAddr,
     directory: PathBuf,
     audit: AuditLog,
     nodes: Option<Nodes>,
@@ -148,7 +150,9 @@ impl Sandbox {
             stopping: stopping.clone(),
         }));
         let router = server::router(Arc::clone(&server));
+        let (images, registry) = listen(0).await?;
         let tasks = TaskTracker::new();
+        tasks.spawn(registry::serve(images, options.images.clone(), stopping.clone()));
         let tls = Arc::new(authority.server()?);
         // Not every system has more than one address on loopback; pods there have to do without
         // the Service.
@@ -167,6 +171,7 @@ impl Sandbox {
             tokens,
             faults,
             address,
+            registry,
             directory,
             audit,
             tasks,
@@ -246,6 +251,11 @@ impl Sandbox {
     /// Where it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// Where the images of its nodes can be read, as from any registry.
+    pub fn registry(&self) -> SocketAddr {
+        self.registry
     }
 
     /// Where clients reach it.

@@ -94,7 +94,7 @@ impl Images {
 }
 
 /// The directory itself, or the layouts in it.
-fn layouts_in(directory: &Path) -> Vec<PathBuf> {
+pub(crate) fn layouts_in(directory: &Path) -> Vec<PathBuf> {
     if directory.join("oci-layout").exists() {
         return vec![directory.to_owned()];
     }

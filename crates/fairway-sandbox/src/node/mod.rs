@@ -37,6 +37,7 @@ use crate::store::EventKind;
 use crate::token::Tokens;
 use files::remove_tree;
 use images::Images;
+pub(crate) use images::layouts_in;
 use logs::Logs;
 use runtime::{Mode, Runtime};
 use worker::{Context, Worker};
