@@ -4,45 +4,20 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use fairway_release::{Manifest, ObjectId};
-use kube::api::{Patch, PatchParams};
+use kube::api::DynamicObject;
 use kube::core::GroupVersionKind;
 use kube::{Api, Client};
 use tokio::task::JoinSet;
 
-use super::FIELD_MANAGER;
 use super::changes::{Changes, Listeners};
 use super::error::ApplyError;
-use super::health::{self, Health};
 use super::kinds::{Kind, Kinds};
 use super::live::Live;
-use super::prepare::{Context, Intent, Unprepared, prepare};
-use super::request::within_time;
+use super::place::Place;
+use super::prepare::{Context, Intent, Unprepared};
+use super::task::{Applied, GONE, Task};
 use super::watched::{Key, Watched};
 use crate::election::Leadership;
-
-/// What came of an object.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Applied {
-    /// What was done.
-    pub outcome: Outcome,
-    /// Whether it does what it is there for.
-    pub health: Health,
-}
-
-/// What was done with an object.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    /// Nothing: it is as the manifest says.
-    Right,
-    /// It was written.
-    Written,
-    /// Nothing: it is there, and belongs to others, or it is not to be deleted now.
-    Left,
-    /// It is being deleted.
-    Deleting,
-    /// It is to be gone, and is.
-    Gone,
-}
 
 /// Brings objects of a release into the cluster; clones share everything. Its watches end with the
 /// last of them.
@@ -96,23 +71,25 @@ impl Applier {
         context: &Context,
     ) -> Result<Applied, ApplyError> {
         let intent = Intent::of(manifest)?;
-        let kind = self.0.kinds.find(&kind_of(manifest)).await?;
-        let key = place(&kind, &manifest.id)?;
+        let kind = match self.0.kinds.find(&kind_of(manifest)).await {
+            Err(ApplyError::UnknownKind(_)) if intent == Intent::Delete => return Ok(GONE),
+            kind => kind?,
+        };
+        let key = key(&kind, &manifest.id)?;
         let watched = self.watch(&kind);
         watched.seen().await?;
         watched.keep(key.clone(), manifest.id.clone());
-        let wanted = prepare(manifest, intent, context);
-        let params = PatchParams::apply(FIELD_MANAGER).force();
-        let api = self.api(&kind, &key);
-        let patch = Patch::Apply(&wanted);
-        let write = within_time(api.patch(&key.1, &params, &patch));
-        let live = self.0.leadership.write(write).await??;
-        let health = health::check(&manifest.id.kind, &live.object());
-        watched.learn(key, live);
-        Ok(Applied { outcome: Outcome::Written, health })
+        let leadership = &self.0.leadership;
+        let place = Place { api: self.api(&kind, &key), name: &key.1, leadership };
+        let task = Task { manifest, context, kind: &kind, place, watched: &watched, key: &key };
+        match intent {
+            Intent::Keep => task.keep().await,
+            Intent::CreateOnly => task.create_only().await,
+            Intent::Delete => task.delete().await,
+        }
     }
 
-    fn api(&self, kind: &Kind, (namespace, _): &Key) -> Api<Live> {
+    fn api(&self, kind: &Kind, (namespace, _): &Key) -> Api<DynamicObject> {
         let client = self.0.client.clone();
         if kind.namespaced {
             Api::namespaced_with(client, namespace, &kind.resource)
@@ -149,7 +126,7 @@ fn kind_key(kind: &GroupVersionKind) -> (String, String, String) {
 }
 
 /// Where the object is. Kinds without namespaces have none, whatever the manifest says.
-fn place(kind: &Kind, id: &ObjectId) -> Result<Key, Unprepared> {
+fn key(kind: &Kind, id: &ObjectId) -> Result<Key, Unprepared> {
     match (kind.namespaced, id.namespace.as_str()) {
         (true, "") => Err(Unprepared::NoNamespace),
         (true, namespace) => Ok((namespace.to_owned(), id.name.clone())),

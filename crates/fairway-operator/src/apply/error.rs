@@ -15,6 +15,9 @@ pub enum ApplyError {
     /// The API server did not answer in time.
     #[error("the API server did not answer in {} s", super::request::TIMEOUT.as_secs())]
     NoAnswer,
+    /// Somebody else created or deleted it at the same moment.
+    #[error("somebody else created or deleted it at the same moment")]
+    Overtaken,
     /// Objects of its kind cannot be watched.
     #[error("objects of its kind cannot be watched: {0}")]
     Unwatched(String),
@@ -35,6 +38,7 @@ impl ApplyError {
         let (reason, cause) = match self {
             Self::Api(error) => of_api(error),
             Self::NoAnswer | Self::Unwatched(_) => DOWN,
+            Self::Overtaken => CONFLICT,
             Self::UnknownKind(_) => (
                 &rollout::UPDATE_PAYLOAD_RESOURCE_TYPE_MISSING,
                 "the server does not recognize this resource, check extension API servers",
@@ -53,6 +57,8 @@ impl ApplyError {
 type Class = (&'static Reason, &'static str);
 
 const DOWN: Class = (&rollout::UPDATE_PAYLOAD_CLUSTER_DOWN, "the server is down or not responding");
+const CONFLICT: Class =
+    (&rollout::UPDATE_PAYLOAD_RESOURCE_CONFLICT, "someone else is updating this resource");
 const OTHER: Class = (&rollout::UPDATE_PAYLOAD_FAILED, "");
 
 fn of_api(error: &kube::Error) -> Class {
@@ -69,9 +75,7 @@ fn of_status(reason: &str, code: u16) -> Class {
         ("NotFound" | "AlreadyExists", _) | ("", 404) => {
             (&rollout::UPDATE_PAYLOAD_RESOURCE_NOT_FOUND, "resource may have been deleted")
         }
-        ("Conflict", _) | ("", 409) => {
-            (&rollout::UPDATE_PAYLOAD_RESOURCE_CONFLICT, "someone else is updating this resource")
-        }
+        ("Conflict", _) | ("", 409) => CONFLICT,
         ("ServerTimeout" | "TooManyRequests", _) | ("", 429) => (
             &rollout::UPDATE_PAYLOAD_CLUSTER_OVERLOADED,
             "the server is overloaded and is not accepting updates",
@@ -93,6 +97,18 @@ fn of_status(reason: &str, code: u16) -> Class {
         ),
         _ => OTHER,
     }
+}
+
+/// What servers say that cannot apply an object as it is: to older ones, fields are unknown that
+/// newer ones have; lists whose keys repeat are refused by all.
+const UNTYPABLE: [&str; 4] =
+    ["typed patch", "smd typed", "field not declared in schema", "duplicate entries for key"];
+
+/// Whether the server could not merge the object, and would take it whole.
+pub(super) fn is_untypable(error: &kube::Error) -> bool {
+    let kube::Error::Api(status) = error else { return false };
+    // Servers without server-side apply do not know the type of its body.
+    status.code == 415 || UNTYPABLE.iter().any(|said| status.message.contains(said))
 }
 
 #[cfg(test)]

@@ -51,6 +51,11 @@ impl Live {
         serde_json::from_str(&text).expect("what was packed here")
     }
 
+    /// Who else wrote to it last, by the name that the API server has for them.
+    pub fn rival(&self) -> Option<String> {
+        ownership::latest_rival(&self.object()).map(str::to_owned)
+    }
+
     /// Which of two states is the newer one. Servers promise no order of versions, but all have it;
     /// without one, the last that is told counts.
     pub(super) fn is_older_than(&self, other: &Self) -> bool {

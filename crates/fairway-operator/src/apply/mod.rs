@@ -7,6 +7,7 @@
 //! whether an object does what it is there for.
 
 mod applier;
+mod canonical;
 mod changes;
 mod error;
 pub mod health;
@@ -14,17 +15,23 @@ mod keeper;
 mod kinds;
 mod live;
 mod ownership;
+mod place;
 mod prepare;
 mod request;
+mod right;
+mod settled;
+mod task;
+mod three_way;
 mod watched;
 
-pub use applier::{Applied, Applier, Outcome};
+pub use applier::Applier;
 pub use changes::Changes;
 pub use error::ApplyError;
 pub use health::Health;
 pub use keeper::Keeper;
 pub use live::Live;
 pub use prepare::{Context, Owner, Surroundings, TlsProfile, Unprepared};
+pub use task::{Applied, Outcome};
 
 /// Who owns what is applied here.
 pub const FIELD_MANAGER: &str = "fairway";

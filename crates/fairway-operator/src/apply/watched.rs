@@ -15,6 +15,7 @@ use super::changes::Listeners;
 use super::error::ApplyError;
 use super::kinds::Kind;
 use super::live::Live;
+use super::settled::Settled;
 use super::{MANAGED, request};
 
 /// Definitions may have some 100 KiB each, and as much again that says who owns what in them: a
@@ -38,6 +39,8 @@ struct State {
     listed: BTreeMap<Key, Live>,
     /// Objects that are to be told of, under the name that the release has for them.
     kept: BTreeMap<Key, ObjectId>,
+    /// What the server made of objects that it does not have as they are wanted.
+    settled: BTreeMap<Key, Settled>,
 }
 
 /// Whether the objects were seen.
@@ -117,6 +120,20 @@ impl Watched {
 
     pub(super) fn live(&self, key: &Key) -> Option<Live> {
         self.state().objects.get(key).cloned()
+    }
+
+    /// Whether the server was seen to make just this of what is wanted.
+    pub(super) fn is_settled(&self, key: &Key, settled: &Settled) -> bool {
+        self.state().settled.get(key) == Some(settled)
+    }
+
+    /// The server made this of what is wanted; `None` if it has it as it is wanted.
+    pub(super) fn settle(&self, key: Key, settled: Option<Settled>) {
+        let mut state = self.state();
+        match settled {
+            Some(settled) => state.settled.insert(key, settled),
+            None => state.settled.remove(&key),
+        };
     }
 
     /// The state that a write led to: the watch tells nothing new with it.

@@ -1,5 +1,11 @@
 //! What an object is to be: its manifest, and what the cluster adds.
 
+mod inject;
+mod normal;
+mod pods;
+mod tls;
+mod unmanaged;
+
 use fairway_api::CLUSTER_VERSION_NAME;
 use fairway_release::Manifest;
 use serde_json::{Map, Value, json};
@@ -60,6 +66,21 @@ pub enum Unprepared {
         /// What it says.
         value: String,
     },
+    /// A container is to get something, and is not there.
+    #[error(
+        "its annotation {annotation} names the container {container:?}, which it does not have"
+    )]
+    NoContainer {
+        /// The annotation.
+        annotation: &'static str,
+        /// The name of the container.
+        container: String,
+    },
+    /// What is injected makes no sense.
+    #[error(
+        "the cluster's Infrastructure has {0:?} for the address of the API server, which is no URL"
+    )]
+    ApiServer(String),
 }
 
 /// What is to become of an object.
@@ -91,22 +112,29 @@ impl Intent {
     }
 }
 
-/// What an object is to be.
-pub(super) fn prepare(manifest: &Manifest, intent: Intent, context: &Context) -> Value {
+/// What an object is to be. What it is now matters only where a part of it is not managed.
+pub(super) fn prepare(
+    manifest: &Manifest,
+    intent: Intent,
+    live: Option<&Value>,
+    context: &Context,
+) -> Result<Value, Unprepared> {
     let mut object = manifest.object();
-    if let Some(object) = object.as_object_mut() {
-        object.remove("status");
-        let metadata = object.entry("metadata").or_insert_with(|| json!({}));
+    if let Some(fields) = object.as_object_mut() {
+        fields.remove("status");
+        let metadata = fields.entry("metadata").or_insert_with(|| json!({}));
         if let Some(metadata) = metadata.as_object_mut() {
             mark(metadata, intent, &context.owner);
         }
     }
-    object
+    inject::inject(manifest, &mut object, &context.surroundings)?;
+    normal::normalise(&manifest.id, &mut object);
+    unmanaged::leave_out(&mut object, live);
+    Ok(object)
 }
 
 /// The label, and the owner.
 fn mark(metadata: &mut Map<String, Value>, intent: Intent, owner: &Owner) {
-    metadata.remove("creationTimestamp");
     let (label, value) = MANAGED;
     let labels = metadata.entry("labels").or_insert_with(|| json!({}));
     if let Some(labels) = labels.as_object_mut() {
@@ -135,3 +163,6 @@ fn reference(intent: Intent, owner: &Owner) -> Value {
     }
     reference
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,85 @@
+//! What manifests ask the cluster for.
+
+use fairway_release::{Manifest, ObjectId};
+use serde_json::Value;
+use url::Url;
+
+use super::{Surroundings, Unprepared, pods, tls};
+use crate::cluster::ProxySettings;
+
+/// Names the containers that get the way to the outside.
+const PROXY: &str = "config.openshift.io/inject-proxy";
+/// Asks for the cluster's TLS settings in a configuration.
+const TLS: &str = "config.openshift.io/inject-tls";
+
+pub(super) fn inject(
+    manifest: &Manifest,
+    object: &mut Value,
+    surroundings: &Surroundings,
+) -> Result<(), Unprepared> {
+    let kind = manifest.id.kind.as_str();
+    if let Some(containers) = manifest.annotation(PROXY)
+        && matches!(kind, "Deployment" | "DaemonSet")
+    {
+        proxy(kind, object, containers, &surroundings.proxy)?;
+    }
+    if let Some(profile) = &surroundings.tls
+        && kind == "ConfigMap"
+        && manifest.annotation(TLS) == Some("true")
+    {
+        let texts = object.get_mut("data").and_then(Value::as_object_mut);
+        texts.into_iter().flatten().for_each(|(_, text)| tls::inject(text, profile));
+    }
+    if let Some(address) = &surroundings.api_server
+        && is_the_operator(&manifest.id)
+    {
+        api_server(object, address)?;
+    }
+    Ok(())
+}
+
+fn proxy(
+    kind: &str,
+    object: &mut Value,
+    containers: &str,
+    settings: &ProxySettings,
+) -> Result<(), Unprepared> {
+    if *settings == ProxySettings::default() {
+        return Ok(());
+    }
+    for wanted in containers.split(',').map(str::trim).filter(|name| !name.is_empty()) {
+        let pod = pods::spec_mut(kind, object);
+        let mut containers = pod.into_iter().flat_map(pods::containers_mut);
+        let Some(container) = containers.find(|container| container["name"] == wanted) else {
+            return Err(Unprepared::NoContainer {
+                annotation: PROXY,
+                container: wanted.to_owned(),
+            });
+        };
+        pods::set_variable(container, "HTTP_PROXY", &settings.http_proxy);
+        pods::set_variable(container, "HTTPS_PROXY", &settings.https_proxy);
+        pods::set_variable(container, "NO_PROXY", &settings.no_proxy);
+    }
+    Ok(())
+}
+
+/// The operator runs before the network does: it has to find the API server without its Service.
+fn is_the_operator(id: &ObjectId) -> bool {
+    id.kind == "Deployment"
+        && id.namespace == "openshift-cluster-version"
+        && id.name == "cluster-version-operator"
+}
+
+fn api_server(object: &mut Value, address: &str) -> Result<(), Unprepared> {
+    let url = Url::parse(address).ok();
+    let host = url.as_ref().and_then(Url::host_str);
+    let (Some(host), port) = (host, url.as_ref().and_then(Url::port_or_known_default)) else {
+        return Err(Unprepared::ApiServer(address.to_owned()));
+    };
+    let pod = pods::spec_mut("Deployment", object);
+    for container in pod.into_iter().flat_map(pods::containers_mut) {
+        pods::set_variable(container, "KUBERNETES_SERVICE_HOST", host);
+        pods::set_variable(container, "KUBERNETES_SERVICE_PORT", &port.unwrap_or(443).to_string());
+    }
+    Ok(())
+}

@@ -1,0 +1,146 @@
+//! What is done with one object.
+
+use fairway_release::Manifest;
+use serde_json::Value;
+
+use super::error::ApplyError;
+use super::health::{self, Health};
+use super::kinds::Kind;
+use super::live::Live;
+use super::place::Place;
+use super::prepare::{Context, Intent, Unprepared, prepare};
+use super::right::difference;
+use super::settled::Settled;
+use super::three_way;
+use super::watched::{Key, Watched};
+
+/// What came of an object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Applied {
+    /// What was done.
+    pub outcome: Outcome,
+    /// Whether it does what it is there for.
+    pub health: Health,
+}
+
+/// What was done with an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Nothing: it is as the manifest says.
+    Right,
+    /// It was written.
+    Written,
+    /// Nothing: it is there, and belongs to others, or it is not to be deleted now.
+    Left,
+    /// It is being deleted.
+    Deleting,
+    /// It is to be gone, and is.
+    Gone,
+}
+
+/// What is to be gone, and is.
+pub(super) const GONE: Applied = Applied { outcome: Outcome::Gone, health: Health::Good };
+
+/// One object, and all that is needed to bring it into the cluster.
+pub(super) struct Task<'a> {
+    pub(super) manifest: &'a Manifest,
+    pub(super) context: &'a Context,
+    pub(super) kind: &'a Kind,
+    pub(super) place: Place<'a>,
+    pub(super) watched: &'a Watched,
+    pub(super) key: &'a Key,
+}
+
+impl Task<'_> {
+    /// The object as it was last seen.
+    fn known(&self) -> Option<Value> {
+        self.watched.live(self.key).map(|live| live.object())
+    }
+
+    /// The object as it was last seen, or as it is if it is not watched.
+    async fn there(&self) -> Result<Option<Value>, ApplyError> {
+        match self.known() {
+            Some(known) => Ok(Some(known)),
+            None => self.place.get().await,
+        }
+    }
+
+    fn wanted(&self, intent: Intent, known: Option<&Value>) -> Result<Value, Unprepared> {
+        let mut wanted = prepare(self.manifest, intent, known, self.context)?;
+        let metadata = wanted.get_mut("metadata").and_then(Value::as_object_mut);
+        if let Some(metadata) = metadata.filter(|_| !self.kind.namespaced) {
+            metadata.remove("namespace");
+        }
+        Ok(wanted)
+    }
+
+    /// Makes the object what the manifest says.
+    pub(super) async fn keep(&self) -> Result<Applied, ApplyError> {
+        let known = self.known();
+        let wanted = self.wanted(Intent::Keep, known.as_ref())?;
+        let health = |object: &Value| health::check(&self.manifest.id.kind, object);
+        if let Some(object) = known
+            && self.is_right(&wanted, &object)
+        {
+            return Ok(Applied { outcome: Outcome::Right, health: health(&object) });
+        }
+        let object = self.place.make(&wanted).await?;
+        let settled = wrong(&wanted, &object).map(|wrong| {
+            tracing::info!(object = %self.manifest.id, "the API server has it otherwise: {wrong}");
+            Settled::of(&wanted, &object)
+        });
+        self.watched.settle(self.key.clone(), settled);
+        let health = health(&object);
+        self.watched.learn(self.key.clone(), Live::pack(object));
+        Ok(Applied { outcome: Outcome::Written, health })
+    }
+
+    /// Whether writing would change nothing.
+    fn is_right(&self, wanted: &Value, known: &Value) -> bool {
+        let Some(wrong) = wrong(wanted, known) else { return true };
+        let settled = self.watched.is_settled(self.key, &Settled::of(wanted, known));
+        if !settled {
+            tracing::debug!(object = %self.manifest.id, "not right: {wrong}");
+        }
+        settled
+    }
+
+    /// Creates the object if it is not there.
+    pub(super) async fn create_only(&self) -> Result<Applied, ApplyError> {
+        let left = Applied { outcome: Outcome::Left, health: Health::Good };
+        if self.there().await?.is_some() {
+            return Ok(left);
+        }
+        let wanted = self.wanted(Intent::CreateOnly, None)?;
+        let Some(created) = self.place.create(&wanted).await? else { return Ok(left) };
+        self.watched.learn(self.key.clone(), Live::pack(created));
+        Ok(Applied { outcome: Outcome::Written, health: Health::Good })
+    }
+
+    /// Deletes the object, but only during an update: what appears again later belongs to others.
+    pub(super) async fn delete(&self) -> Result<Applied, ApplyError> {
+        let is_watched = self.known().is_some();
+        let Some(object) = self.there().await? else { return Ok(GONE) };
+        let is_being_deleted = !object["metadata"]["deletionTimestamp"].is_null();
+        if !is_being_deleted && !self.context.updating {
+            return Ok(Applied { outcome: Outcome::Left, health: Health::Good });
+        }
+        if !is_watched {
+            self.place.label().await?;
+        }
+        if is_being_deleted || self.place.delete().await? {
+            Ok(Applied { outcome: Outcome::Deleting, health: Health::Good })
+        } else {
+            Ok(GONE)
+        }
+    }
+}
+
+/// What is wrong with an object, if anything is.
+fn wrong(wanted: &Value, live: &Value) -> Option<String> {
+    if three_way::was_replaced(live) {
+        let is_right = three_way::is_right(wanted, live);
+        return (!is_right).then(|| "it is not what the release says".to_owned());
+    }
+    difference(wanted, live).map(|found| found.to_string())
+}

@@ -1,0 +1,305 @@
+//! Merging without the API server's help: what was wanted before, what is wanted, what is there.
+//!
+//! Servers refuse to apply some objects: old ones do not know fields that newer ones have, and
+//! none takes a list whose keys repeat. Such an object is written as a whole. What was wanted is
+//! kept in an annotation, so that what is no longer wanted can be told from what others have added.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+use sha2::{Digest as _, Sha256};
+
+use super::canonical::{is_empty, is_part_of};
+
+/// What was wanted when the object was last written as a whole, and what the server took of it.
+pub(super) const LAST_APPLIED: &str = "fairway.dev/last-applied";
+
+/// All annotations of an object together may have 256 KiB; others need some of that.
+const LONGEST: usize = 200 * 1024;
+
+/// Fields by which the items of lists are told apart, the most telling first.
+const KEYS: [&[&str]; 7] = [
+    &["uid"],
+    &["containerPort", "protocol"],
+    &["port", "protocol"],
+    &["mountPath"],
+    &["devicePath"],
+    &["name"],
+    &["ip"],
+];
+
+/// What the annotation says.
+#[derive(Default, Serialize, Deserialize)]
+#[serde(default)]
+struct Note {
+    /// Identifies what was wanted.
+    digest: String,
+    /// What the server took of it: old servers drop fields that they do not know. Empty if it is
+    /// too long.
+    #[serde(skip_serializing_if = "Value::is_null")]
+    object: Value,
+}
+
+impl Note {
+    fn read(live: &Value) -> Option<Self> {
+        serde_json::from_str(live["metadata"]["annotations"][LAST_APPLIED].as_str()?).ok()
+    }
+
+    fn of(wanted: &Value, taken: &Value) -> Self {
+        let note = Self { digest: digest(wanted), object: taken.clone() };
+        let is_short = taken.to_string().len() <= LONGEST;
+        if is_short { note } else { Self { object: Value::Null, ..note } }
+    }
+
+    /// What can be had of what is wanted, as far as the server has shown.
+    fn possible<'a>(&'a self, wanted: &'a Value) -> &'a Value {
+        let known = self.digest == digest(wanted) && !self.object.is_null();
+        if known { &self.object } else { wanted }
+    }
+}
+
+/// Whether the object was written as a whole.
+pub(super) fn was_replaced(live: &Value) -> bool {
+    live["metadata"]["annotations"][LAST_APPLIED].is_string()
+}
+
+/// The object with a note of what was wanted.
+pub(super) fn noted(wanted: &Value) -> Value {
+    with_note(wanted, &Note::of(wanted, wanted))
+}
+
+/// What the object is to be.
+pub(super) fn merged(wanted: &Value, live: &Value) -> Value {
+    let before = Note::read(live).unwrap_or_default();
+    let possible = before.possible(wanted);
+    let mut merged = merge(&before.object, &with_note(possible, &Note::of(wanted, possible)), live);
+    if let Some(metadata) = merged.get_mut("metadata").and_then(Value::as_object_mut) {
+        // Without it, the server goes on with what it has.
+        metadata.remove("managedFields");
+    }
+    merged
+}
+
+/// Whether the object is what it is to be, as far as the server can have it.
+pub(super) fn is_right(wanted: &Value, live: &Value) -> bool {
+    let mut live = live.clone();
+    if let Some(metadata) = live.get_mut("metadata").and_then(Value::as_object_mut) {
+        metadata.remove("managedFields");
+    }
+    for types in ["apiVersion", "kind"] {
+        // Lists do not name the kind of each item.
+        if let (Some(wanted), Some(live)) = (wanted.get(types), live.as_object_mut()) {
+            live.insert(types.to_owned(), wanted.clone());
+        }
+    }
+    merged(wanted, &live) == live
+}
+
+/// What is to be written when the server did not take all that was wanted: the same, with a note of
+/// what it took. Else it would be tried again after every restart.
+pub(super) fn settled(wanted: &Value, live: &Value) -> Value {
+    let taken = taken(wanted, live);
+    let mut settled = merged(&taken, live);
+    let note = Note::of(wanted, &taken);
+    settled["metadata"]["annotations"][LAST_APPLIED] = json!(text(&note));
+    settled
+}
+
+fn with_note(wanted: &Value, note: &Note) -> Value {
+    let mut noted = wanted.clone();
+    let annotations = &mut noted["metadata"]["annotations"];
+    if !annotations.is_object() {
+        *annotations = json!({});
+    }
+    annotations[LAST_APPLIED] = json!(text(note));
+    noted
+}
+
+fn text(note: &Note) -> String {
+    serde_json::to_string(note).expect("texts and values can be written")
+}
+
+fn digest(wanted: &Value) -> String {
+    hex::encode(Sha256::digest(wanted.to_string()))
+}
+
+/// What of the wanted object is there.
+fn taken(wanted: &Value, live: &Value) -> Value {
+    match (wanted, live) {
+        (Value::Object(wanted), Value::Object(live)) => wanted
+            .iter()
+            .filter_map(|(name, wanted)| Some((name.clone(), taken(wanted, live.get(name)?))))
+            .collect(),
+        (Value::Array(items), Value::Array(live)) if items.len() == live.len() => {
+            items.iter().zip(live).map(|(wanted, live)| taken(wanted, live)).collect()
+        }
+        _ => wanted.clone(),
+    }
+}
+
+fn merge(last: &Value, wanted: &Value, live: &Value) -> Value {
+    match (wanted, live) {
+        (Value::Object(wanted), Value::Object(live)) => Value::Object(fields(last, wanted, live)),
+        (Value::Array(wanted), Value::Array(live)) => items(last, wanted, live),
+        _ if is_part_of(wanted, live, true) => live.clone(),
+        _ => wanted.clone(),
+    }
+}
+
+fn fields(
+    last: &Value,
+    wanted: &Map<String, Value>,
+    live: &Map<String, Value>,
+) -> Map<String, Value> {
+    let is_leftover = |name: &String| last.get(name).is_some() && !wanted.contains_key(name);
+    let mut merged = live.clone();
+    merged.retain(|name, _| !is_leftover(name));
+    for (name, wanted) in wanted {
+        match live.get(name) {
+            Some(live) => {
+                let last = last.get(name).unwrap_or(&Value::Null);
+                merged.insert(name.clone(), merge(last, wanted, live));
+            }
+            None if is_empty(wanted) => {}
+            None => {
+                merged.insert(name.clone(), wanted.clone());
+            }
+        }
+    }
+    merged
+}
+
+fn items(last: &Value, wanted: &[Value], live: &[Value]) -> Value {
+    let last = last.as_array().map_or(&[][..], Vec::as_slice);
+    let Some(keys) = keys_of([wanted, live, last]) else {
+        let (wanted, live) = (json!(wanted), json!(live));
+        return if is_part_of(&wanted, &live, true) { live } else { wanted };
+    };
+    let find = |items: &[Value], item: &Value| {
+        items.iter().find(|other| keys.iter().all(|key| other[key] == item[key])).cloned()
+    };
+    let is_foreign = |item: &&Value| find(wanted, item).is_none() && find(last, item).is_none();
+    let merged = wanted.iter().map(|item| match find(live, item) {
+        Some(live) => merge(&find(last, item).unwrap_or_default(), item, &live),
+        None => item.clone(),
+    });
+    let mut merged: Vec<Value> = merged.chain(live.iter().filter(is_foreign).cloned()).collect();
+    // An order that is different and means the same is no change.
+    if merged.len() == live.len() && live.iter().all(|item| merged.contains(item)) {
+        merged = live.to_vec();
+    }
+    Value::Array(merged)
+}
+
+/// The fields that tell the items of all lists apart.
+fn keys_of(lists: [&[Value]; 3]) -> Option<&'static [&'static str]> {
+    let tell_apart = |keys: &&&[&str]| {
+        lists.iter().all(|items| {
+            let key = |item: &Value| -> Option<Vec<Value>> {
+                keys.iter().map(|key| item.get(key).cloned()).collect()
+            };
+            let found: Option<Vec<_>> = items.iter().map(key).collect();
+            found.is_some_and(|found| {
+                (1..found.len()).all(|position| !found[..position].contains(&found[position]))
+            })
+        })
+    };
+    let any = lists.iter().any(|items| !items.is_empty());
+    KEYS.iter().filter(|_| any).find(tell_apart).copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn live(spec: &Value, last: &Value) -> Value {
+        let note = Note { digest: String::new(), object: json!({"spec": last}) };
+        json!({"metadata": {"annotations": {LAST_APPLIED: text(&note)}}, "spec": spec})
+    }
+
+    #[test]
+    fn what_is_no_longer_wanted_goes_and_what_others_added_stays() {
+        for (last, wanted, there, expected) in [
+            (
+                json!({"a": 1, "b": 2}),
+                json!({"a": 1}),
+                json!({"a": 1, "b": 2, "c": 3}),
+                json!({"a": 1, "c": 3}),
+            ),
+            (json!({}), json!({"a": 2}), json!({"a": 1}), json!({"a": 2})),
+            (
+                json!({"m": {"a": 1, "b": 1}}),
+                json!({"m": {"b": 1}}),
+                json!({"m": {"a": 1, "b": 1}}),
+                json!({"m": {"b": 1}}),
+            ),
+            (json!({"a": 1}), json!({"a": 1}), json!({}), json!({"a": 1})),
+            (json!({}), json!({"a": [], "b": false}), json!({}), json!({})),
+            (
+                json!({}),
+                json!({"limits": {"cpu": "0.5"}}),
+                json!({"limits": {"cpu": "500m"}}),
+                json!({"limits": {"cpu": "500m"}}),
+            ),
+        ] {
+            let merged = merged(&json!({"spec": wanted}), &live(&there, &last));
+            assert_eq!(merged["spec"], expected, "{last} {wanted} {there}");
+        }
+    }
+
+    #[test]
+    fn items_are_merged_by_their_keys() {
+        let last = json!({"c": [{"name": "a", "image": "1"}, {"name": "old", "image": "1"}]});
+        let wanted = json!({"c": [{"name": "a", "image": "2"}, {"name": "new", "image": "2"}]});
+        let there = json!({"c": [
+            {"name": "sidecar", "image": "s"},
+            {"name": "old", "image": "1"},
+            {"name": "a", "image": "1", "pull": "Always"},
+        ]});
+        let merged = merged(&json!({"spec": wanted}), &live(&there, &last));
+        let expected = json!({"c": [
+            {"name": "a", "image": "2", "pull": "Always"},
+            {"name": "new", "image": "2"},
+            {"name": "sidecar", "image": "s"},
+        ]});
+        assert_eq!(merged["spec"], expected);
+    }
+
+    #[test]
+    fn a_list_whose_names_repeat_is_one_value() {
+        let env = json!([{"name": "A", "value": "1"}, {"name": "A", "value": "2"}]);
+        let there = json!({"env": [{"name": "A", "value": "0"}]});
+        let merged = merged(&json!({"spec": {"env": env}}), &live(&there, &json!({})));
+        assert_eq!(merged["spec"]["env"], env);
+    }
+
+    #[test]
+    fn what_was_merged_is_right() {
+        let wanted = json!({"spec": {"a": 1, "c": [{"name": "x"}], "e": {}}});
+        let there = live(&json!({"a": 2, "foreign": 1, "c": [{"name": "y"}]}), &json!({"old": 1}));
+        assert!(!is_right(&wanted, &there));
+        let mut after = merged(&wanted, &there);
+        assert!(is_right(&wanted, &after));
+        after["spec"]["more"] = json!("foreign");
+        assert!(is_right(&wanted, &after));
+        after["spec"]["a"] = json!(3);
+        assert!(!is_right(&wanted, &after));
+        assert!(!is_right(&json!({"spec": {"a": 1}}), &merged(&wanted, &there)), "a new release");
+    }
+
+    #[test]
+    fn what_a_server_does_not_know_is_tried_once() {
+        let wanted = json!({"spec": {"a": 1, "new": {"b": 2}, "c": [{"name": "x", "new": 1}]}});
+        let mut there = merged(&wanted, &live(&json!({}), &json!({})));
+        there["spec"] = json!({"a": 1, "c": [{"name": "x"}]});
+        assert!(!is_right(&wanted, &there));
+        let after = settled(&wanted, &there);
+        assert_eq!(after["spec"], there["spec"]);
+        assert!(is_right(&wanted, &after));
+        let mut changed = after.clone();
+        changed["spec"].as_object_mut().unwrap().remove("a");
+        assert!(!is_right(&wanted, &changed));
+        assert_eq!(merged(&wanted, &changed), after);
+        let more = json!({"spec": {"a": 1, "new": {"b": 3}}});
+        assert!(!is_right(&more, &after), "another release may ask for something else");
+    }
+}

@@ -1,0 +1,170 @@
+//! What the tests share: a cluster, an applier, and the objects of a release.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, ensure};
+use fairway_api::ClusterVersion;
+use fairway_operator::apply::{Applied, Applier, ApplyError, Changes, Context, Outcome, Owner};
+use fairway_operator::election::Leadership;
+use fairway_release::payload::{Files, Release};
+use fairway_release::{Manifest, ObjectId};
+use fairway_testkit::{TestCluster, TestNamespace, objects, wait};
+use kube::api::{DeleteParams, DynamicObject, Patch, PatchParams, PostParams};
+use kube::core::{GroupVersionKind, TypeMeta};
+use kube::discovery::ApiResource;
+use kube::{Api, ResourceExt as _};
+use serde_json::{Value, json};
+use tokio::sync::watch;
+use tokio::time::{Instant, timeout};
+
+/// Longer than any test.
+const TERM: Duration = Duration::from_hours(1);
+
+/// A cluster with a ClusterVersion, a namespace, and an applier.
+pub(crate) struct Ground {
+    pub(crate) applier: Applier,
+    pub(crate) context: Context,
+    pub(crate) namespace: TestNamespace,
+    pub(crate) cluster: TestCluster,
+    leadership: Leadership,
+    _term: watch::Sender<Option<Instant>>,
+}
+
+impl Ground {
+    pub(crate) async fn prepare() -> Result<Self> {
+        let cluster = TestCluster::in_turn().await?;
+        let namespace = cluster.namespace("apply").await?;
+        let versions: Api<ClusterVersion> = Api::all(cluster.client());
+        let version = versions.create(&PostParams::default(), &objects::cluster_version()).await?;
+        let owner = Owner { uid: version.uid().context("no uid")? };
+        let (term, leadership) = Leadership::until(Instant::now() + TERM);
+        let applier = Applier::new(cluster.client(), leadership.clone());
+        let context = Context { owner, ..Context::default() };
+        Ok(Self { applier, context, namespace, cluster, leadership, _term: term })
+    }
+
+    /// An applier that knows nothing yet, as after a restart.
+    pub(crate) fn restart(&mut self) {
+        self.applier = Applier::new(self.cluster.client(), self.leadership.clone());
+    }
+
+    /// A name for an object outside of namespaces.
+    pub(crate) fn unique(&self, name: &str) -> String {
+        format!("{}-{name}", self.namespace.name())
+    }
+
+    pub(crate) fn config_map(&self, name: &str, data: &Value) -> Value {
+        json!({
+            "apiVersion": "v1", "kind": "ConfigMap",
+            "metadata": {"name": name, "namespace": self.namespace.name()}, "data": data,
+        })
+    }
+
+    pub(crate) async fn try_apply(&self, object: &Value) -> Result<Applied, ApplyError> {
+        self.applier.apply(&manifest(object), &self.context).await
+    }
+
+    /// Applies an object; what was done.
+    pub(crate) async fn apply(&self, object: &Value) -> Result<Outcome> {
+        Ok(self.try_apply(object).await?.outcome)
+    }
+
+    /// Applies an object until it does what it is there for.
+    pub(crate) async fn apply_until_good(&self, object: &Value) -> Result<()> {
+        wait::until(&format!("{} to do its work", manifest(object).id), || async {
+            let applied = self.try_apply(object).await?;
+            Ok((applied.health == fairway_operator::apply::Health::Good).then_some(()))
+        })
+        .await
+    }
+
+    /// Applies an object whenever it is told of, until that repairs it: the applier may be told of
+    /// what it wrote itself.
+    pub(crate) async fn until_repaired(&self, changes: &mut Changes, object: &Value) -> Result<()> {
+        loop {
+            hear(changes, object).await?;
+            if self.apply(object).await? == Outcome::Written {
+                return Ok(());
+            }
+        }
+    }
+
+    fn api(&self, object: &Value) -> Result<(Api<DynamicObject>, String)> {
+        let types: TypeMeta = serde_json::from_value(object.clone())?;
+        let resource = ApiResource::from_gvk(&GroupVersionKind::try_from(&types)?);
+        let name = object["metadata"]["name"].as_str().context("no name")?.to_owned();
+        let client = self.cluster.client();
+        let api = match object["metadata"]["namespace"].as_str() {
+            Some(namespace) => Api::namespaced_with(client, namespace, &resource),
+            None => Api::all_with(client, &resource),
+        };
+        Ok((api, name))
+    }
+
+    /// The object as the API server has it, if it is there.
+    pub(crate) async fn get(&self, object: &Value) -> Result<Option<Value>> {
+        let (api, name) = self.api(object)?;
+        Ok(api.get_opt(&name).await?.map(serde_json::to_value).transpose()?)
+    }
+
+    /// The object as the API server has it.
+    pub(crate) async fn live(&self, object: &Value) -> Result<Value> {
+        self.get(object).await?.with_context(|| format!("{} is gone", manifest(object).id))
+    }
+
+    /// Somebody else creates an object, under that name of a manager.
+    pub(crate) async fn create(&self, object: &Value, manager: &str) -> Result<Value> {
+        let (api, _) = self.api(object)?;
+        let params = PostParams { field_manager: Some(manager.to_owned()), dry_run: false };
+        let created = api.create(&params, &serde_json::from_value(object.clone())?).await?;
+        Ok(serde_json::to_value(created)?)
+    }
+
+    /// Somebody else changes an object.
+    pub(crate) async fn edit(&self, object: &Value, patch: &Value) -> Result<()> {
+        let (api, name) = self.api(object)?;
+        let params = PatchParams {
+            field_manager: Some("kubectl-edit".to_owned()),
+            ..PatchParams::default()
+        };
+        api.patch(&name, &params, &Patch::Merge(patch)).await?;
+        Ok(())
+    }
+
+    /// Somebody else deletes an object.
+    pub(crate) async fn delete(&self, object: &Value) -> Result<()> {
+        let (api, name) = self.api(object)?;
+        api.delete(&name, &DeleteParams::default()).await?;
+        Ok(())
+    }
+}
+
+/// Waits until the applier tells of an object.
+pub(crate) async fn hear(changes: &mut Changes, object: &Value) -> Result<()> {
+    let id = manifest(object).id;
+    let heard = async {
+        let mut heard: BTreeSet<ObjectId> = BTreeSet::new();
+        while !heard.contains(&id) {
+            heard.extend(changes.next().await);
+        }
+    };
+    ensure!(timeout(wait::PATIENCE, heard).await.is_ok(), "nothing was told of {id}");
+    Ok(())
+}
+
+/// A manifest as a release has it.
+pub(crate) fn manifest(object: &Value) -> Manifest {
+    let metadata = json!({"kind": "cincinnati-metadata-v0", "version": "5.1.0"});
+    let images = json!({
+        "kind": "ImageStream", "apiVersion": "image.openshift.io/v1",
+        "metadata": {"name": "5.1.0"}, "spec": {"tags": []},
+    });
+    let files = Files::from([
+        ("release-manifests/release-metadata".to_owned(), metadata.to_string().into_bytes()),
+        ("release-manifests/image-references".to_owned(), images.to_string().into_bytes()),
+        ("release-manifests/object.json".to_owned(), object.to_string().into_bytes()),
+    ]);
+    let release = Release::load(&files, "registry.example/release", "default").unwrap();
+    release.manifests.into_iter().next().unwrap()
+}

@@ -1,0 +1,10 @@
+//! Objects of a release, into a cluster and kept there. The same in the sandbox and on a real
+//! Kubernetes.
+
+mod definitions;
+mod drift;
+mod fields;
+mod ground;
+mod intents;
+mod restart;
+mod workloads;
