@@ -23,7 +23,7 @@ pub(crate) const BEHAVIOUR_PROGRAM: &str = "behaviour";
 
 /// The operator at work. In the sandbox, it is one of the tests that run everywhere.
 pub(crate) const OPERATOR: Suite =
-    Suite { package: "fairway-operator", programs: &["operator", "chain"] };
+    Suite { package: "fairway-operator", programs: &["operator", "apply", "chain"] };
 
 /// The operators of the example platform. In the sandbox, likewise.
 pub(crate) const EXAMPLE: Suite = Suite { package: "fairway-example", programs: &["operators"] };

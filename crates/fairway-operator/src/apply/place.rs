@@ -55,9 +55,14 @@ impl Place<'_> {
         self.write(self.api.patch(self.name, &params, &Patch::Apply(wanted))).await
     }
 
-    /// Goes on with an object that was applied: what we or our predecessor owned otherwise is
+    /// Goes on with an object that was applied: what we or our predecessor wrote otherwise is
     /// owned by having been applied from now on, so that what is not wanted goes.
     async fn own(&self, wanted: &Value, applied: Value) -> Answer {
+        let applied = if three_way::was_replaced(&applied) {
+            self.put_over(|live| three_way::released(wanted, live)).await?
+        } else {
+            applied
+        };
         let Some(patch) = ownership::moved_to_apply(&applied) else { return Ok(applied) };
         let moved = self.merge(&patch).await?;
         match difference(wanted, &moved) {

@@ -71,20 +71,33 @@ pub(super) fn noted(wanted: &Value) -> Value {
 pub(super) fn merged(wanted: &Value, live: &Value) -> Value {
     let before = Note::read(live).unwrap_or_default();
     let possible = before.possible(wanted);
-    let mut merged = merge(&before.object, &with_note(possible, &Note::of(wanted, possible)), live);
-    if let Some(metadata) = merged.get_mut("metadata").and_then(Value::as_object_mut) {
-        // Without it, the server goes on with what it has.
-        metadata.remove("managedFields");
+    let noted = with_note(possible, &Note::of(wanted, possible));
+    without_managers(merge(&before.object, &noted, live))
+}
+
+/// What the object is to be when the server can merge it again: servers may not have noted who owns
+/// what of an object that they could not read.
+pub(super) fn released(wanted: &Value, live: &Value) -> Value {
+    let before = Note::read(live).unwrap_or_default();
+    let mut merged = without_managers(merge(&before.object, wanted, live));
+    let annotations = merged.pointer_mut("/metadata/annotations").and_then(Value::as_object_mut);
+    if let Some(annotations) = annotations {
+        annotations.remove(LAST_APPLIED);
     }
     merged
 }
 
-/// Whether the object is what it is to be, as far as the server can have it.
-pub(super) fn is_right(wanted: &Value, live: &Value) -> bool {
-    let mut live = live.clone();
-    if let Some(metadata) = live.get_mut("metadata").and_then(Value::as_object_mut) {
+/// Without it, the server goes on with what it has.
+fn without_managers(mut object: Value) -> Value {
+    if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
         metadata.remove("managedFields");
     }
+    object
+}
+
+/// Whether the object is what it is to be, as far as the server can have it.
+pub(super) fn is_right(wanted: &Value, live: &Value) -> bool {
+    let mut live = without_managers(live.clone());
     for types in ["apiVersion", "kind"] {
         // Lists do not name the kind of each item.
         if let (Some(wanted), Some(live)) = (wanted.get(types), live.as_object_mut()) {
@@ -284,6 +297,16 @@ mod tests {
         after["spec"]["a"] = json!(3);
         assert!(!is_right(&wanted, &after));
         assert!(!is_right(&json!({"spec": {"a": 1}}), &merged(&wanted, &there)), "a new release");
+    }
+
+    #[test]
+    fn what_a_server_can_merge_again_is_left_to_it() {
+        let there = live(&json!({"a": 1, "old": 1, "foreign": 1}), &json!({"a": 1, "old": 1}));
+        let released = released(&json!({"spec": {"a": 1}}), &there);
+        assert_eq!(
+            released,
+            json!({"metadata": {"annotations": {}}, "spec": {"a": 1, "foreign": 1}})
+        );
     }
 
     #[test]
