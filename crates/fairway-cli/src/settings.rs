@@ -23,7 +23,7 @@ pub(crate) const ENVIRONMENT: &[(&str, &str)] = &[
     ),
     (
         "HTTPS_PROXY, NO_PROXY",
-        "The proxy on the way to the cluster, unless the kubeconfig names one; and for whom there is none.",
+        "The proxy on the way to registries, and to the cluster unless the kubeconfig names one; and for whom there is none.",
     ),
     (
         "NO_COLOR",

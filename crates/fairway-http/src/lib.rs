@@ -1,8 +1,10 @@
-//! What servers of HTTP share: certificates that are loaded again when their files change, and
-//! connections whose other end has only so much time.
+//! What those who speak HTTP share: certificates that are loaded again when their files change,
+//! connections whose other end has only so much time, and proxies on the way to the outside.
 
 mod patience;
+mod proxy;
 mod tls;
 
 pub use patience::Patience;
+pub use proxy::{Proxies, ProxyError};
 pub use tls::{Certificate, TlsError, TlsFiles};

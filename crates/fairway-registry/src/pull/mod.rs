@@ -14,9 +14,10 @@ mod tags;
 
 use std::time::Duration;
 
+use fairway_http::Proxies;
 use reqwest::header::{ACCEPT, AUTHORIZATION, HeaderMap, RANGE, RETRY_AFTER, WWW_AUTHENTICATE};
 use reqwest::redirect::{Attempt, Policy};
-use reqwest::{Client, Method, Response, StatusCode};
+use reqwest::{Client, Method, Proxy, Response, StatusCode};
 use url::Url;
 
 pub(crate) use body::Body;
@@ -52,6 +53,8 @@ pub struct Options {
     pub allow_plain_http: bool,
     /// Certificates of authorities to trust besides the machine's, as PEM.
     pub authorities: Vec<u8>,
+    /// The ways to the outside; those of the environment if none are given.
+    pub proxies: Option<Proxies>,
     /// How often something is tried before it counts as failed.
     pub attempts: u32,
     /// How long a registry may say nothing.
@@ -66,6 +69,7 @@ impl Default for Options {
             secrets: PullSecrets::default(),
             allow_plain_http: false,
             authorities: Vec::new(),
+            proxies: None,
             attempts: 4,
             silence: Duration::from_secs(30),
         }
@@ -240,12 +244,16 @@ fn client_that(redirects: Policy, options: &Options) -> Result<Client, PullError
     let failed = |error: reqwest::Error| PullError::Client { why: error::cause(&error) };
     let authorities =
         reqwest::Certificate::from_pem_bundle(&options.authorities).map_err(failed)?;
+    let proxies = options.proxies.clone().map_or_else(Proxies::of_environment, Ok);
+    let proxies = proxies.map_err(|error| PullError::Client { why: error.to_string() })?;
     Client::builder()
         .user_agent(concat!("fairway/", env!("CARGO_PKG_VERSION")))
         .redirect(redirects)
         .connect_timeout(options.silence)
         .read_timeout(options.silence)
         .tls_certs_merge(authorities)
+        .no_proxy()
+        .proxy(Proxy::custom(move |url| proxies.of(url).cloned()))
         .build()
         .map_err(failed)
 }

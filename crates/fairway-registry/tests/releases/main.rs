@@ -13,6 +13,7 @@ mod server;
 mod signatures;
 mod small;
 mod tls;
+mod way_out;
 
 use fairway_registry::pull::{Options, Repository};
 use fairway_registry::releases::{Known, Scan, ScanError, Settings, Source, scan};

@@ -16,8 +16,13 @@ use crate::{found, scan_once, source};
 
 /// Passes on what comes by TLS. Returns where it listens, and the certificate to trust.
 pub(crate) async fn protect(server: &Server) -> (SocketAddr, String) {
+    protect_as("127.0.0.1", server).await
+}
+
+/// The same under another name.
+pub(crate) async fn protect_as(name: &str, server: &Server) -> (SocketAddr, String) {
     let _ = rustls::crypto::ring::default_provider().install_default();
-    let made = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).unwrap();
+    let made = rcgen::generate_simple_self_signed([name.to_owned()]).unwrap();
     let certificate = CertificateDer::from(made.cert.der().to_vec());
     let key = PrivateKeyDer::try_from(made.signing_key.serialize_der()).unwrap();
     let config = ServerConfig::builder()

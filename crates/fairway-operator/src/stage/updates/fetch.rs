@@ -97,6 +97,7 @@ impl Failure {
 
 /// A client that takes a route.
 pub(super) fn client(route: &Route, patience: &Patience) -> Result<Client, Failure> {
+    let proxies = route.proxies()?;
     let mut builder = Client::builder()
         .user_agent(USER_AGENT)
         // It would tell other services the identity of the cluster.
@@ -107,10 +108,8 @@ pub(super) fn client(route: &Route, patience: &Patience) -> Result<Client, Failu
         .timeout(patience.answer)
         // The next request comes when servers have long closed the connection.
         .pool_max_idle_per_host(0)
-        .no_proxy();
-    if let Some(proxies) = route.proxies()? {
-        builder = builder.proxy(Proxy::custom(move |url| proxies.of(url).cloned()));
-    }
+        .no_proxy()
+        .proxy(Proxy::custom(move |url| proxies.of(url).cloned()));
     if let Some(authorities) = route.authorities()? {
         let certificates = authorities.iter().map(|der| Certificate::from_der(der));
         let certificates = certificates.collect::<Result<Vec<_>, _>>();

@@ -10,7 +10,6 @@ mod fetch;
 mod inherited;
 mod inputs;
 mod memory;
-mod no_proxy;
 pub(crate) mod problem;
 mod question;
 pub(crate) mod release;
