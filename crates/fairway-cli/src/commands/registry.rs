@@ -163,7 +163,9 @@ fn authorities(path: &Path) -> anyhow::Result<Vec<u8>> {
 fn advise(error: PullError, message: &str) -> anyhow::Error {
     let hint = match &error {
         PullError::Plain { .. } => "--plain-http allows it",
-        PullError::Client { .. } => "check the certificates of --registry-ca, and HTTP_PROXY and HTTPS_PROXY",
+        PullError::Client { .. } => {
+            "check the certificates of --registry-ca, and HTTP_PROXY and HTTPS_PROXY"
+        }
         _ => "name it without a tag and without a password; passwords are in --pull-secret",
     };
     let (message, hint) = (message.to_owned(), hint.to_owned());
