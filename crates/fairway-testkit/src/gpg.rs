@@ -30,6 +30,16 @@ impl Signer {
         self.gpg(&["--armor", "--export"], b"")
     }
 
+    /// The secret key.
+    pub fn secret_key(&self) -> Result<Vec<u8>> {
+        self.gpg(&["--armor", "--export-secret-keys"], b"")
+    }
+
+    /// What a signature says, if `gpg` takes it for one of this key.
+    pub fn read(&self, signature: &[u8]) -> Result<Vec<u8>> {
+        self.gpg(&["--decrypt"], signature)
+    }
+
     /// A signature of an image, as stores have it.
     pub fn sign(&self, image: &Digest) -> Result<Vec<u8>> {
         let claim = json!({ "critical": {

@@ -7,6 +7,7 @@ mod help;
 mod in_a_pod;
 mod operator;
 mod sandbox;
+mod signatures;
 mod update_service;
 mod upgrade;
 

@@ -2,11 +2,15 @@
 
 mod info;
 mod new;
+mod sign;
+mod verify;
 
 use clap::Subcommand;
 
 pub(crate) use info::InfoArgs;
 pub(crate) use new::{ImageArgs, MetadataArgs, NewArgs};
+pub(crate) use sign::SignArgs;
+pub(crate) use verify::VerifyArgs;
 
 #[derive(clap::Args)]
 pub(crate) struct ReleaseArgs {
@@ -43,4 +47,36 @@ Examples:
   fairway release info oci:releases:5.1.0
   fairway release info . -o json | jq -r '.images[]'")]
     Info(InfoArgs),
+
+    /// Sign a release, so that clusters take it
+    ///
+    /// A signature says that whoever has the key stands for the content of an image, by its digest.
+    /// A cluster takes a release only if it is signed for every keyring of the release that it runs;
+    /// `fairway release verify --from-release` shows what it would say.
+    ///
+    /// Signatures are found in a store, which is a directory that any web server can serve, or in
+    /// ConfigMaps of the cluster.
+    #[command(after_help = "\
+Examples:
+  fairway release sign registry.example/releases:5.1.0 --key team.asc --store signatures
+  fairway release sign oci:releases:5.1.0 --identity registry.example/releases:5.1.0 \\
+    --key team.asc --passphrase-file passphrase --store signatures
+  fairway release sign registry.example/releases:5.1.0 --key team.asc --config-map \\
+    | kubectl apply -f -")]
+    Sign(SignArgs),
+
+    /// Say whether a release is signed by those who have to
+    ///
+    /// Every keyring has to be satisfied: one signature by any of its keys is enough. Signatures
+    /// that have expired, of keys that were revoked or have expired, or of other images do not
+    /// count; what was found is said. The command ends with 3 if the release is not verified, and
+    /// with 4 if a store could not be asked, so that there may be a signature after all.
+    #[command(after_help = "\
+Examples:
+  fairway release verify registry.example/releases:5.1.0 --keyring team.asc --store signatures
+  fairway release verify registry.example/releases:5.1.0 \\
+    --from-release registry.example/releases:5.0.1
+  fairway release verify oci:releases:5.1.0 --keyring team.asc --keyring partner.asc \\
+    --store https://signatures.example/releases -o json")]
+    Verify(VerifyArgs),
 }

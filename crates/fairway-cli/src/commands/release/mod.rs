@@ -4,6 +4,9 @@ mod directory;
 mod info;
 pub(super) mod input;
 mod new;
+mod sign;
+mod signing;
+mod verify;
 
 use crate::args::release::ReleaseCommand;
 use crate::exit::ExitStatus;
@@ -13,5 +16,7 @@ pub(crate) fn run(command: &ReleaseCommand, printer: &Printer) -> anyhow::Result
     match command {
         ReleaseCommand::New(args) => new::run(args, printer),
         ReleaseCommand::Info(args) => info::run(args, printer),
+        ReleaseCommand::Sign(args) => sign::run(args, printer),
+        ReleaseCommand::Verify(args) => verify::run(args, printer),
     }
 }

@@ -1,0 +1,300 @@
+//! `fairway release sign` and `verify`, with keys of `gpg`.
+
+use std::fs;
+use std::path::Path;
+
+use fairway_registry::{Digest, Image, ImageConfig, LayerBuilder, layout};
+use fairway_testkit::gpg::Signer;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::{fairway, transcript};
+
+const IDENTITY: &str = "--identity=registry.example/releases:5.1.0";
+
+/// A directory with a release in a layout, and with the keys of two teams.
+struct Desk {
+    directory: TempDir,
+    image: Digest,
+    team: Signer,
+    partner: Signer,
+}
+
+impl Desk {
+    /// `None` where there is no `gpg`.
+    fn new() -> Option<Self> {
+        let (Some(team), Some(partner)) = (Signer::new().unwrap(), Signer::new().unwrap()) else {
+            println!("left out: there is no gpg");
+            return None;
+        };
+        let directory = tempfile::tempdir().unwrap();
+        let layer = LayerBuilder::new().file("release", 0o644, "5.1.0").unwrap();
+        let image = Image::new(vec![layer.build().unwrap()], &ImageConfig::default());
+        layout::write(&directory.path().join("releases"), &image, "5.1.0").unwrap();
+        let image = image.digest().clone();
+        let desk = Self { directory, image, team, partner };
+        desk.write("team.asc", &desk.team.keyring().unwrap());
+        desk.write("team.secret.asc", &desk.team.secret_key().unwrap());
+        desk.write("partner.asc", &desk.partner.keyring().unwrap());
+        Some(desk)
+    }
+
+    fn path(&self) -> &Path {
+        self.directory.path()
+    }
+
+    fn write(&self, path: &str, content: &[u8]) {
+        let path = self.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, content).unwrap();
+    }
+
+    fn signature(&self, store: &str, number: usize) -> String {
+        format!("{store}/sha256={}/signature-{number}", self.image.hex())
+    }
+
+    /// What a command says, without what is different in each run.
+    fn run(&self, arguments: &[&str]) -> String {
+        let mut command = fairway();
+        command.current_dir(self.path()).arg("release").args(arguments);
+        let said = transcript(&mut command).replace(self.image.hex(), "HEX");
+        let said = said.replace(&self.path().display().to_string(), "DESK");
+        let is_print =
+            |word: &&str| word.len() == 40 && word.bytes().all(|digit| digit.is_ascii_hexdigit());
+        let words = said.split(|char: char| !char.is_ascii_alphanumeric()).filter(is_print);
+        words.fold(said.clone(), |text, key| text.replace(key, "KEY"))
+    }
+
+    fn sign(&self, arguments: &[&str]) -> String {
+        let image = ["sign", "oci:releases:5.1.0", "--key=team.secret.asc", IDENTITY];
+        self.run(&[&image, arguments].concat())
+    }
+
+    fn verify(&self, arguments: &[&str]) -> String {
+        self.run(&[&["verify", "oci:releases:5.1.0"], arguments].concat())
+    }
+
+    fn json(&self, arguments: &[&str]) -> Value {
+        let mut command = fairway();
+        let output = command.current_dir(self.path()).arg("release").args(arguments).output();
+        serde_json::from_slice(&output.unwrap().stdout).unwrap()
+    }
+}
+
+#[test]
+fn what_we_sign_gpg_takes_and_the_other_way_round() {
+    let Some(desk) = Desk::new() else { return };
+    let said = [
+        desk.verify(&["--keyring=team.asc", "--store=store"]),
+        desk.sign(&["--store=store"]),
+        desk.verify(&["--keyring=team.asc", "--store=store"]),
+        desk.verify(&["--keyring=team.asc", "--keyring=partner.asc", "--store=store"]),
+    ];
+    insta::assert_snapshot!(said.join("\n"), @"
+    exit code: 3
+    ----- stdout -----
+    releases@sha256:HEX is not verified: no signature satisfies team.asc
+      store has none
+
+    exit code: 0
+    ----- stdout -----
+    releases@sha256:HEX is signed by KEY, as registry.example/releases:5.1.0
+    wrote store/sha256=HEX/signature-1
+
+    exit code: 0
+    ----- stdout -----
+    releases@sha256:HEX is verified
+      team.asc: by KEY, as registry.example/releases:5.1.0 (signature-1 of store)
+
+    exit code: 3
+    ----- stdout -----
+    releases@sha256:HEX is not verified: no signature satisfies partner.asc
+      signature-1 of store does not count for partner.asc, because it is signed by KEY, which the keyring does not have
+    ");
+    let signature = fs::read(desk.path().join(desk.signature("store", 1))).unwrap();
+    let claim: Value = serde_json::from_slice(&desk.team.read(&signature).unwrap()).unwrap();
+    assert_eq!(claim["critical"]["image"]["docker-manifest-digest"], desk.image.as_str());
+    assert!(desk.partner.read(&signature).is_err());
+
+    desk.write(&desk.signature("store", 2), &desk.partner.sign(&desk.image).unwrap());
+    let both = ["--keyring=team.asc", "--keyring=partner.asc", "--store=store"];
+    insta::assert_snapshot!(desk.verify(&both), @"
+    exit code: 0
+    ----- stdout -----
+    releases@sha256:HEX is verified
+      partner.asc: by KEY, as registry.example/graph-data:latest (signature-2 of store)
+      team.asc: by KEY, as registry.example/releases:5.1.0 (signature-1 of store)
+    ");
+    let report = desk.json(&[&["verify", "oci:releases:5.1.0", "-o=json"], &both[..]].concat());
+    assert_eq!(report["kind"], "ReleaseVerification");
+    assert_eq!(report["verdict"], "Verified");
+    assert_eq!(report["signatures"][0]["keyring"], "partner.asc");
+}
+
+#[test]
+fn a_signature_may_be_kept_in_the_cluster() {
+    let Some(desk) = Desk::new() else { return };
+    let image = ["sign", "oci:releases:5.1.0", "--key=team.secret.asc", IDENTITY, "--config-map"];
+    let mut config_map = desk.json(&[&image[..], &["-o=json"]].concat());
+    let key = format!("sha256-{}-1", desk.image.hex());
+    assert!(config_map["binaryData"][&key].as_str().unwrap().len() > 100);
+    config_map["binaryData"] = json!({ "key": key });
+    let text = config_map.to_string().replace(desk.image.hex(), "HEX");
+    let name = config_map["metadata"]["name"].as_str().unwrap();
+    let signer = name.rsplit('-').next().unwrap();
+    insta::assert_snapshot!(text.replace(signer, "KEY"), @r#"{"apiVersion":"v1","binaryData":{"key":"sha256-HEX-1"},"kind":"ConfigMap","metadata":{"labels":{"release.openshift.io/verification-signatures":""},"name":"sha256-HEX-KEY","namespace":"openshift-config-managed"}}"#);
+    let yaml = desk.run(&image);
+    assert!(yaml.contains("\nkind: ConfigMap\n"), "{yaml}");
+}
+
+#[test]
+fn a_release_says_whose_signatures_count_for_the_next() {
+    let Some(desk) = Desk::new() else { return };
+    let metadata = json!({ "kind": "cincinnati-metadata-v0", "version": "5.0.1" });
+    let references = json!({
+        "apiVersion": "image.openshift.io/v1", "kind": "ImageStream",
+        "metadata": { "name": "5.0.1" },
+    });
+    let files = "running/release-manifests";
+    desk.write(&format!("{files}/release-metadata"), metadata.to_string().as_bytes());
+    desk.write(&format!("{files}/image-references"), references.to_string().as_bytes());
+    let mut said = vec![desk.verify(&["--from-release=running"])];
+    let verification = json!({
+        "apiVersion": "v1", "kind": "ConfigMap",
+        "metadata": {
+            "name": "verification", "namespace": "openshift-config-managed",
+            "annotations": {
+                "release.openshift.io/verification-config-map": "",
+                "include.release.openshift.io/self-managed-high-availability": "true",
+            },
+        },
+        "data": {
+            "verifier-public-key-team": String::from_utf8(desk.team.keyring().unwrap()).unwrap(),
+            "store-here": format!("file://{}/store", desk.path().display()),
+        },
+    });
+    desk.write(&format!("{files}/0000_90_keys.yaml"), verification.to_string().as_bytes());
+    said.push(desk.verify(&["--from-release=running"]));
+    desk.sign(&["--store=store"]);
+    said.push(desk.verify(&["--from-release=running"]));
+    said.push(desk.verify(&["--from-release=running", "--store=elsewhere"]));
+    insta::assert_snapshot!(said.join("\n"), @"
+    exit code: 1
+    ----- stderr -----
+    error: running does not say whose signatures count
+      caused by: it has no ConfigMap for that
+    hint: add a ConfigMap with the annotation release.openshift.io/verification-config-map to its manifests, or name keys with --keyring
+
+    exit code: 3
+    ----- stdout -----
+    releases@sha256:HEX is not verified: no signature satisfies verifier-public-key-team
+      file://DESK/store has none
+
+    exit code: 0
+    ----- stdout -----
+    releases@sha256:HEX is verified
+      verifier-public-key-team: by KEY, as registry.example/releases:5.1.0 (signature-1 of file://DESK/store)
+
+    exit code: 3
+    ----- stdout -----
+    releases@sha256:HEX is not verified: no signature satisfies verifier-public-key-team
+      elsewhere has none
+    ");
+}
+
+#[test]
+fn a_store_that_cannot_be_asked_leaves_the_question_open() {
+    let Some(desk) = Desk::new() else { return };
+    desk.write("file", b"");
+    insta::assert_snapshot!(desk.verify(&["--keyring=team.asc", "--store=file"]), @"
+    exit code: 4
+    ----- stdout -----
+    releases@sha256:HEX is not verified: no signature satisfies team.asc
+      file cannot be asked (cannot read file/sha256=HEX/signature-1: Not a directory (os error 20))
+    ");
+}
+
+#[test]
+fn a_store_has_at_most_nine_signatures_of_an_image() {
+    let Some(desk) = Desk::new() else { return };
+    for number in 1..=9 {
+        desk.write(&desk.signature("store", number), b"another");
+    }
+    insta::assert_snapshot!(desk.sign(&["--store=store"]), @"
+    exit code: 1
+    ----- stderr -----
+    error: store/sha256=HEX has 9 signatures
+    hint: clusters ask for no more: remove those that do not count any longer
+    ");
+}
+
+#[test]
+fn what_cannot_be_signed_or_verified_is_said() {
+    let Some(desk) = Desk::new() else { return };
+    let sign = |arguments: &[&str]| desk.run(&[&["sign"], arguments].concat());
+    let said = [
+        sign(&["oci:releases:5.1.0", "--key=team.secret.asc", "--store=store"]),
+        sign(&["oci:releases:5.2.0", "--key=team.secret.asc", IDENTITY, "--store=store"]),
+        sign(&["oci:releases:5.1.0", "--key=team.asc", IDENTITY, "--store=store"]),
+        sign(&["oci:releases:5.1.0", "--key=missing.asc", IDENTITY, "--store=store"]),
+        sign(&["oci:releases:5.1.0", "--key=team.secret.asc", IDENTITY]),
+        desk.verify(&["--keyring=team.secret.asc", "--store=store"]),
+        desk.verify(&["--keyring=team.asc"]),
+    ];
+    insta::assert_snapshot!(said.join("\n"), @"
+    exit code: 2
+    ----- stderr -----
+    error: an image in a layout has no name that others know it by: add --identity
+
+    exit code: 1
+    ----- stderr -----
+    error: cannot find the release oci:releases:5.2.0
+      caused by: oci:releases:5.2.0 does not exist
+    hint: check its name, and --pull-secret if it is not for everybody
+
+    exit code: 1
+    ----- stderr -----
+    error: cannot sign with the key in team.asc
+      caused by: it is not an OpenPGP secret key: unexpected block type: PGP PUBLIC KEY BLOCK
+    hint: write one key with `gpg --armor --export-secret-keys KEY > FILE`; its passphrase is read with --passphrase-file
+
+    exit code: 1
+    ----- stderr -----
+    error: cannot sign with the key in missing.asc
+      caused by: cannot read missing.asc
+      caused by: No such file or directory (os error 2)
+    hint: write one key with `gpg --armor --export-secret-keys KEY > FILE`; its passphrase is read with --passphrase-file
+
+    exit code: 2
+    ----- stderr -----
+    error: the following required arguments were not provided:
+      <--store <DIR>|--config-map>
+
+    Usage: fairway release sign --key <FILE> --identity <NAME> <--store <DIR>|--config-map> <IMAGE>
+
+    For more information, try '--help'.
+
+    exit code: 1
+    ----- stderr -----
+    error: cannot verify signatures
+      caused by: team.secret.asc cannot be used
+      caused by: the keyring does not consist of OpenPGP public keys: unexpected block type: PGP PRIVATE KEY BLOCK
+    hint: write them with `gpg --armor --export KEY > FILE`
+
+    exit code: 2
+    ----- stderr -----
+    error: the following required arguments were not provided:
+      --store <DIR|URL>
+
+    Usage: fairway release verify --keyring <FILE> --store <DIR|URL> <IMAGE>
+
+    For more information, try '--help'.
+    ");
+}
+
+#[test]
+fn help() {
+    let helps =
+        ["sign", "verify"].map(|name| transcript(fairway().args(["release", name, "--help"])));
+    insta::assert_snapshot!(helps.join("\n"));
+}
