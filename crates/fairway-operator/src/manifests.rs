@@ -30,8 +30,8 @@ pub fn own_manifests() -> TextFiles {
     files.into_iter().chain(definitions()).collect()
 }
 
-/// How Prometheus finds the operator, and its alerts: for clusters that know ServiceMonitor and
-/// PrometheusRule.
+/// How Prometheus finds the operator, and its alerts: for clusters that know `ServiceMonitor` and
+/// `PrometheusRule`.
 pub fn monitoring_manifests() -> TextFiles {
     [
         ("01_monitoring.yaml", include_str!("../../../deploy/operator/monitoring.yaml")),

@@ -73,6 +73,11 @@ impl Changes {
             manifests: manifests(&from.manifests, &to.manifests),
         }
     }
+
+    /// Whether nothing changes.
+    pub fn is_empty(&self) -> bool {
+        self.images.is_empty() && self.manifests.is_empty()
+    }
 }
 
 fn images(from: &BTreeMap<String, String>, to: &BTreeMap<String, String>) -> Vec<ImageChange> {
@@ -173,7 +178,7 @@ fn short(value: &Value) -> String {
 impl fmt::Display for Changes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { from, to, images, manifests } = self;
-        writeln!(f, "{from} → {to}: {} images, {} manifests", images.len(), manifests.len())?;
+        writeln!(f, "{from} → {to}: images: {}, manifests: {}", images.len(), manifests.len())?;
         for ImageChange { name, difference } in images {
             writeln!(f, "{} image {name}: {difference}", difference.sign())?;
         }

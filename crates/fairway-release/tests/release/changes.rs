@@ -52,7 +52,7 @@ fn example() -> (Release, Release) {
 fn images_and_manifests_are_compared() {
     let (from, to) = example();
     insta::assert_snapshot!(Changes::between(&from, &to), @r#"
-    5.0.0 → 5.1.0: 3 images, 5 manifests
+    5.0.0 → 5.1.0: images: 3, manifests: 5
     + image console: registry.example/console:2
     - image ingress: registry.example/ingress:1
     ~ image network: registry.example/network:1 → registry.example/network:2
@@ -84,7 +84,7 @@ fn a_change_back_is_the_same_with_both_sides_swapped() {
 #[test]
 fn a_release_does_not_differ_from_itself() {
     let (release, _) = example();
-    insta::assert_snapshot!(Changes::between(&release, &release), @"5.0.0 → 5.0.0: 0 images, 0 manifests");
+    insta::assert_snapshot!(Changes::between(&release, &release), @"5.0.0 → 5.0.0: images: 0, manifests: 0");
 }
 
 #[test]

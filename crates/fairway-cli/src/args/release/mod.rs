@@ -1,5 +1,7 @@
 //! What can be typed after `fairway release`.
 
+mod diff;
+mod extract;
 mod info;
 mod new;
 mod sign;
@@ -7,6 +9,8 @@ mod verify;
 
 use clap::Subcommand;
 
+pub(crate) use diff::DiffArgs;
+pub(crate) use extract::ExtractArgs;
 pub(crate) use info::InfoArgs;
 pub(crate) use new::{ImageArgs, MetadataArgs, NewArgs};
 pub(crate) use sign::SignArgs;
@@ -45,7 +49,7 @@ Examples:
 Examples:
   fairway release info registry.example/team/releases:5.1.0
   fairway release info oci:releases:5.1.0
-  fairway release info . -o json | jq -r '.images[]'")]
+  fairway release info 5.1.0 -o json | jq -r '.images[]'")]
     Info(InfoArgs),
 
     /// Sign a release, so that clusters take it
@@ -79,4 +83,17 @@ Examples:
   fairway release verify oci:releases:5.1.0 --keyring team.asc --keyring partner.asc \\
     --store https://signatures.example/releases -o json")]
     Verify(VerifyArgs),
+    /// Write the files of a release
+    /// They lie below the directory as in the image: the operator's own in `manifests`, all others
+    /// in `release-manifests`. Nothing that is there is replaced, unless `--force` says so.
+  fairway release extract registry.example/team/releases:5.1.0 --to=5.1.0
+  fairway release extract oci:releases:5.1.0 --file=release-manifests/release-metadata")]
+    Extract(ExtractArgs),
+    /// Show what changes between two releases
+    /// Images and manifests that are new (`+`), gone (`-`) or different (`~`), with their fields.
+    /// Long values are cut in the text; JSON and YAML have all of them.
+  fairway release diff registry.example/team/releases:5.0.0 registry.example/team/releases:5.1.0
+  fairway release diff oci:releases:5.0.0 oci:releases:5.1.0 -o json | jq '.manifests[].name'
+  fairway release diff oci:releases:5.1.0 oci:rebuilt:5.1.0 --exit-code")]
+    Diff(DiffArgs),
 }

@@ -34,10 +34,10 @@ pub(crate) struct NewArgs {
     #[arg(long, value_name = "NAME=IMAGE", value_parser = pair)]
     pub(crate) image: Vec<(String, String)>,
 
-    /// Leave no doubt that clusters know ServiceMonitor and PrometheusRule
+    /// Add the operator's alerts, and how Prometheus finds it
     ///
-    /// The operator's own ServiceMonitor and alerts are part of a release whose manifests define
-    /// these kinds; with this, of every release.
+    /// A release whose manifests define `ServiceMonitor` and `PrometheusRule` has them anyway. With
+    /// this, clusters have to know these kinds from elsewhere.
     #[arg(long)]
     pub(crate) monitoring: bool,
 

@@ -1,15 +1,16 @@
 //! `fairway release info`: what a release is.
 
 use std::collections::BTreeMap;
-use std::fmt;
+use std::fmt::{self, Display};
 
 use fairway_api::Version;
-use fairway_release::Release;
-use fairway_release::payload::Warning;
+use fairway_release::inclusion::{DEFAULT_PROFILE, Filter, is_for_no_cluster};
+use fairway_release::metadata::key;
+use fairway_release::{Manifest, Release, Verification};
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::input::{self, Pinned};
+use super::input;
 use crate::args::release::InfoArgs;
 use crate::exit::ExitStatus;
 use crate::foreign_text::OneLine;
@@ -18,7 +19,7 @@ use crate::printer::Printer;
 
 pub(crate) fn run(args: &InfoArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
     let found = input::read(&args.release, &args.access)?;
-    let info = Info::of(found.load()?, found.image.as_ref());
+    let info = Info::of(found.load()?, found.reference());
     output::report(printer.stdout(), args.output.output, "ReleaseInfo", &info)?;
     Ok(ExitStatus::Yes)
 }
@@ -31,9 +32,10 @@ struct Info {
     image: Option<String>,
     release: Description,
     images: BTreeMap<String, String>,
-    manifests: usize,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    warnings: Vec<Warning>,
+    manifests: Manifests,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    verification: Option<Trust>,
+    warnings: Vec<String>,
 }
 
 /// What a release says about itself.
@@ -43,17 +45,47 @@ struct Description {
     version: Version,
     #[serde(skip_serializing_if = "Option::is_none")]
     created: Option<Timestamp>,
+    channels: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    url: Option<String>,
     previous: Vec<Version>,
     next: Vec<Version>,
     metadata: BTreeMap<String, String>,
 }
 
+/// How many manifests there are.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Manifests {
+    all: usize,
+    /// Those that a cluster of the usual profile gets, if it has all capabilities.
+    included: usize,
+    preflight_checks: usize,
+}
+
+/// Whose signatures count for the releases after it.
+#[derive(Serialize)]
+struct Trust {
+    keyrings: Vec<String>,
+    stores: Vec<String>,
+}
+
 impl Info {
-    fn of(release: Release, image: Option<&Pinned>) -> Self {
-        let Release { metadata, image_references, manifests, warnings } = release;
+    fn of(release: Release, image: Option<String>) -> Self {
+        let manifests = Manifests::of(&release.manifests);
+        let mut warnings: Vec<String> = release.warnings.iter().map(ToString::to_string).collect();
+        let verification = Verification::of(&release.manifests).unwrap_or_else(|error| {
+            warnings.push(error.to_string());
+            None
+        });
+        let useless = release.manifests.iter().filter(|manifest| is_for_no_cluster(manifest));
+        warnings.extend(useless.map(for_no_cluster));
+        let Release { metadata, image_references, .. } = release;
         Self {
-            image: image.map(ToString::to_string),
+            image,
             release: Description {
+                channels: metadata.channels().into_iter().map(str::to_owned).collect(),
+                url: metadata.metadata.get(key::URL).cloned(),
                 version: metadata.version,
                 created: image_references.created,
                 previous: metadata.previous,
@@ -61,26 +93,85 @@ impl Info {
                 metadata: metadata.metadata,
             },
             images: image_references.images,
-            manifests: manifests.len(),
+            manifests,
+            verification: verification.map(Trust::of),
             warnings,
         }
     }
 }
 
-impl fmt::Display for Info {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { image, release, images, manifests, warnings } = self;
-        write!(f, "release {}", release.version)?;
-        if let Some(image) = image {
-            write!(f, "\nimage: {}", OneLine(image))?;
+impl Manifests {
+    fn of(manifests: &[Manifest]) -> Self {
+        let filter = Filter { profile: Some(DEFAULT_PROFILE.to_owned()), ..Filter::default() };
+        let selection = filter.select(manifests);
+        Self {
+            all: manifests.len(),
+            included: selection.included.len(),
+            preflight_checks: selection.preflight_checks.len(),
         }
-        if let Some(created) = release.created {
-            write!(f, "\ncreated: {created}")?;
-        }
-        write!(f, "\nmanifests: {manifests}\nimages: {}", images.len())?;
-        for (name, image) in images {
-            write!(f, "\n  {}  {}", OneLine(name), OneLine(image))?;
-        }
-        warnings.iter().try_for_each(|warning| write!(f, "\nwarning: {warning}"))
     }
+}
+
+impl Trust {
+    fn of(Verification { keyrings, stores }: Verification) -> Self {
+        Self { keyrings: keyrings.into_keys().collect(), stores: stores.into_values().collect() }
+    }
+}
+
+/// What is said about a manifest that somebody forgot to mark.
+pub(super) fn for_no_cluster(manifest: &Manifest) -> String {
+    let Manifest { file, line, id, .. } = manifest;
+    format!("{file}:{line}: {id} is for no cluster: no include.release.openshift.io/… is \"true\"")
+}
+
+impl Display for Info {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { image, release, images, manifests, verification, warnings } = self;
+        write!(f, "release {}", release.version)?;
+        line(f, "image", image.as_ref())?;
+        line(f, "created", release.created)?;
+        line(f, "about it", release.url.as_ref())?;
+        line(f, "channels", listed(&release.channels))?;
+        line(f, "updates from", listed(&release.previous))?;
+        line(f, "updates to", listed(&release.next))?;
+        line(f, "manifests", Some(manifests))?;
+        if let Some(Trust { keyrings, stores }) = verification {
+            line(f, "signed by keys of", listed(keyrings))?;
+            line(f, "signatures at", listed(stores))?;
+        }
+        line(f, "images", Some(images.len()))?;
+        let width = images.keys().map(|name| name.chars().count()).max().unwrap_or_default();
+        for (name, image) in images {
+            let name = OneLine(name).to_string();
+            write!(f, "\n  {name:width$}  {}", OneLine(image))?;
+        }
+        warnings.iter().try_for_each(|warning| write!(f, "\nwarning: {}", OneLine(warning)))
+    }
+}
+
+impl Display for Manifests {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { all, included, preflight_checks } = self;
+        write!(f, "{all}")?;
+        if included != all {
+            write!(f, ", of which {included} for {DEFAULT_PROFILE}")?;
+        }
+        if *preflight_checks > 0 {
+            write!(f, ", checks before updates: {preflight_checks}")?;
+        }
+        Ok(())
+    }
+}
+
+/// A line about something that may be missing.
+fn line(f: &mut fmt::Formatter<'_>, name: &str, value: Option<impl Display>) -> fmt::Result {
+    match value {
+        Some(value) => write!(f, "\n{name}: {}", OneLine(&value.to_string())),
+        None => Ok(()),
+    }
+}
+
+fn listed(items: &[impl Display]) -> Option<String> {
+    let items: Vec<String> = items.iter().map(ToString::to_string).collect();
+    (!items.is_empty()).then(|| items.join(", "))
 }

@@ -13,6 +13,9 @@ use crate::args::registry::AccessArgs;
 use crate::commands::registry;
 use crate::errors::WithHint;
 
+/// What the name of an image in a layout begins with.
+const LAYOUT: &str = "oci:";
+
 /// A release that was read.
 pub(crate) struct Found {
     /// What somebody called it.
@@ -38,6 +41,12 @@ impl std::fmt::Display for Pinned {
 }
 
 impl Found {
+    /// How the very same release is named in another command, if it is an image.
+    pub(crate) fn reference(&self) -> Option<String> {
+        let place = if self.name.starts_with(LAYOUT) { LAYOUT } else { "" };
+        self.image.as_ref().map(|image| format!("{place}{image}"))
+    }
+
     /// What the files mean. Everything that is wrong with them is said at once.
     pub(crate) fn load(&self) -> anyhow::Result<Release> {
         let image = self.image.as_ref().map_or_else(|| self.name.clone(), Pinned::to_string);
@@ -61,7 +70,7 @@ pub(crate) fn read(name: &str, access: &AccessArgs) -> anyhow::Result<Found> {
         return from_directory(directory);
     }
     let is_layout = directory.join("oci-layout").exists();
-    let image = if is_layout { format!("oci:{name}") } else { name.to_owned() };
+    let image = if is_layout { format!("{LAYOUT}{name}") } else { name.to_owned() };
     from_image(&image, access)
 }
 

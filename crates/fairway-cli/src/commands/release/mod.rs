@@ -1,6 +1,8 @@
 //! `fairway release`: release images for those who build a platform.
 
+mod diff;
 mod directory;
+mod extract;
 mod info;
 pub(super) mod input;
 mod new;
@@ -18,5 +20,7 @@ pub(crate) fn run(command: &ReleaseCommand, printer: &Printer) -> anyhow::Result
         ReleaseCommand::Info(args) => info::run(args, printer),
         ReleaseCommand::Sign(args) => sign::run(args, printer),
         ReleaseCommand::Verify(args) => verify::run(args, printer),
+        ReleaseCommand::Extract(args) => extract::run(args, printer),
+        ReleaseCommand::Diff(args) => diff::run(args, printer),
     }
 }

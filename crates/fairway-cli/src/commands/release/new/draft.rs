@@ -9,10 +9,11 @@ use fairway_release::draft::PLACEHOLDERS;
 use fairway_release::inclusion::is_for_no_cluster;
 use fairway_release::metadata::key;
 use fairway_release::payload::{Files, is_manifest_name};
-use fairway_release::{Draft, Manifest, Release, ReleaseMetadata};
+use fairway_release::{Draft, Manifest, Release, ReleaseMetadata, Verification};
 
 use crate::args::release::{MetadataArgs, NewArgs};
 use crate::commands::release::directory;
+use crate::commands::release::info::for_no_cluster;
 use crate::errors::{WithHint, WrongUsage};
 use crate::printer::Printer;
 
@@ -41,9 +42,22 @@ pub(super) fn finished(args: &NewArgs, printer: &Printer) -> anyhow::Result<(Fil
              ServiceMonitor; --monitoring adds them",
         );
     }
-    let useless = release.manifests.iter().filter(|manifest| is_for_no_cluster(manifest));
-    printer.warnings(&useless.map(left_out).collect::<Vec<_>>());
+    printer.warnings(&doubts(&release)?);
     Ok((files, release))
+}
+
+/// What is no mistake for sure, and probably not meant.
+fn doubts(release: &Release) -> anyhow::Result<Vec<String>> {
+    let useless = release.manifests.iter().filter(|manifest| is_for_no_cluster(manifest));
+    let mut doubts: Vec<String> = useless.map(for_no_cluster).collect();
+    if Verification::of(&release.manifests)?.is_none() {
+        doubts.push(
+            "no ConfigMap says whose signatures count: without --force, clusters with this release \
+             refuse every other"
+                .to_owned(),
+        );
+    }
+    Ok(doubts)
 }
 
 fn add(draft: &mut Draft, files: TextFiles) {
@@ -97,16 +111,7 @@ fn unique(
 }
 
 fn knows_monitoring(release: &Release) -> bool {
-    let defines = |kind: &&str| {
-        let is_definition = |manifest: &Manifest| {
-            manifest.id.kind == "CustomResourceDefinition" && manifest.id.name == **kind
-        };
-        release.manifests.iter().any(is_definition)
-    };
-    MONITORING.iter().all(|kind| defines(&kind))
-}
-
-fn left_out(manifest: &Manifest) -> String {
-    let Manifest { file, line, id, .. } = manifest;
-    format!("{file}:{line}: {id} is for no cluster: no include.release.openshift.io/… is \"true\"")
+    let is_definition = |manifest: &&Manifest| manifest.id.kind == "CustomResourceDefinition";
+    let definitions = || release.manifests.iter().filter(is_definition);
+    MONITORING.iter().all(|name| definitions().any(|manifest| manifest.id.name == *name))
 }

@@ -40,7 +40,7 @@ pub(crate) fn run(args: &NewArgs, printer: &Printer) -> anyhow::Result<ExitStatu
         images: release.image_references.images.len(),
     };
     let Made { release, manifests, images, .. } = &made;
-    printer.note(format_args!("release {release}: {manifests} manifests, {images} images"));
+    printer.note(format_args!("release {release}: manifests: {manifests}, images: {images}"));
     output::report(printer.stdout(), args.output.output, "ReleaseImage", &made)?;
     Ok(ExitStatus::Yes)
 }

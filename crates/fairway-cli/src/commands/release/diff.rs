@@ -1,0 +1,37 @@
+//! `fairway release diff`: what changes between two releases.
+
+use std::fmt;
+
+use fairway_release::changes::Changes;
+use serde::Serialize;
+
+use super::input;
+use crate::args::release::DiffArgs;
+use crate::exit::ExitStatus;
+use crate::foreign_text;
+use crate::output;
+use crate::printer::Printer;
+
+pub(crate) fn run(args: &DiffArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
+    let release = |name: &str| input::read(name, &args.access)?.load_as(ANY_IMAGE);
+    let changes = Difference(Changes::between(&release(&args.from)?, &release(&args.to)?));
+    output::report(printer.stdout(), args.output.output, "ReleaseDifference", &changes)?;
+    let says_no = args.exit_code && !changes.0.is_empty();
+    Ok(if says_no { ExitStatus::No } else { ExitStatus::Yes })
+}
+
+/// Every release has another image, and its operator runs from that: no change worth a line.
+const ANY_IMAGE: &str = "{{.ReleaseImage}}";
+
+/// What changes, as a terminal may show it.
+#[derive(Serialize)]
+#[serde(transparent)]
+struct Difference(Changes);
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = self.0.to_string();
+        let lines: Vec<String> = foreign_text::lines(&text).map(|line| line.to_string()).collect();
+        f.write_str(&lines.join("\n"))
+    }
+}

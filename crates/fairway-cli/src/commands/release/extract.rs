@@ -1,0 +1,125 @@
+//! `fairway release extract`: the files of a release.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write as _};
+use std::path::{Component, Path};
+
+use anyhow::Context;
+use fairway_release::payload::Files;
+
+use super::input;
+use crate::args::release::ExtractArgs;
+use crate::errors::{CannotTell, WithHint};
+use crate::exit::ExitStatus;
+use crate::output;
+use crate::printer::Printer;
+
+/// What a file is called while it is being written.
+const UNFINISHED: &str = "part";
+
+pub(crate) fn run(args: &ExtractArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
+    let mut files = input::read(&args.release, &args.access)?.files;
+    if let Some(wanted) = &args.file {
+        let wanted = wanted.trim_start_matches("./").trim_start_matches('/');
+        files.retain(|path, _| path == wanted);
+        if files.is_empty() {
+            return Err(missing(wanted, &args.release).into());
+        }
+    }
+    match &args.to {
+        Some(directory) => write_all(directory, &files, args.force, printer)?,
+        None => files.values().try_for_each(|content| printer.stdout().write_all(content))?,
+    }
+    Ok(ExitStatus::Yes)
+}
+
+fn missing(wanted: &str, release: &str) -> CannotTell {
+    CannotTell {
+        message: format!("{release} has no file {wanted}"),
+        hint: "files are called like release-manifests/release-metadata; --to=DIR writes all"
+            .to_owned(),
+    }
+}
+
+fn write_all(
+    directory: &Path,
+    files: &Files,
+    force: bool,
+    printer: &Printer,
+) -> anyhow::Result<()> {
+    output::directory(directory)?;
+    for (path, content) in files {
+        let written = write(directory, Path::new(path), content, force);
+        written.with_context(|| WithHint {
+            message: format!("cannot write {}", directory.join(path).display()),
+            hint: "name a directory that is empty or not there yet; --force replaces files"
+                .to_owned(),
+        })?;
+    }
+    printer.note(format_args!("wrote {} files to {}", files.len(), directory.display()));
+    Ok(())
+}
+
+/// Writes a file below a directory, and nowhere else: neither its path nor a link leads out of it.
+fn write(directory: &Path, path: &Path, content: &[u8], force: bool) -> io::Result<()> {
+    let is_plain = |component| matches!(component, Component::Normal(_));
+    if !path.components().all(is_plain) {
+        return Err(io::Error::other("the path leads out of the directory"));
+    }
+    let target = directory.join(path);
+    let parents: Vec<&Path> = path.ancestors().skip(1).collect();
+    for parent in parents.into_iter().rev().filter(|parent| *parent != Path::new("")) {
+        make_directory(&directory.join(parent))?;
+    }
+    if !force {
+        return OpenOptions::new().write(true).create_new(true).open(target)?.write_all(content);
+    }
+    let mut name = target.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".{UNFINISHED}"));
+    let unfinished = target.with_file_name(name);
+    // What was left behind may be a link.
+    match fs::remove_file(&unfinished) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    OpenOptions::new().write(true).create_new(true).open(&unfinished)?.write_all(content)?;
+    fs::rename(unfinished, target)
+}
+
+/// A directory that is one, and not a link to another.
+fn make_directory(path: &Path) -> io::Result<()> {
+    match fs::symlink_metadata(path) {
+        Ok(found) if found.is_dir() => Ok(()),
+        Ok(_) => Err(io::Error::other(format!("{} is not a directory", path.display()))),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => fs::create_dir(path),
+        Err(error) => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_written_elsewhere_or_over_what_is_there() {
+        let place = tempfile::tempdir().unwrap();
+        let (inside, outside) = (place.path().join("in"), place.path().join("out"));
+        fs::create_dir_all(inside.join("b")).unwrap();
+        fs::create_dir(&outside).unwrap();
+        let link = |from: &str| std::os::unix::fs::symlink(&outside, inside.join(from)).unwrap();
+        link("a");
+        link("b/link");
+        let write = |path: &str, force| write(&inside, Path::new(path), b"new", force);
+        for path in ["../out/x", "/etc/x", "a/x"] {
+            assert!(write(path, true).is_err(), "{path}");
+        }
+        write("b/x", false).unwrap();
+        assert_eq!(write("b/x", false).unwrap_err().kind(), io::ErrorKind::AlreadyExists);
+        assert_eq!(write("b/link", false).unwrap_err().kind(), io::ErrorKind::AlreadyExists);
+        for path in ["b/x", "b/link"] {
+            write(path, true).unwrap();
+            assert_eq!(fs::read(inside.join(path)).unwrap(), b"new");
+        }
+        assert_eq!(fs::read_dir(&outside).unwrap().count(), 0);
+    }
+}
