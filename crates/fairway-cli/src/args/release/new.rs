@@ -22,11 +22,11 @@ pub(crate) struct NewArgs {
     /// The manifests of an operator; may be given several times
     ///
     /// The files `*.yaml`, `*.yml` and `*.json` of the directory become part of the release. Their
-    /// names say when their turn is: 0000_LEVEL_COMPONENT_….yaml. No two directories may have files
-    /// of the same name.
+    /// names say when their turn is: `0000_LEVEL_COMPONENT_….yaml`. No two directories may have
+    /// files of the same name.
     ///
     /// The version 0.0.1-snapshot in them stands for that of the release. A file `image-references`
-    /// beside them, an ImageStream, says which images in them stand for which of `--image`.
+    /// beside them, an `ImageStream`, says which images in them stand for which of `--image`.
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) manifests: Vec<PathBuf>,
 
