@@ -134,7 +134,16 @@ mod tests {
             .map(|Told { type_, reason, note }| format!("{type_:?} {reason}: {note}"))
             .collect();
         assert_eq!(Told::of(&condition::waiting()), None);
-        insta::assert_snapshot!(told.join("\n"), @"");
+        insta::assert_snapshot!(told.join("\n"), @r#"
+        Normal RetrievePayload: Retrieving and verifying payload version="5.1.0" image="r.example/release@sha256:1"
+        Warning RetrievePayloadFailed: Retrieving payload failed version="5.1.0" image="r.example/release@sha256:1" failure=the registry is down
+        Warning LoadPayloadFailed: Loading payload failed version="5.1.0" image="r.example/release@sha256:1" failure=it is empty
+        Warning VerifyPayloadVersionFailed: Verifying payload failed version="5.1.0" image="r.example/release@sha256:1" failure=release image version 5.1.1 does not match the expected version 5.1.0
+        Warning PreconditionBlock: Preconditions failed for payload loaded version="5.1.0" image="r.example/release@sha256:1":
+        Normal PayloadLoaded: Payload loaded version="5.1.0" image="r.example/release@sha256:1" architecture="amd64"
+        Normal PreconditionsPassed: Nothing stands against the update to 5.1.0.
+        Warning PreconditionWarn: It was forced.
+        "#);
     }
 
     #[test]

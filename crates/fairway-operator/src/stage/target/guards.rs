@@ -148,7 +148,13 @@ mod tests {
             told(("5.1.2", "5.1.1"), None, (true, true)),
             told(("5.1.2", "5.1.1"), Some("what"), (true, true)),
         ];
-        insta::assert_snapshot!(refused.join("\n"), @"");
+        insta::assert_snapshot!(refused.join("\n"), @r#"
+        Precondition "ClusterVersionRollback" failed because of "LowDesiredVersion": 5.1.0 is older than 5.1.2; a cluster goes back only to what it had before, which is 5.1.1
+        Precondition "ClusterVersionRollback" failed because of "LowDesiredVersion": 5.0.9 is older than 5.1.0; it is what this cluster had before, but a cluster goes back only within a minor version
+        Precondition "ClusterVersionRollback" failed because of "LowDesiredVersion": 4.21.3 is older than 5.0.0; it is what this cluster had before, but a cluster goes back only within a minor version
+        Precondition "ClusterVersionRollback" failed because of "LowDesiredVersion": 5.1.1 is older than 5.1.2, and this cluster had no release before
+        Precondition "ClusterVersionRollback" failed because of "LowDesiredVersion": 5.1.1 is older than 5.1.2, and this cluster had no release before
+        "#);
     }
 
     #[test]
@@ -165,7 +171,12 @@ mod tests {
         let refused =
             [("5.0.0", "5.3.0"), ("4.21.0", "5.1.0"), ("5.0.0", "6.0.0"), ("3.11.0", "5.0.0")]
                 .map(|step| told(step, None, (true, true)));
-        insta::assert_snapshot!(refused.join("\n"), @"");
+        insta::assert_snapshot!(refused.join("\n"), @r#"
+        Precondition "ClusterVersionGiantHop" failed because of "MultipleMinorVersionsUpdate": 5.3.0 is 3 minor versions after 5.0.0, and one update crosses at most 2
+        Precondition "ClusterVersionGiantHop" failed because of "MajorVersionUpdate": 5.1.0 belongs to a later major version than 4.21.0; the only such update is from 4.y to 5.0
+        Precondition "ClusterVersionGiantHop" failed because of "MajorVersionUpdate": 6.0.0 belongs to a later major version than 5.0.0; the only such update is from 4.y to 5.0
+        Precondition "ClusterVersionGiantHop" failed because of "MajorVersionUpdate": 5.0.0 belongs to a later major version than 3.11.0; the only such update is from 4.y to 5.0
+        "#);
     }
 
     #[test]
@@ -173,6 +184,10 @@ mod tests {
         let step = ("5.0.0", "5.2.0");
         assert_eq!(told(step, None, (true, true)), "");
         let refused = [(false, true), (false, false), (true, false)].map(|so| told(step, None, so));
-        insta::assert_snapshot!(refused.join("\n"), @"");
+        insta::assert_snapshot!(refused.join("\n"), @r#"
+        Precondition "ClusterVersionGiantHop" failed because of "SkipLevelNotOffered": 5.2.0 skips a minor version after 5.0.0, and the update service does not offer this update
+        Precondition "ClusterVersionGiantHop" failed because of "SkipLevelNotOffered": 5.2.0 skips a minor version after 5.0.0, and the update service does not offer this update
+        Precondition "ClusterVersionGiantHop" failed because of "SkipLevelNotChecked": 5.2.0 skips a minor version after 5.0.0, and no complete preflight says that nothing will go wrong; run `fairway upgrade --mode=preflight --to=5.2.0`
+        "#);
     }
 }

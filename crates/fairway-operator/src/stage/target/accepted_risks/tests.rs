@@ -42,7 +42,19 @@ fn told(verdict: &Verdict, offered: bool, has_channel: bool) -> String {
 
 #[test]
 fn the_history_of_the_story_tells_every_risk() {
-    insta::assert_snapshot!(told(&verdict(), true, true), @"");
+    insta::assert_snapshot!(told(&verdict(), true, true), @"
+    Updating from 4.6.23 to 4.7.4 is supported, but not recommended for this cluster.
+
+    Reason: MultipleReasons
+
+    On clusters with a Proxy configured, the authentication operator may keep many oauth-server connections open, resulting in high memory consumption by the authentication operator and router pods. https://bugzilla.redhat.com/show_bug.cgi?id=1941840#c33
+
+    Clusters on vSphere Virtual Hardware Version 14 and later may experience cross-node networking issues. https://access.redhat.com/solutions/5896081
+
+    vSphere clusters leveraging the vSphere cloud provider may lose node names which can have serious impacts on the stability of the control plane and workloads. https://bugzilla.redhat.com/show_bug.cgi?id=1942207#c3
+
+    Not accepted by name: AuthOAuthProxyLeakedConnections, VSphereHW14CrossNodeNetworkingError, VSphereNodeNameChanges.
+    ");
 }
 
 #[test]
@@ -50,7 +62,15 @@ fn what_nobody_said_is_told_too() {
     let nothing = Verdict { release: release("4.7.4"), exposures: Vec::new() };
     assert_eq!(told(&nothing, true, true), "");
     let told = [told(&nothing, false, true), told(&nothing, false, false)];
-    insta::assert_snapshot!(told.join("\n\n"), @"");
+    insta::assert_snapshot!(told.join("\n\n"), @"
+    Updating from 4.6.23 to 4.7.4 is not offered by the update service.
+
+    Reason: UnknownUpdate
+
+    Updating from 4.6.23 to 4.7.4 was not looked up, because no channel is chosen.
+
+    Reason: NoChannel
+    ");
 }
 
 #[test]

@@ -109,38 +109,102 @@ fn what_nothing_stands_against_begins() {
 
 #[test]
 fn risks_that_nobody_accepted_refuse_an_update() {
-    insta::assert_snapshot!(refused(&to("5.1.0")), @"");
+    insta::assert_snapshot!(refused(&to("5.1.0")), @"
+    False UnacceptedRisks
+    The update to 5.1.0 has risks that were not accepted. These apply to this cluster: ClusterOperatorUpgradeable-dns, DiskLoss, NetworkLoss. To accept them and continue: fairway upgrade accept ClusterOperatorUpgradeable-dns,DiskLoss,NetworkLoss
+    ");
     let asked = Asked { accepts: &["DiskLoss", "NetworkLoss"], ..to("5.1.0") };
-    insta::assert_snapshot!(refused(&asked), @"");
+    insta::assert_snapshot!(refused(&asked), @"
+    False UnacceptedRisks
+    The update to 5.1.0 has risks that were not accepted. These apply to this cluster: ClusterOperatorUpgradeable-dns. To accept them and continue: fairway upgrade accept ClusterOperatorUpgradeable-dns
+    ");
     let all = ["DiskLoss", "NetworkLoss", "ClusterOperatorUpgradeable-dns"];
-    insta::assert_snapshot!(accepted(&Asked { accepts: &all, ..to("5.1.0") }), @"");
+    insta::assert_snapshot!(accepted(&Asked { accepts: &all, ..to("5.1.0") }), @"
+    Updating from 5.0.3 to 5.1.0 is supported, but not recommended for this cluster.
+
+    Reason: MultipleReasons
+
+    ClusterOperatorUpgradeable-dns may break the cluster. https://example.com/ClusterOperatorUpgradeable-dns
+
+    DiskLoss may break the cluster. https://example.com/DiskLoss
+
+    NetworkLoss may break the cluster. https://example.com/NetworkLoss
+
+    Accepted by name: ClusterOperatorUpgradeable-dns, DiskLoss, NetworkLoss.
+    ");
 }
 
 #[test]
 fn what_stands_against_minor_versions_does_not_stand_against_a_patch() {
-    insta::assert_snapshot!(accepted(&Asked { accepts: &["DiskLoss"], ..to("5.0.5") }), @"");
+    insta::assert_snapshot!(accepted(&Asked { accepts: &["DiskLoss"], ..to("5.0.5") }), @"
+    Updating from 5.0.3 to 5.0.5 is supported, but not recommended for this cluster.
+
+    Reason: DiskLoss
+
+    DiskLoss may break the cluster. https://example.com/DiskLoss
+
+    Accepted by name: DiskLoss.
+    ");
 }
 
 #[test]
 fn where_risks_are_only_recorded_the_update_begins() {
     let asked = Asked { unaccepted: UnacceptedRisks::Record, ..to("5.1.0") };
-    insta::assert_snapshot!(accepted(&asked), @"");
+    insta::assert_snapshot!(accepted(&asked), @"
+    Updating from 5.0.3 to 5.1.0 is supported, but not recommended for this cluster.
+
+    Reason: MultipleReasons
+
+    ClusterOperatorUpgradeable-dns may break the cluster. https://example.com/ClusterOperatorUpgradeable-dns
+
+    DiskLoss may break the cluster. https://example.com/DiskLoss
+
+    NetworkLoss may break the cluster. https://example.com/NetworkLoss
+
+    Not accepted by name: ClusterOperatorUpgradeable-dns, DiskLoss, NetworkLoss.
+    ");
 }
 
 #[test]
 fn what_nobody_offers_begins_and_is_recorded() {
-    insta::assert_snapshot!(accepted(&Asked { offered: false, ..to("5.0.6") }), @"");
+    insta::assert_snapshot!(accepted(&Asked { offered: false, ..to("5.0.6") }), @"
+    Updating from 5.0.3 to 5.0.6 is not offered by the update service.
+
+    Reason: UnknownUpdate
+    ");
 }
 
 #[test]
 fn only_force_opens_the_guards() {
     let all = ["ClusterOperatorUpgradeable-dns"];
     let skip = Asked { accepts: &all, ..to("5.2.0") };
-    insta::assert_snapshot!(refused(&skip), @"");
-    insta::assert_snapshot!(refused(&to("5.2.0")), @"");
-    insta::assert_snapshot!(refused(&Asked { unaccepted: UnacceptedRisks::Record, ..to("5.0.1") }), @"");
+    insta::assert_snapshot!(refused(&skip), @r#"
+    False PreconditionChecks
+    Preconditions failed for payload loaded version="5.2.0" image="registry.example/release@sha256:8ecd4901ea069209005fa5d998421b30df046f771a2a930189f6c1adad5cea2e": Precondition "ClusterVersionGiantHop" failed because of "SkipLevelNotChecked": 5.2.0 skips a minor version after 5.0.3, and no complete preflight says that nothing will go wrong; run `fairway upgrade --mode=preflight --to=5.2.0`
+    "#);
+    insta::assert_snapshot!(refused(&to("5.2.0")), @r#"
+    False PreconditionChecks
+    Preconditions failed for payload loaded version="5.2.0" image="registry.example/release@sha256:8ecd4901ea069209005fa5d998421b30df046f771a2a930189f6c1adad5cea2e":
+    * Precondition "ClusterVersionGiantHop" failed because of "SkipLevelNotChecked": 5.2.0 skips a minor version after 5.0.3, and no complete preflight says that nothing will go wrong; run `fairway upgrade --mode=preflight --to=5.2.0`
+    * The update to 5.2.0 has risks that were not accepted. These apply to this cluster: ClusterOperatorUpgradeable-dns. To accept them and continue: fairway upgrade accept ClusterOperatorUpgradeable-dns
+    "#);
+    insta::assert_snapshot!(refused(&Asked { unaccepted: UnacceptedRisks::Record, ..to("5.0.1") }), @r#"
+    False PreconditionChecks
+    Preconditions failed for payload loaded version="5.0.1" image="registry.example/release@sha256:e48643ad58cc89d0b4e29e15c80fcdb4c348bb6f771c7cddaa244773ce2f5f6b": Precondition "ClusterVersionRollback" failed because of "LowDesiredVersion": 5.0.1 is older than 5.0.3; a cluster goes back only to what it had before, which is 5.0.2
+    "#);
     let forced = Asked { forced: true, unverified: Some("nobody signed it"), ..to("5.2.0") };
-    insta::assert_snapshot!(accepted(&forced), @"");
+    insta::assert_snapshot!(accepted(&forced), @r#"
+    Updating from 5.0.3 to 5.2.0 is supported, but not recommended for this cluster.
+
+    Reason: ExposedToRisks
+
+    ClusterOperatorUpgradeable-dns may break the cluster. https://example.com/ClusterOperatorUpgradeable-dns
+
+    Not accepted by name: ClusterOperatorUpgradeable-dns.
+
+    The release 5.2.0 cannot be verified, but the update was forced: nobody signed it
+    Forced through: Precondition "ClusterVersionGiantHop" failed because of "SkipLevelNotChecked": 5.2.0 skips a minor version after 5.0.3, and no complete preflight says that nothing will go wrong; run `fairway upgrade --mode=preflight --to=5.2.0`
+    "#);
 }
 
 #[test]
@@ -161,5 +225,5 @@ fn the_image_has_to_have_the_version_that_was_asked_for() {
         unverified: None,
         unaccepted: UnacceptedRisks::Gate,
     });
-    insta::assert_snapshot!(refused.unwrap_err().message.unwrap(), @"");
+    insta::assert_snapshot!(refused.unwrap_err().message.unwrap(), @r#"Verifying payload failed version="5.0.4" image="registry.example/release@sha256:0d541329135f3656a703dfa78619673e5dddfbdf95e71e518260a709ce6174c6" failure=release image version 5.0.9 does not match the expected version 5.0.4"#);
 }
