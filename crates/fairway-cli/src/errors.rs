@@ -35,6 +35,21 @@ impl fmt::Display for CannotTell {
 
 impl std::error::Error for CannotTell {}
 
+/// Something that is not done because a risk or a check speaks against it; and how to go on.
+#[derive(Debug)]
+pub(crate) struct Refused {
+    pub(crate) message: String,
+    pub(crate) hint: String,
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Refused {}
+
 /// Arguments that are right one by one and make no sense together.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct WrongUsage(pub(crate) String);
@@ -49,14 +64,17 @@ impl std::error::Error for WrongUsage {}
 
 /// What to do about the error, if somebody on the way up knew.
 pub(crate) fn hint(error: &anyhow::Error) -> Option<&str> {
+    let with = error.downcast_ref::<WithHint>().map(|with| with.hint.as_str());
     let unanswered = || error.downcast_ref::<CannotTell>().map(|question| question.hint.as_str());
-    error.downcast_ref::<WithHint>().map(|with| with.hint.as_str()).or_else(unanswered)
+    let refused = || error.downcast_ref::<Refused>().map(|refused| refused.hint.as_str());
+    with.or_else(unanswered).or_else(refused)
 }
 
 /// How a command ends that has failed.
 pub(crate) fn status(error: &anyhow::Error) -> ExitStatus {
     match error {
         _ if error.is::<CannotTell>() => ExitStatus::CannotTell,
+        _ if error.is::<Refused>() => ExitStatus::No,
         _ if error.is::<WrongUsage>() => ExitStatus::Usage,
         _ => ExitStatus::Error,
     }

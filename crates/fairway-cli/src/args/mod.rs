@@ -8,6 +8,7 @@ pub(crate) mod example_operator;
 pub(crate) mod graph;
 pub(crate) mod install;
 pub(crate) mod operator;
+pub(crate) mod pull_spec;
 pub(crate) mod registry;
 pub(crate) mod release;
 pub(crate) mod report;
@@ -124,7 +125,7 @@ Examples:
     --tls-cert=tls.crt --tls-key=tls.key")]
     UpdateService(UpdateServiceArgs),
 
-    /// Show what this cluster may update to, and why not to other releases
+    /// Show what this cluster may update to, and why not to other releases; and update it
     ///
     /// The text has the updates that are recommended for this cluster, and whatever stands in the
     /// way of updates. `--include-not-recommended` adds the others, each with the risks that speak
@@ -133,10 +134,19 @@ Examples:
     /// The exit code is 4 when it is not known which updates there are: because nobody has asked
     /// the update service yet, or it has not answered, or because this cluster has no
     /// ClusterVersion.
+    ///
+    /// `--to`, `--to-image` and `--to-latest` ask for an update, `--clear` withdraws it. The
+    /// operator decides whether it begins: its answer is waited for and shown. The exit code is 3
+    /// when a risk, a check or the operator says no, and 5 when there is no answer in time; then
+    /// the request stands all the same.
     #[command(after_help = "\
 Examples:
   fairway upgrade
   fairway upgrade --include-not-recommended
+  fairway upgrade --to=5.1.4
+  fairway upgrade --to=5.2.0 --allow-not-recommended
+  fairway upgrade --to-latest --dry-run
+  fairway upgrade --clear
   fairway upgrade -o json | jq -r '.recommended[].version'")]
     Upgrade(UpgradeArgs),
 

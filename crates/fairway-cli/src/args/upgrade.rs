@@ -1,10 +1,15 @@
 //! What can be typed after `fairway upgrade`.
 
-use clap::Subcommand;
+use std::time::Duration;
+
+use clap::{ArgGroup, Subcommand};
+use fairway_api::Version;
 use fairway_risk::Range;
 
 use super::acceptance::{RiskChoice, UntilChoice, reason};
 use super::cluster::ClusterArgs;
+use super::duration::duration;
+use super::pull_spec::PullSpec;
 use super::report::ReportArgs;
 
 #[derive(clap::Args)]
@@ -21,7 +26,74 @@ pub(crate) struct UpgradeArgs {
     pub(crate) output: ReportArgs,
 
     #[command(flatten)]
+    pub(crate) request: RequestArgs,
+
+    #[command(flatten)]
     pub(crate) cluster: ClusterArgs,
+}
+
+/// An update to ask for, or to withdraw.
+#[derive(clap::Args)]
+#[command(
+    next_help_heading = "Asking for an update",
+    group(ArgGroup::new(TARGET).multiple(true))
+)]
+pub(crate) struct RequestArgs {
+    /// Update to this version, one of those that are listed
+    ///
+    /// With `--to-image`, it is the version that the image has to have.
+    #[arg(long, value_name = "VERSION", value_parser = version, group = TARGET)]
+    pub(crate) to: Option<String>,
+
+    /// Update to this release image, by its digest
+    #[arg(long, value_name = "IMAGE", group = TARGET)]
+    pub(crate) to_image: Option<PullSpec>,
+
+    /// Update to the latest version that is recommended
+    #[arg(long, group = TARGET, conflicts_with_all = ["to", "to_image"])]
+    pub(crate) to_latest: bool,
+
+    /// Withdraw the update that was asked for; accepted risks stay accepted
+    #[arg(long, conflicts_with = TARGET)]
+    pub(crate) clear: bool,
+
+    /// Take an update that is not recommended, and accept for it exactly the risks that are shown
+    #[arg(long, requires = TARGET)]
+    pub(crate) allow_not_recommended: bool,
+
+    /// Take an image that no listed update has
+    #[arg(long, requires = "to_image")]
+    pub(crate) allow_explicit_upgrade: bool,
+
+    /// Ask for it although the cluster is failing, on its way to another release, or invalid
+    #[arg(long, requires = TARGET)]
+    pub(crate) allow_upgrade_with_warnings: bool,
+
+    /// Waive the signature and the guards against downgrades and leaps; it is recorded
+    #[arg(long, requires = TARGET)]
+    pub(crate) force: bool,
+
+    /// Say what would come of it, and change nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+
+    /// How long to wait for the operator's answer; 0s does not wait
+    #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = duration)]
+    pub(crate) wait: Duration,
+}
+
+/// What names a release.
+const TARGET: &str = "target";
+
+impl RequestArgs {
+    /// Whether something is asked for or withdrawn.
+    pub(crate) fn is_one(&self) -> bool {
+        self.to.is_some() || self.to_image.is_some() || self.to_latest || self.clear
+    }
+}
+
+fn version(text: &str) -> Result<String, String> {
+    Version::parse(text).map(|_| text.to_owned()).map_err(|error| error.to_string())
 }
 
 #[derive(Subcommand)]

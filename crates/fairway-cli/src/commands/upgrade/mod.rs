@@ -1,5 +1,5 @@
-//! `fairway upgrade`: what this cluster may update to, which risks it takes, and where updates come
-//! from.
+//! `fairway upgrade`: what this cluster may update to, asking for it, which risks it takes, and
+//! where updates come from.
 
 mod accept;
 mod change;
@@ -7,9 +7,11 @@ mod channel;
 #[cfg(test)]
 mod fixtures;
 mod report;
+mod request;
 mod risks;
 mod show;
 mod similar;
+mod stored;
 mod terms;
 
 use crate::args::upgrade::{UpgradeArgs, UpgradeCommand};
@@ -18,6 +20,7 @@ use crate::printer::Printer;
 
 pub(crate) fn run(args: &UpgradeArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
     match &args.command {
+        None if args.request.is_one() => request::run(args, printer),
         None => show::run(args, printer),
         Some(UpgradeCommand::Accept(args)) => accept::run(args, printer),
         Some(UpgradeCommand::Channel(args)) => channel::run(args, printer),

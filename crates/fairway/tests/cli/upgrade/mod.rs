@@ -4,6 +4,7 @@ mod accept;
 mod channel;
 mod connection;
 mod report;
+mod request;
 
 use std::path::Path;
 

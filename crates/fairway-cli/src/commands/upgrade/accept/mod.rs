@@ -3,7 +3,6 @@
 mod effect;
 mod outcome;
 mod plan;
-mod stored;
 mod wish;
 
 use fairway_api::ClusterVersion;

@@ -6,10 +6,10 @@ use fairway_risk::Terms;
 use jiff::Timestamp;
 use serde_json::Value;
 
+use super::super::stored::{How, Stored, accepted};
 use super::super::{risks, similar};
 use super::effect::Effect;
 use super::outcome::{Accepted, Outcome};
-use super::stored::{How, Stored, accepted};
 use super::wish::Wish;
 use crate::foreign_text::OneLine;
 

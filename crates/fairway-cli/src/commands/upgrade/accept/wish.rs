@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use fairway_risk::{Range, Terms};
 use jiff::Timestamp;
 
+use super::super::stored::Others;
 use crate::args::upgrade::AcceptArgs;
 use crate::errors::WrongUsage;
 
@@ -19,15 +20,6 @@ pub(super) struct Wish {
     pub(super) others: Others,
     /// The terms; what a risk says is added for each.
     pub(super) terms: Terms,
-}
-
-/// What becomes of risks that are accepted and not named.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Others {
-    /// They stay accepted.
-    Stay,
-    /// They go.
-    Go,
 }
 
 impl Wish {

@@ -1,6 +1,6 @@
 //! What there is to know before an update: the answer of `fairway upgrade`.
 
-mod text;
+pub(super) mod text;
 
 use fairway_api::cluster_version::{ConditionalUpdate, Update, UpdateState};
 use fairway_api::reason::{recommended, retrieved_updates};

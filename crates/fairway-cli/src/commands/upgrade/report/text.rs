@@ -201,7 +201,7 @@ impl fmt::Display for NotRecommended {
 }
 
 /// Reason and message; a message of several lines stands on lines of its own.
-fn write_reason(
+pub(in super::super) fn write_reason(
     f: &mut fmt::Formatter<'_>,
     reason: Option<&str>,
     message: Option<&str>,

@@ -7,8 +7,7 @@ use fairway_api::{ClusterVersion, limits};
 use fairway_risk::{ANNOTATION, ANNOTATION_BYTES, Acceptance, Terms};
 use serde_json::{Value, json};
 
-use super::super::{risks, terms};
-use super::wish::Others;
+use super::{risks, terms};
 use crate::errors::WithHint;
 use crate::foreign_text::OneLine;
 
@@ -18,6 +17,15 @@ pub(super) struct Stored {
     terms: BTreeMap<String, Value>,
     /// The terms could not be read: none of them counts, and all are written anew.
     anew: bool,
+}
+
+/// What becomes of risks that are accepted and not named.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Others {
+    /// They stay accepted.
+    Stay,
+    /// They go.
+    Go,
 }
 
 /// How a risk comes to be accepted.
@@ -101,16 +109,19 @@ impl Stored {
     /// A merge patch that stores it, and touches nothing else of what is asked for.
     pub(super) fn patch(&self, cluster_version: &ClusterVersion) -> serde_json::Result<Value> {
         let desired = cluster_version.spec.desired_update.as_ref();
-        let mut patch = json!({
-            "metadata": {
-                "resourceVersion": cluster_version.metadata.resource_version,
-                "annotations": { ANNOTATION: self.annotation()? },
-            },
-        });
+        let mut patch = json!({ "metadata": self.metadata(cluster_version)? });
         if accepted(cluster_version) != self.names {
             patch["spec"]["desiredUpdate"] = desired_update(desired, &self.names);
         }
         Ok(patch)
+    }
+
+    /// What of such a patch is not about the spec.
+    pub(super) fn metadata(&self, cluster_version: &ClusterVersion) -> serde_json::Result<Value> {
+        Ok(json!({
+            "resourceVersion": cluster_version.metadata.resource_version,
+            "annotations": { ANNOTATION: self.annotation()? },
+        }))
     }
 
     /// The annotation; without entries there is none.

@@ -1,0 +1,275 @@
+//! What is to be written, and what comes of it.
+
+use anyhow::{anyhow, ensure};
+use fairway_api::cluster_version::{AcceptRisk, ConditionalUpdate, Update};
+use fairway_api::reason::{progressing, recommended};
+use fairway_api::{ClusterVersion, ClusterVersionStatus, ConditionStatus, Conditions as _};
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use super::super::change::Change;
+use super::super::risks::Exposure;
+use super::super::stored::{Others, Stored, accepted};
+use super::checks;
+use super::choice::{Chosen, choose, same_content};
+use super::outcome::{Accepted, Action, Outcome, Target as Shown};
+use super::shown::{self, open_risks};
+use super::wish::{Target, UpdateWish, Wish};
+use crate::errors::{CannotTell, Refused};
+use crate::foreign_text::OneLine;
+
+/// What is to be written, and what comes of it.
+pub(super) struct Plan {
+    /// A merge patch of ClusterVersion; none where nothing changes.
+    patch: Option<Value>,
+    /// What is asked for then.
+    pub(super) update: Update,
+    pub(super) outcome: Outcome,
+}
+
+impl Plan {
+    /// What the wish means for a ClusterVersion.
+    pub(super) fn of(
+        cluster_version: &ClusterVersion,
+        wish: &Wish,
+        now: Timestamp,
+    ) -> anyhow::Result<Self> {
+        let nothing = ClusterVersionStatus::default();
+        let status = cluster_version.status.as_ref().unwrap_or(&nothing);
+        match wish {
+            Wish::Clear => clear(cluster_version, status),
+            Wish::Update(wish) => Request { cluster_version, status, wish, now }.plan(),
+        }
+    }
+
+    pub(super) fn changes_something(&self) -> bool {
+        self.patch.is_some()
+    }
+}
+
+impl Change for Plan {
+    fn patch(&self) -> Option<&Value> {
+        self.patch.as_ref()
+    }
+
+    /// The names of risks may be dropped: a cluster that does not keep them does not ask for them.
+    fn check(&self, result: &ClusterVersion) -> anyhow::Result<()> {
+        let nothing = Update::default();
+        let kept = result.spec.desired_update.as_ref().unwrap_or(&nothing);
+        ensure!(
+            kept.mode.is_none() && same_release(kept, &self.update),
+            "the cluster would not keep what is asked for; nothing was changed"
+        );
+        Ok(())
+    }
+}
+
+/// Whether two requests are for the same release.
+pub(super) fn same_release(one: &Update, other: &Update) -> bool {
+    (one.version(), one.image()) == (other.version(), other.image())
+}
+
+/// Withdraws what was asked for, and keeps the risks that are accepted.
+fn clear(cluster_version: &ClusterVersion, status: &ClusterVersionStatus) -> anyhow::Result<Plan> {
+    let nothing = Update::default();
+    let asked = cluster_version.spec.desired_update.as_ref().unwrap_or(&nothing);
+    if !asked.names_a_release() && asked.mode.is_none() {
+        let outcome = Outcome::new(Action::NothingToClear);
+        return Ok(Plan { patch: None, update: nothing, outcome });
+    }
+    let update = Update { accept_risks: asked.accept_risks.clone(), ..Update::default() };
+    let desired =
+        if update.accept_risks.is_empty() { Value::Null } else { update.merge_patch()? };
+    let patch = json!({
+        "metadata": { "resourceVersion": cluster_version.metadata.resource_version },
+        "spec": { "desiredUpdate": desired },
+    });
+    let was_reached = match (asked.image(), asked.version()) {
+        (Some(image), _) => same_content(image, &status.desired.image),
+        (None, Some(version)) => version == status.desired.version,
+        (None, None) => false,
+    };
+    let action =
+        if was_reached && asked.mode.is_none() { Action::Cleared } else { Action::Cancelled };
+    let outcome = Outcome {
+        release: Some(Shown::asked(asked)),
+        accept_risks: names(&update.accept_risks),
+        ..Outcome::new(action)
+    };
+    Ok(Plan { patch: Some(patch), update, outcome })
+}
+
+fn names(risks: &[AcceptRisk]) -> Vec<String> {
+    risks.iter().map(|risk| risk.name.clone()).collect()
+}
+
+/// An update that is asked for.
+struct Request<'a> {
+    cluster_version: &'a ClusterVersion,
+    status: &'a ClusterVersionStatus,
+    wish: &'a UpdateWish,
+    now: Timestamp,
+}
+
+impl Request<'_> {
+    fn plan(&self) -> anyhow::Result<Plan> {
+        if self.is_there() {
+            return Ok(self.already_there(Action::AlreadyThere));
+        }
+        let Some(chosen) = choose(self.status, self.wish)? else {
+            return Ok(self.already_there(Action::Latest));
+        };
+        let mut warnings = self.warnings(&chosen)?;
+        let (names, accepted, metadata) = self.accept(&chosen)?;
+        let release = &chosen.release;
+        let update = Update {
+            version: Some(release.version.clone()).filter(|version| !version.is_empty()),
+            image: Some(release.image.clone()),
+            force: self.wish.force.then_some(true),
+            accept_risks: names,
+            ..Update::default()
+        };
+        let is_asked = self.asked().is_some_and(|asked| is_same(asked, &update));
+        let action = if is_asked { Action::AlreadyRequested } else { Action::Requested };
+        if !is_asked {
+            warnings.extend(checks::check(self.status, self.wish.allow_warnings)?);
+        }
+        let patch = json!({
+            "metadata": metadata,
+            "spec": { "desiredUpdate": update.merge_patch()? },
+        });
+        let outcome = Outcome {
+            release: Some(Shown::asked(&update)),
+            force: self.wish.force,
+            accept_risks: self::names(&update.accept_risks),
+            accepted,
+            warnings,
+            ..Outcome::new(action)
+        };
+        Ok(Plan { patch: (!is_asked).then_some(patch), update, outcome })
+    }
+
+    fn asked(&self) -> Option<&Update> {
+        self.cluster_version.spec.desired_update.as_ref()
+    }
+
+    /// Whether the cluster has the release, or is on its way to it.
+    fn is_there(&self) -> bool {
+        let desired = &self.status.desired;
+        match &self.wish.target {
+            Target::Version(version) => *version == desired.version,
+            Target::Image { image, .. } => same_content(image, &desired.image),
+            Target::Latest => false,
+        }
+    }
+
+    fn already_there(&self, action: Action) -> Plan {
+        let progress = self.status.conditions.find(progressing::TYPE);
+        let progress = progress
+            .filter(|condition| condition.status == ConditionStatus::True)
+            .and_then(|condition| condition.message.clone());
+        let mut warnings = Vec::new();
+        if let Some(other) = self.asked().filter(|asked| asked.is_update() && !self.is_at(asked)) {
+            warnings.push(format!(
+                "{} is asked for, and stays so: `fairway upgrade --clear` withdraws it",
+                OneLine(Shown::asked(other).name())
+            ));
+        }
+        if action == Action::Latest && !self.status.conditional_updates.is_empty() {
+            warnings.push(
+                "there are updates that are not recommended: see them with `fairway upgrade \
+                 --include-not-recommended`"
+                    .to_owned(),
+            );
+        }
+        let release = Some(Shown::of(&self.status.desired));
+        let outcome = Outcome { release, progress, warnings, ..Outcome::new(action) };
+        Plan { patch: None, update: Update::default(), outcome }
+    }
+
+    /// Whether a request is for the release that the cluster has.
+    fn is_at(&self, asked: &Update) -> bool {
+        let desired = &self.status.desired;
+        asked.image().map_or_else(
+            || asked.version() == Some(&desired.version),
+            |image| same_content(image, &desired.image),
+        )
+    }
+
+    /// What may not be what was meant; a refusal where the update is not recommended.
+    fn warnings(&self, chosen: &Chosen) -> anyhow::Result<Vec<String>> {
+        if let Some(update) = chosen.conditional.filter(|_| !self.wish.allow_not_recommended) {
+            return Err(self.not_recommended(update));
+        }
+        let mut warnings = checks::unusual(self.status, &chosen.release.version);
+        if !chosen.is_listed {
+            warnings.push("the image is not that of any listed update".to_owned());
+        }
+        if self.wish.force {
+            warnings.push(
+                "--force waives the signature and all guards: be sure that you know this image"
+                    .to_owned(),
+            );
+        }
+        Ok(warnings)
+    }
+
+    /// What is accepted from now on, what of it is new, and the metadata that say so.
+    fn accept(&self, chosen: &Chosen) -> anyhow::Result<(Vec<AcceptRisk>, Vec<Accepted>, Value)> {
+        let object = self.cluster_version;
+        let open = chosen
+            .conditional
+            .map(|update| open_risks(object, self.status, update, self.now))
+            .unwrap_or_default();
+        if open.is_empty() {
+            let metadata = json!({ "resourceVersion": object.metadata.resource_version });
+            return Ok((accepted(object).to_vec(), Vec::new(), metadata));
+        }
+        let mut stored = Stored::of(object, Others::Stay)?;
+        let mut newly = Vec::new();
+        for risk in open {
+            let by = self.wish.by.as_deref();
+            let terms = risk.terms(self.status, &chosen.release.version, by);
+            stored.accept(&risk.name, &terms)?;
+            newly.push(Accepted { risk, terms });
+        }
+        stored.check()?;
+        let metadata = stored.metadata(object)?;
+        Ok((stored.names, newly, metadata))
+    }
+
+    /// Why an update that is not recommended is not asked for, and how it is.
+    fn not_recommended(&self, update: &ConditionalUpdate) -> anyhow::Error {
+        let version = OneLine(&update.release.version);
+        let open = open_risks(self.cluster_version, self.status, update, self.now);
+        let condition = update.conditions.find(recommended::TYPE);
+        let why = condition.map_or_else(
+            || "the operator has not said whether it is recommended".to_owned(),
+            |condition| OneLine(&condition.message).to_string(),
+        );
+        let hint = format!(
+            "`fairway upgrade --include-not-recommended` tells more; `fairway upgrade \
+             --to={version} --allow-not-recommended` accepts these risks for {version}, and no \
+             others, and asks for the update"
+        );
+        let risks = open.iter().map(shown::Shown::to_string).collect::<Vec<_>>().join(", ");
+        if open.iter().any(|risk| risk.exposure == Exposure::Applies) || open.is_empty() {
+            let message = format!("{version} is not recommended for this cluster: {risks}");
+            let message = message.trim_end_matches(": ").to_owned();
+            anyhow!(why).context(Refused { message, hint })
+        } else {
+            let message =
+                format!("it is not known whether {version} is good for this cluster: {risks}");
+            anyhow!(why).context(CannotTell { message, hint })
+        }
+    }
+}
+
+/// Whether what is asked for already is what is to be asked for.
+fn is_same(asked: &Update, update: &Update) -> bool {
+    asked.mode.is_none()
+        && asked.architecture().is_none()
+        && same_release(asked, update)
+        && asked.forced() == update.forced()
+        && asked.accept_risks == update.accept_risks
+}

@@ -1,0 +1,75 @@
+//! The risks that stand against an update: they are shown, and only what is shown is accepted.
+
+use fairway_api::cluster_version::ConditionalUpdate;
+use fairway_api::{ClusterVersion, ClusterVersionStatus};
+use fairway_risk::{Acceptance, Standing, Terms};
+use jiff::Timestamp;
+use serde::Serialize;
+
+use super::super::risks::{self, Exposure};
+
+/// A risk that stands against an update.
+#[derive(Debug, Serialize)]
+pub(super) struct Shown {
+    pub(super) name: String,
+    pub(super) exposure: Exposure,
+    pub(super) message: Option<String>,
+    pub(super) url: Option<String>,
+    #[serde(skip)]
+    standing: Standing,
+}
+
+/// The risks of an update that apply, or may do so, and are not accepted.
+pub(super) fn open_risks(
+    cluster_version: &ClusterVersion,
+    status: &ClusterVersionStatus,
+    update: &ConditionalUpdate,
+    now: Timestamp,
+) -> Vec<Shown> {
+    let acceptance = risks::acceptance(cluster_version);
+    let shown = risks::names(update).into_iter().map(|name| {
+        let definition = risks::definition(status, name);
+        Shown {
+            name: name.to_owned(),
+            exposure: risks::exposure(risks::applies(status, update, name)),
+            message: definition.map(|risk| risk.message.clone()),
+            url: definition.map(|risk| risk.url.clone()),
+            standing: standing(&acceptance, status, update, name, now),
+        }
+    });
+    shown
+        .filter(|risk| risk.exposure != Exposure::DoesNotApply && !risk.standing.is_accepted())
+        .collect()
+}
+
+fn standing(
+    acceptance: &Acceptance,
+    status: &ClusterVersionStatus,
+    update: &ConditionalUpdate,
+    name: &str,
+    now: Timestamp,
+) -> Standing {
+    let hash = risks::definition_hash(status, name);
+    acceptance.standing(name, &update.release.version, &hash, now)
+}
+
+impl Shown {
+    /// The terms on which it is accepted: for this version, and those for which it was before.
+    pub(super) fn terms(
+        &self,
+        status: &ClusterVersionStatus,
+        version: &str,
+        by: Option<&str>,
+    ) -> Terms {
+        let versions = match &self.standing {
+            Standing::OutOfScope(others) => format!("{others} || {version}"),
+            _ => version.to_owned(),
+        };
+        Terms {
+            versions: versions.parse().ok(),
+            by: by.map(str::to_owned),
+            definition: risks::definition(status, &self.name).map(fairway_risk::definition_hash),
+            ..Terms::default()
+        }
+    }
+}

@@ -1,0 +1,454 @@
+use clap::Parser;
+use fairway_api::cluster_version::{AcceptRisk, Update};
+use fairway_api::{ClusterVersion, ConditionStatus};
+use fairway_risk::ANNOTATION;
+use fairway_testkit::objects;
+use serde_json::{Value, json};
+
+use super::answer::Answer;
+use super::outcome::Outcome;
+use super::plan::Plan;
+use super::wish::Wish;
+use crate::args::upgrade::RequestArgs;
+use crate::commands::upgrade::change::Change as _;
+use crate::commands::upgrade::fixtures::{
+    accept, cluster_version, condition, hold, now, offer, recommended, risk,
+};
+use crate::errors;
+
+#[derive(Parser)]
+struct Typed {
+    #[command(flatten)]
+    args: RequestArgs,
+}
+
+fn wish(arguments: &[&str]) -> Result<Wish, errors::WrongUsage> {
+    let typed = Typed::try_parse_from([&["upgrade"], arguments].concat()).unwrap();
+    let mut wish = Wish::of(&typed.args)?;
+    if let Wish::Update(wish) = &mut wish {
+        wish.by = Some("alice".to_owned());
+    }
+    Ok(wish)
+}
+
+fn plan(object: &ClusterVersion, arguments: &[&str]) -> Plan {
+    Plan::of(object, &wish(arguments).unwrap(), now()).unwrap()
+}
+
+/// Why something is not done, and how the command ends.
+fn refusal(object: &ClusterVersion, arguments: &[&str]) -> String {
+    let error = Plan::of(object, &wish(arguments).unwrap(), now()).err().expect("a refusal");
+    let code = errors::status(&error).code();
+    let hint = errors::hint(&error).unwrap_or_default();
+    format!("{code}: {}\nhint: {hint}", errors::chain(&error).join("\n  "))
+}
+
+fn desired_update(plan: &Plan) -> &Value {
+    &plan.patch().expect("a patch")["spec"]["desiredUpdate"]
+}
+
+/// Beside 5.1.9 and 5.1.10, updates that a risk stands against, or may.
+fn risky() -> ClusterVersion {
+    let mut object = cluster_version();
+    let (slow, noisy) = (risk("SlowDisks", "True"), risk("NoisyLogs", "Unknown"));
+    let not = |status, reason| recommended(status, reason, "Not now.\nReally.");
+    let harmless = risk("Harmless", "False");
+    offer(&mut object, "5.2.1", &[slow, noisy.clone(), harmless], not("False", "MultipleReasons"));
+    offer(&mut object, "5.2.2", &[noisy], not("Unknown", "EvaluationFailed"));
+    object
+}
+
+#[test]
+fn an_update_is_asked_for_with_all_that_names_it() {
+    let mut object = risky();
+    accept(&mut object, &["Zeta"], None);
+    object.spec.desired_update.as_mut().unwrap().mode = Some("Preflight".into());
+    let plan = plan(&object, &["--to=5.1.9"]);
+    assert_eq!(
+        *plan.patch().unwrap(),
+        json!({
+            "metadata": { "resourceVersion": "7" },
+            "spec": { "desiredUpdate": {
+                "architecture": null,
+                "version": "5.1.9",
+                "image": objects::release("5.1.9").image,
+                "force": null,
+                "acceptRisks": [{ "name": "Zeta" }],
+                "mode": null,
+            }},
+        }),
+        "with a mode, it would be no update"
+    );
+    insta::assert_snapshot!(plan.outcome, @"Requested update to 5.1.9");
+    insta::assert_snapshot!(serde_json::to_string_pretty(&plan.outcome).unwrap(), @r#"
+    {
+      "dryRun": false,
+      "action": "requested",
+      "release": {
+        "version": "5.1.9",
+        "image": "registry.example/release@sha256:f73d25856ea13b7a2c6a955ef62007088ec360578dbe2141a5425ad9cf27d41b"
+      },
+      "force": false,
+      "accepted": [],
+      "acceptRisks": [
+        "Zeta"
+      ],
+      "progress": null,
+      "answer": null,
+      "warnings": []
+    }
+    "#);
+}
+
+#[test]
+fn exactly_the_risks_that_are_shown_are_accepted() {
+    let mut object = risky();
+    accept(&mut object, &["Zeta", "NoisyLogs"], Some(r#"{"NoisyLogs":{"for":"5.0.x"}}"#));
+    let plan = plan(&object, &["--to=5.2.1", "--allow-not-recommended"]);
+    let names = json!([{ "name": "Zeta" }, { "name": "NoisyLogs" }, { "name": "SlowDisks" }]);
+    assert_eq!(desired_update(&plan)["acceptRisks"], names);
+    let annotation = &plan.patch().unwrap()["metadata"]["annotations"][ANNOTATION];
+    let terms: Value = serde_json::from_str(annotation.as_str().unwrap()).unwrap();
+    assert_eq!(terms["NoisyLogs"]["for"], "5.0.x || 5.2.1", "what it was accepted for stays");
+    assert_eq!(terms["SlowDisks"]["for"], "5.2.1");
+    assert_eq!(terms.as_object().unwrap().len(), 2);
+    insta::assert_snapshot!(plan.outcome, @"
+    Requested update to 5.2.1
+
+    Accepted: NoisyLogs (may apply), for 5.0.x || 5.2.1, by alice
+      NoisyLogs may happen.
+      https://example.com/NoisyLogs
+
+    Accepted: SlowDisks (applies), for 5.2.1, by alice
+      SlowDisks may happen.
+      https://example.com/SlowDisks
+    ");
+}
+
+#[test]
+fn risks_that_are_accepted_stand_against_nothing() {
+    let mut object = risky();
+    accept(&mut object, &["SlowDisks", "NoisyLogs"], None);
+    let plan = plan(&object, &["--to=5.2.1", "--allow-not-recommended"]);
+    assert_eq!(plan.patch().unwrap()["metadata"], json!({ "resourceVersion": "7" }));
+    assert_eq!(plan.outcome.to_string(), "Requested update to 5.2.1");
+}
+
+#[test]
+fn an_update_that_is_not_recommended_is_refused() {
+    insta::assert_snapshot!(refusal(&risky(), &["--to=5.2.1"]), @"
+    3: 5.2.1 is not recommended for this cluster: NoisyLogs (may apply), SlowDisks (applies)
+      Not now. Really.
+    hint: `fairway upgrade --include-not-recommended` tells more; `fairway upgrade --to=5.2.1 --allow-not-recommended` accepts these risks for 5.2.1, and no others, and asks for the update
+    ");
+    insta::assert_snapshot!(refusal(&risky(), &["--to=5.2.2"]), @"
+    4: it is not known whether 5.2.2 is good for this cluster: NoisyLogs (may apply)
+      Not now. Really.
+    hint: `fairway upgrade --include-not-recommended` tells more; `fairway upgrade --to=5.2.2 --allow-not-recommended` accepts these risks for 5.2.2, and no others, and asks for the update
+    ");
+}
+
+#[test]
+fn a_version_that_is_not_listed_is_refused() {
+    insta::assert_snapshot!(refusal(&risky(), &["--to=5.1.1"]), @"
+    1: 5.1.1 is not one of the updates of this cluster
+    hint: did you mean 5.1.10? there are 5.2.2, 5.2.1, 5.1.10, 5.1.9; an image that is not listed is taken by --to-image with --allow-explicit-upgrade
+    ");
+    let mut object = cluster_version();
+    object.status.as_mut().unwrap().available_updates = Some(Vec::new());
+    insta::assert_snapshot!(refusal(&object, &["--to=5.1.1"]), @"
+    1: 5.1.1 is not one of the updates of this cluster
+    hint: no updates are listed: wait for new ones, or name the release image with --to-image and --allow-explicit-upgrade
+    ");
+    hold(&mut object, condition("RetrievedUpdates", false, "RemoteFailed", "Nobody answers."));
+    insta::assert_snapshot!(refusal(&object, &["--to=5.1.1"]), @"
+    4: it is not known which updates there are
+      Nobody answers.
+    hint: `fairway upgrade` shows why; a release image is taken by --to-image with --allow-explicit-upgrade
+    ");
+    assert_eq!(refusal(&object, &["--to-latest"]), refusal(&object, &["--to=5.1.1"]));
+}
+
+#[test]
+fn the_latest_is_the_highest_that_may_be_taken() {
+    let latest = |object: &ClusterVersion, arguments: &[&str]| {
+        let plan = plan(object, &[&["--to-latest"], arguments].concat());
+        desired_update(&plan)["version"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(latest(&risky(), &[]), "5.1.10");
+    assert_eq!(latest(&risky(), &["--allow-not-recommended"]), "5.2.2");
+}
+
+#[test]
+fn there_may_be_nothing_later() {
+    let mut object = risky();
+    object.status.as_mut().unwrap().available_updates = Some(vec![objects::release("5.0.9")]);
+    let plan = plan(&object, &["--to-latest"]);
+    assert!(plan.patch().is_none());
+    insta::assert_snapshot!(said(&plan.outcome), @"
+    Cluster is already at the latest available version 5.1.0
+    warning: there are updates that are not recommended: see them with `fairway upgrade --include-not-recommended`
+    ");
+}
+
+/// The text, and the warnings below.
+fn said(outcome: &Outcome) -> String {
+    let warnings = outcome.warnings.iter().map(|warning| format!("\nwarning: {warning}"));
+    format!("{outcome}{}", warnings.collect::<String>())
+}
+
+#[test]
+fn an_image_is_taken_as_it_is_typed() {
+    let listed = objects::release("5.1.9").image;
+    let digest = listed.split_once('@').unwrap().1;
+    let mirror = format!("--to-image=mirror.example/release@{digest}");
+    let of = |arguments: &[&str]| desired_update(&plan(&risky(), arguments)).clone();
+    let update = of(&[&mirror]);
+    assert_eq!((&update["version"], &update["image"]), (&json!("5.1.9"), &json!(mirror[11..])));
+    assert_eq!(of(&[&mirror, "--to=5.1.9"]), update);
+    insta::assert_snapshot!(refusal(&risky(), &[&mirror, "--to=5.1.10"]), @"
+    1: that image is 5.1.9, and not 5.1.10
+    hint: leave out --to, or name the version that the image has
+    ");
+
+    let foreign = format!("--to-image=registry.example/release@sha256:{}", "0".repeat(64));
+    insta::assert_snapshot!(refusal(&risky(), &[&foreign]), @"
+    1: registry.example/release@sha256:0000000000000000000000000000000000000000000000000000000000000000 is not one of the updates of this cluster
+    hint: there are 5.2.2, 5.2.1, 5.1.10, 5.1.9; an image that is not listed is taken by --to-image with --allow-explicit-upgrade
+    ");
+    let plan = plan(&risky(), &[&foreign, "--allow-explicit-upgrade", "--to=5.3.0", "--force"]);
+    let update = desired_update(&plan);
+    assert_eq!((&update["version"], &update["force"]), (&json!("5.3.0"), &json!(true)));
+    insta::assert_snapshot!(said(&plan.outcome), @"
+    Requested update to 5.3.0
+    warning: from 5.1.0 to 5.3.0 is a skip-level update, past one minor version
+    warning: the image is not that of any listed update
+    warning: --force waives the signature and all guards: be sure that you know this image
+    ");
+}
+
+#[test]
+fn a_tag_is_refused_unless_it_is_forced() {
+    let wrong = wish(&["--to-image=registry.example/release:5.1.9"]).unwrap_err();
+    insta::assert_snapshot!(wrong, @"--to-image: registry.example/release:5.1.9 names a tag, which may mean another image tomorrow, and no signature is about a tag; give the digest as @sha256:…");
+    assert!(wish(&["--to-image=registry.example/release:5.1.9", "--force"]).is_ok());
+}
+
+#[test]
+fn unusual_steps_are_named() {
+    let mut object = cluster_version();
+    let versions = ["5.0.9", "5.1.11-rc.1", "5.3.0", "6.0.0"];
+    object.status.as_mut().unwrap().available_updates = Some(versions.map(objects::release).into());
+    let warnings = versions
+        .map(|version| plan(&object, &[&format!("--to={version}")]).outcome.warnings.join("; "));
+    insta::assert_snapshot!(warnings.join("\n"), @"
+    from 5.1.0 to 5.0.9 is a downgrade
+    5.1.11-rc.1 is a pre-release
+    from 5.1.0 to 5.3.0 is a skip-level update, past one minor version
+    from 5.1.0 to 6.0.0 is an update to another major version
+    ");
+}
+
+#[test]
+fn a_cluster_that_is_there_is_left_alone() {
+    let at = plan(&risky(), &["--to=5.1.0"]);
+    assert!(at.patch().is_none() && !at.outcome.awaits_an_answer());
+    assert_eq!(said(&at.outcome), "Cluster is already at version 5.1.0");
+
+    let mut object = risky();
+    hold(&mut object, condition("Progressing", true, "", "Working towards 5.1.0: 3 of 4"));
+    let on_its_way = plan(&object, &["--to=5.1.0"]).outcome;
+    insta::assert_snapshot!(on_its_way, @"Cluster is on its way to 5.1.0 already: Working towards 5.1.0: 3 of 4");
+
+    let mut object = risky();
+    object.spec.desired_update = Some(objects::update_to("5.1.9"));
+    let image = format!("--to-image={}", objects::release("5.1.0").image);
+    insta::assert_snapshot!(said(&plan(&object, &[&image]).outcome), @"
+    Cluster is already at version 5.1.0
+    warning: 5.1.9 is asked for, and stays so: `fairway upgrade --clear` withdraws it
+    ");
+}
+
+#[test]
+fn what_is_asked_for_already_is_not_written_again() {
+    let mut object = risky();
+    let release = objects::release("5.1.9");
+    let asked = Update { image: Some(release.image), ..objects::update_to("5.1.9") };
+    object.spec.desired_update = Some(asked);
+    hold(&mut object, condition("Progressing", true, "", "Working towards 5.1.9"));
+    let again = plan(&object, &["--to=5.1.9"]);
+    assert!(again.patch().is_none() && again.outcome.awaits_an_answer());
+    assert_eq!(again.outcome.to_string(), "An update to 5.1.9 is requested already");
+    let forced = Plan::of(&object, &wish(&["--to=5.1.9", "--force"]).unwrap(), now());
+    assert!(forced.is_err(), "that is another request");
+}
+
+#[test]
+fn there_are_bad_times_for_updates() {
+    let mut object = risky();
+    hold(&mut object, condition("Invalid", true, "InvalidClusterVersion", "It is."));
+    hold(&mut object, condition("Failing", true, "MultipleErrors", "a\nb"));
+    hold(&mut object, condition("Progressing", true, "", "Working towards 5.1.3"));
+    insta::assert_snapshot!(refusal(&object, &["--to=5.1.9"]), @"
+    3: this is no good time for an update
+      ClusterVersion is invalid: InvalidClusterVersion: It is.; the cluster is failing: MultipleErrors: a b; the cluster is on its way to another release already: Working towards 5.1.3
+    hint: `fairway upgrade` tells more; --allow-upgrade-with-warnings asks for the update all the same
+    ");
+    let plan = plan(&object, &["--to=5.1.9", "--allow-upgrade-with-warnings"]);
+    insta::assert_snapshot!(said(&plan.outcome), @"
+    Requested update to 5.1.9
+    warning: ClusterVersion is invalid: InvalidClusterVersion: It is.
+    warning: the cluster is failing: MultipleErrors: a b
+    warning: the cluster is on its way to another release already: Working towards 5.1.3
+    ");
+}
+
+#[test]
+fn degraded_operators_hold_up_nothing() {
+    let mut object = risky();
+    hold(&mut object, condition("Failing", true, "ClusterOperatorDegraded", "dns is degraded"));
+    insta::assert_snapshot!(said(&plan(&object, &["--to=5.1.9"]).outcome), @"
+    Requested update to 5.1.9
+    warning: the cluster is failing: ClusterOperatorDegraded: dns is degraded
+    ");
+}
+
+#[test]
+fn a_request_is_withdrawn_and_accepted_risks_stay() {
+    let mut object = risky();
+    assert_eq!(plan(&object, &["--clear"]).outcome.to_string(), "No update is requested");
+    object.spec.desired_update = Some(objects::update_to("5.1.9"));
+    let cancelled = plan(&object, &["--clear"]);
+    assert_eq!(*desired_update(&cancelled), Value::Null);
+    assert_eq!(cancelled.outcome.to_string(), "Cancelled requested upgrade to 5.1.9");
+
+    let update = object.spec.desired_update.as_mut().unwrap();
+    update.accept_risks = vec![AcceptRisk { name: "Zeta".to_owned(), ..AcceptRisk::default() }];
+    update.mode = Some("Preflight".into());
+    let kept = plan(&object, &["--clear"]);
+    assert_eq!(desired_update(&kept)["acceptRisks"], json!([{ "name": "Zeta" }]));
+    assert_eq!(desired_update(&kept)["mode"], Value::Null);
+    assert_eq!(desired_update(&kept)["version"], Value::Null);
+
+    accept(&mut object, &["Zeta"], None);
+    object.spec.desired_update = Some(objects::update_to("5.1.0"));
+    let still = plan(&object, &["--clear"]).outcome;
+    assert_eq!(still.to_string(), "Cleared the update field, still at 5.1.0");
+}
+
+#[test]
+fn what_the_operator_says() {
+    let asked =
+        Update { image: Some(objects::release("5.1.9").image), ..objects::update_to("5.1.9") };
+    let answer = |change: &dyn Fn(&mut ClusterVersion)| {
+        let mut object = cluster_version();
+        object.metadata.generation = Some(2);
+        object.spec.desired_update = Some(asked.clone());
+        object.status.as_mut().unwrap().observed_generation = 2;
+        change(&mut object);
+        let answer = Answer::of(&object, &asked);
+        format!("{}: {answer}", answer.exit_status().code())
+    };
+    let accepted = |status: ConditionStatus, reason: &str, message: &str| {
+        condition("ReleaseAccepted", status, reason, message)
+    };
+    let loaded = || accepted(true.into(), "PayloadLoaded", "Loaded.");
+    let waiting = [
+        answer(&|_| {}),
+        answer(&|object| hold(object, loaded())),
+        answer(&|object| {
+            hold(object, accepted(ConditionStatus::Unknown, "RetrievePayload", "Fetching 5.1.9"));
+        }),
+        answer(&|object| {
+            hold(object, accepted(false.into(), "UnacceptedRisks", "Of another request."));
+            object.status.as_mut().unwrap().observed_generation = 1;
+        }),
+    ];
+    insta::assert_snapshot!(waiting.join("\n\n"), @"
+    5: The operator has not decided yet.
+    The request stands; see what comes of it with
+      fairway upgrade
+
+    5: The operator has not decided yet.
+    The request stands; see what comes of it with
+      fairway upgrade
+
+    5: The operator has not decided yet: Fetching 5.1.9
+    The request stands; see what comes of it with
+      fairway upgrade
+
+    5: The operator has not decided yet.
+    The request stands; see what comes of it with
+      fairway upgrade
+    ");
+    let decided = [
+        answer(&|object| {
+            hold(object, loaded());
+            hold(object, condition("Progressing", true, "", "Working towards 5.1.9"));
+            object.status.as_mut().unwrap().desired = objects::release("5.1.9");
+        }),
+        answer(&|object| {
+            hold(object, accepted(false.into(), "UnacceptedRisks", "SlowDisks.\nAccept it."));
+        }),
+        answer(&|object| {
+            hold(object, loaded());
+            hold(object, condition("Invalid", true, "InvalidClusterVersion", "No such version"));
+        }),
+        answer(&|object| object.spec.desired_update = None),
+    ];
+    insta::assert_snapshot!(decided.join("\n\n"), @"
+    0: The operator has accepted it. Working towards 5.1.9
+
+    3: The operator refuses it:
+
+      Reason: UnacceptedRisks
+      Message:
+        SlowDisks.
+        Accept it.
+
+    The request stands, and is looked at again when something changes. Withdraw it with
+      fairway upgrade --clear
+
+    3: The operator refuses it:
+
+      Reason: InvalidClusterVersion
+      Message: No such version
+
+    The request stands, and is looked at again when something changes. Withdraw it with
+      fairway upgrade --clear
+
+    4: Somebody else has asked for something else since.
+    ");
+}
+
+#[test]
+fn a_server_that_keeps_something_else_is_noticed() {
+    let object = risky();
+    let plan = plan(&object, &["--to=5.1.9"]);
+    assert!(plan.check(&object).is_err(), "the request is gone");
+    let mut kept = object;
+    kept.spec.desired_update = Some(plan.update.clone());
+    assert!(plan.check(&kept).is_ok());
+    kept.spec.desired_update.as_mut().unwrap().mode = Some("Preflight".into());
+    assert!(plan.check(&kept).is_err(), "that would be no update");
+}
+
+#[test]
+fn arguments_that_make_no_sense_together() {
+    for arguments in [
+        &["--to=latest"][..],
+        &["--to=5.1"],
+        &["--to=5.1.9", "--to-latest"],
+        &["--to-latest", "--to-image=a/b:c"],
+        &["--clear", "--to=5.1.9"],
+        &["--clear", "--force"],
+        &["--force"],
+        &["--allow-not-recommended"],
+        &["--allow-upgrade-with-warnings"],
+        &["--to=5.1.9", "--allow-explicit-upgrade"],
+        &["--to=5.1.9", "--wait=soon"],
+    ] {
+        let typed = Typed::try_parse_from([&["upgrade"], arguments].concat());
+        assert!(typed.is_err(), "{arguments:?}");
+    }
+}

@@ -1,0 +1,69 @@
+//! What the administrator wants.
+
+use crate::args::upgrade::RequestArgs;
+use crate::errors::WrongUsage;
+
+/// What the administrator wants.
+#[derive(Debug)]
+pub(super) enum Wish {
+    /// An update.
+    Update(UpdateWish),
+    /// The update that was asked for no more.
+    Clear,
+}
+
+/// An update, and what may be overlooked for it.
+#[derive(Debug)]
+pub(super) struct UpdateWish {
+    pub(super) target: Target,
+    /// A listed update that is not recommended.
+    pub(super) allow_not_recommended: bool,
+    /// An image that is not listed.
+    pub(super) allow_explicit: bool,
+    /// What is wrong with the cluster.
+    pub(super) allow_warnings: bool,
+    /// The signature and the guards.
+    pub(super) force: bool,
+    /// Who wishes it.
+    pub(super) by: Option<String>,
+}
+
+/// Which release.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Target {
+    /// The one of this version.
+    Version(String),
+    /// This one, and it has to have the version.
+    Image { image: String, version: Option<String> },
+    /// The latest.
+    Latest,
+}
+
+impl Wish {
+    /// What the arguments say.
+    pub(super) fn of(args: &RequestArgs) -> Result<Self, WrongUsage> {
+        let target = match (&args.to_image, &args.to) {
+            (Some(image), version) => {
+                if !image.by_digest && !args.force {
+                    return Err(WrongUsage(format!(
+                        "--to-image: {} names a tag, which may mean another image tomorrow, and no \
+                         signature is about a tag; give the digest as @sha256:…",
+                        image.text
+                    )));
+                }
+                Target::Image { image: image.text.clone(), version: version.clone() }
+            }
+            (None, Some(version)) => Target::Version(version.clone()),
+            (None, None) if args.to_latest => Target::Latest,
+            (None, None) => return Ok(Self::Clear),
+        };
+        Ok(Self::Update(UpdateWish {
+            target,
+            allow_not_recommended: args.allow_not_recommended,
+            allow_explicit: args.allow_explicit_upgrade,
+            allow_warnings: args.allow_upgrade_with_warnings,
+            force: args.force,
+            by: None,
+        }))
+    }
+}

@@ -1,0 +1,129 @@
+//! Updates that are asked for and withdrawn.
+
+use anyhow::{Context, Result};
+use fairway_api::cluster_version::{Release, Update};
+use fairway_api::{
+    CLUSTER_VERSION_NAME as NAME, ClusterVersion, Conditions as _, OperatorCondition,
+};
+use fairway_testkit::{TestCluster, objects, wait};
+use kube::api::{Api, Patch, PatchParams, PostParams};
+use serde_json::json;
+
+use super::{document, risky, said};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_update_is_asked_for_and_withdrawn() -> Result<()> {
+    ask_and_withdraw().await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a cluster: cargo xtask test"]
+async fn an_update_is_asked_for_and_withdrawn_in_a_real_cluster() -> Result<()> {
+    ask_and_withdraw().await
+}
+
+async fn ask_and_withdraw() -> Result<()> {
+    let cluster = TestCluster::in_turn().await?;
+    let api = risky(&cluster).await?;
+    let kubeconfig = cluster.kubeconfig();
+    let before = api.get(NAME).await?;
+
+    let tried = said(kubeconfig, &["--to=5.1.1", "--dry-run"]);
+    assert!(tried.contains("Nothing was changed"), "{tried}");
+    assert_eq!(api.get(NAME).await?.spec, before.spec);
+
+    insta::assert_snapshot!(said(kubeconfig, &["--to=5.2.0"]), @"");
+    assert_eq!(api.get(NAME).await?.spec, before.spec);
+
+    let asked = document(kubeconfig, &["--to=5.2.0", "--allow-not-recommended", "--wait=0s"])?;
+    assert_eq!((&asked["kind"], &asked["action"]), (&json!("UpgradeRequest"), &json!("requested")));
+    assert_eq!(asked["accepted"][0]["name"], "SlowDisks");
+    let update = desired(&api).await?.context("no request")?;
+    assert_eq!(update.image(), Some(&*objects::release("5.2.0").image));
+    assert!(update.is_update() && update.accepts("SlowDisks"));
+
+    said(kubeconfig, &["--to=5.1.1", "--wait=0s"]);
+    let update = desired(&api).await?.context("no request")?;
+    assert_eq!(update.version(), Some("5.1.1"));
+    assert!(update.accepts("SlowDisks"), "what was accepted stays so");
+
+    let cleared = said(kubeconfig, &["--clear"]);
+    insta::assert_snapshot!(cleared, @"");
+    let update = desired(&api).await?.context("no accepted risks")?;
+    assert!(!update.names_a_release() && update.accepts("SlowDisks"));
+    Ok(())
+}
+
+async fn desired(api: &Api<ClusterVersion>) -> Result<Option<Update>> {
+    Ok(api.get(NAME).await?.spec.desired_update)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_preflight_is_never_left_in_an_update() -> Result<()> {
+    let cluster = TestCluster::in_turn().await?;
+    let api = risky(&cluster).await?;
+    let preflight = Update { mode: Some("Preflight".into()), ..objects::update_to("5.1.1") };
+    let wish = json!({ "spec": { "desiredUpdate": preflight } });
+    api.patch(NAME, &PatchParams::default(), &Patch::Merge(wish)).await?;
+    said(cluster.kubeconfig(), &["--to=5.1.1", "--wait=0s"]);
+    assert!(desired(&api).await?.is_some_and(|update| update.is_update()));
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_answer_of_the_operator_is_shown() -> Result<()> {
+    let refused = OperatorCondition::new("ReleaseAccepted", false)
+        .reason("PreconditionChecks")
+        .message("It is too early.");
+    insta::assert_snapshot!(answered(objects::release("5.1.0"), refused).await?, @"");
+    let accepted = OperatorCondition::new("ReleaseAccepted", true).reason("PayloadLoaded");
+    insta::assert_snapshot!(answered(objects::release("5.1.1"), accepted).await?, @"");
+    Ok(())
+}
+
+/// What the program says when the operator answers with that condition, and that release.
+async fn answered(release: Release, condition: OperatorCondition) -> Result<String> {
+    let cluster = TestCluster::in_turn().await?;
+    let api = risky(&cluster).await?;
+    let kubeconfig = cluster.kubeconfig().to_owned();
+    let asking = tokio::spawn(async move { said(&kubeconfig, &["--to=5.1.1", "--wait=2m"]) });
+    let mut object = wait::until("the request", || async {
+        let object = api.get(NAME).await?;
+        Ok(object.spec.desired_update.is_some().then_some(object))
+    })
+    .await?;
+    let generation = object.metadata.generation.context("no generation")?;
+    let status = object.status.as_mut().context("no status")?;
+    status.observed_generation = generation;
+    status.desired = release;
+    status.conditions.set(condition, objects::beginning().0);
+    api.replace_status(NAME, &PostParams::default(), &object).await?;
+    Ok(asking.await?)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_operator_that_does_not_answer_is_waited_for_in_vain() -> Result<()> {
+    let cluster = TestCluster::in_turn().await?;
+    let api = risky(&cluster).await?;
+    insta::assert_snapshot!(said(cluster.kubeconfig(), &["--to-latest", "--wait=1s"]), @"");
+    assert!(desired(&api).await?.is_some_and(|update| update.is_update()));
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn requests_that_make_no_sense() -> Result<()> {
+    let cluster = TestCluster::in_turn().await?;
+    risky(&cluster).await?;
+    let said = |arguments: &[&str]| said(cluster.kubeconfig(), arguments);
+    let said = [
+        said(&["--to=5.1"]),
+        said(&["--to=5.1.1", "--to-latest"]),
+        said(&["--clear", "--to=5.1.1"]),
+        said(&["--force"]),
+        said(&["--to-image=release"]),
+        said(&["--to-image=registry.example/release:5.1.1"]),
+        said(&["--to=5.1.1", "accept", "A"]),
+    ];
+    insta::assert_snapshot!(said.join("\n"), @"");
+    Ok(())
+}
