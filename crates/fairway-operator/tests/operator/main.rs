@@ -6,5 +6,6 @@ mod election;
 mod endpoint;
 mod manifests;
 mod permissions;
+mod rollout;
 mod running;
 mod updates;

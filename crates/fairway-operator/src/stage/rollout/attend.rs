@@ -28,8 +28,8 @@ pub(super) struct Place {
     pub(super) bell: Notify,
     /// Whether it is in place, and nobody attends to it.
     pub(super) is_settled: AtomicBool,
-    /// Whether it was applied before: who writes it again repairs it.
-    was_applied: AtomicBool,
+    /// Whether its object is there and as it should be: who writes it again repairs it.
+    is_kept: AtomicBool,
 }
 
 impl Place {
@@ -40,7 +40,7 @@ impl Place {
             versions: is_operator.then(|| cluster_operator::wanted_versions(manifest)),
             bell: Notify::new(),
             is_settled: AtomicBool::new(false),
-            was_applied: AtomicBool::new(false),
+            is_kept: AtomicBool::new(false),
         }
     }
 }
@@ -88,7 +88,10 @@ impl Work<'_> {
                 }
                 Try::Superseded => return Attended::Superseded,
                 Try::Awaited if !holds_up && is_workload(&task.id) => return Attended::Applied,
-                Try::Awaited => place.bell.notified().await,
+                Try::Awaited => tokio::select! {
+                    () = place.bell.notified() => {}
+                    () = self.operator_reports(task) => {}
+                },
                 Try::Failed => self.pause(place, &failures).await,
             }
         }
@@ -105,6 +108,8 @@ impl Work<'_> {
                 }
                 self.judge(task, &applied)
             }
+            // Whatever is written now is somebody else's to write.
+            Err(ApplyError::LostLease(_)) => std::future::pending().await,
             Err(error) => {
                 self.failed(task, &error, failures);
                 Try::Failed
@@ -114,21 +119,22 @@ impl Work<'_> {
 
     /// Repairs are counted: somebody may want the object otherwise, again and again.
     fn remember(&self, task: &Task, outcome: Outcome) {
-        let was_applied = self.places[task.position].was_applied.swap(true, Ordering::Relaxed);
-        if was_applied
+        let is_kept = matches!(outcome, Outcome::Right | Outcome::Written);
+        let was_kept = self.places[task.position].is_kept.swap(is_kept, Ordering::Relaxed);
+        if was_kept
             && outcome == Outcome::Written
             && let Some(repairs) = self.keeper().repaired(&task.id, Instant::now())
         {
             tracing::warn!(%task, repairs, "somebody else changes it again and again");
-            self.metrics.contended(&task.id, repairs);
+            self.site.metrics.contended(&task.id, repairs);
         }
     }
 
     pub(super) async fn apply(&self, manifest: &Manifest) -> Result<Applied, ApplyError> {
-        let updating = self.board.phase() == Phase::Updating;
+        let updating = self.site.board.phase() == Phase::Updating;
         let context = Context { updating, ..self.assignment.context.clone() };
         let _permit = self.permits.acquire().await;
-        self.hands.applier.apply(manifest, &context).await
+        self.site.hands.applier.apply(manifest, &context).await
     }
 
     /// Whether that manifest is another operator, which goes on from here. Its own pods are never
@@ -138,7 +144,7 @@ impl Work<'_> {
         let id = (group.as_str(), kind.as_str(), namespace.as_str(), name.as_str());
         id == ("apps", "Deployment", "openshift-cluster-version", "cluster-version-operator")
             && matches!(outcome, Outcome::Right | Outcome::Written)
-            && !same_content(&self.assignment.target.payload.release.image, self.own_image)
+            && !same_content(&self.assignment.target.payload.release.image, &self.site.own_image)
     }
 
     /// What is to be said of an object that was applied.
@@ -148,18 +154,43 @@ impl Work<'_> {
             Outcome::Right | Outcome::Written => self.trouble(task, health),
             Outcome::Left | Outcome::Deleting | Outcome::Gone => None,
         };
+        self.site.board.deleting(task.position, deleting.then_some(&task.id));
+        if self.told(task, failure) { Try::InPlace } else { Try::Awaited }
+    }
+
+    /// Tells what is known of a manifest; whether it is in place.
+    fn told(&self, task: &Task, failure: Option<Failure>) -> bool {
         match failure {
             Some(failure) if failure.effect != Effect::Report => {
-                self.board.note(task.position, failure);
-                Try::Awaited
+                self.site.board.note(task.position, failure);
+                false
             }
             told => {
-                self.board.change(|progress| {
-                    progress.deleting(task.position, deleting.then(|| task.id.clone()));
-                    progress.reached(task.position, told);
-                });
-                Try::InPlace
+                self.site.board.change(|progress| progress.reached(task.position, told));
+                true
             }
+        }
+    }
+
+    /// Waits until a cluster operator reports that it is where it should be. Its report is none of
+    /// our business otherwise: nothing has to be written because of it.
+    async fn operator_reports(&self, task: &Task) {
+        let mut operators = self.site.operators.clone();
+        while self.places[task.position].versions.is_some() && operators.changed().await.is_ok() {
+            if self.told(task, self.trouble(task, &Health::Good)) {
+                return;
+            }
+        }
+        std::future::pending::<()>().await;
+    }
+
+    /// Looks again at a cluster operator that nobody waits for.
+    pub(super) fn look_again(&self, task: &Task) {
+        let Place { versions, is_settled, is_kept, .. } = &self.places[task.position];
+        let are_so =
+            |flags: [&AtomicBool; 2]| flags.iter().all(|flag| flag.load(Ordering::Relaxed));
+        if versions.is_some() && are_so([is_settled, is_kept]) {
+            self.told(task, self.trouble(task, &Health::Good));
         }
     }
 
@@ -180,9 +211,9 @@ impl Work<'_> {
             Health::Good => {
                 let wanted = self.places[task.position].versions.as_ref()?;
                 let name = &task.id.name;
-                let operators = self.operators.borrow();
+                let operators = self.site.operators.borrow();
                 let live = operators.as_ref().and_then(|operators| operators.get(name));
-                let phase = self.board.phase();
+                let phase = self.site.board.phase();
                 let trouble = cluster_operator::check(wanted, live.map(AsRef::as_ref), phase)?;
                 Some(failure::of_cluster_operator(name, &trouble, now))
             }
@@ -191,22 +222,22 @@ impl Work<'_> {
 
     /// A moment's error is nobody's concern; one that stays is told.
     fn failed(&self, task: &Task, error: &ApplyError, failures: &mut Failures) {
-        self.metrics.failed();
+        self.site.metrics.failed();
         failures.count = failures.count.saturating_add(1);
         let since = *failures.since.get_or_insert_with(Instant::now);
         let failure = of_error(task, error);
         tracing::debug!(reason = failure.reason, message = failure.message, "trying again");
-        if error.is_final() || since.elapsed() >= self.pace.grace {
-            self.board.note(task.position, failure);
+        if error.is_final() || since.elapsed() >= self.site.pace.grace {
+            self.site.board.note(task.position, failure);
         }
     }
 
     /// Waits before something is tried again: until its time has come, its object has changed, or
     /// a cluster operator may have repaired what is wrong.
     async fn pause(&self, place: &Place, failures: &Failures) {
-        let pause = self.pace.pause(failures.count, dice());
+        let pause = self.site.pace.pause(failures.count, dice());
         let began = Instant::now();
-        let least = pause.min(self.pace.first);
+        let least = pause.min(self.site.pace.first);
         clock::sleep_until(Some(began + least)).await;
         tokio::select! {
             () = clock::sleep_until(Some(began + pause)) => {}
@@ -217,11 +248,11 @@ impl Work<'_> {
 
     /// Waits until a cluster operator has another version, or works better or worse.
     async fn operators_turn(&self) {
-        let mut operators = self.operators.clone();
+        let mut operators = self.site.operators.clone();
         let before = cluster_operator::turns(operators.borrow_and_update().as_ref());
         let turned = operators.wait_for(|now| cluster_operator::turns(now.as_ref()) != before);
         if turned.await.is_err() {
-            std::future::pending().await
+            std::future::pending::<()>().await;
         }
     }
 }
@@ -232,7 +263,10 @@ fn is_workload(id: &ObjectId) -> bool {
 
 fn of_error(task: &Task, error: &ApplyError) -> Failure {
     let (reason, cause) = error.reason();
-    let source = text::one_line(&text::cause(error));
+    let source = match error {
+        ApplyError::Api(kube::Error::Api(status)) => text::one_line(&status.message),
+        other => text::one_line(&text::cause(other)),
+    };
     let parts = [format!("Could not update {task}"), cause.to_owned(), source];
     let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
     Failure {

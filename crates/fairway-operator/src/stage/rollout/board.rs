@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use fairway_release::ObjectId;
 use tokio::sync::watch;
 
 use super::progress::Progress;
@@ -45,6 +46,11 @@ impl Board {
             tracing::info!(?effect, reason, message, "a manifest is not in place");
         }
         self.change(|progress| progress.note(position, failure));
+    }
+
+    /// Whether an object that is to be deleted is still there.
+    pub(super) fn deleting(&self, position: usize, still_there: Option<&ObjectId>) {
+        self.change(|progress| progress.deleting(position, still_there.cloned()));
     }
 
     pub(super) fn phase(&self) -> Phase {

@@ -4,6 +4,7 @@
 //! `Progressing` says of what is waited for.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::iter;
 
 use fairway_api::reason::rollout as reason;
 use jiff::Timestamp;
@@ -43,17 +44,14 @@ fn summary(effect: Effect, failures: &[Failure]) -> Option<Summary> {
         several => {
             let said: BTreeSet<&str> =
                 several.iter().map(|failure| failure.message.as_str()).collect();
-            let mut message = match effect {
-                Effect::Report => "Several things are not as they should be:".to_owned(),
-                Effect::Wait | Effect::Fail => "Several errors are in the way:".to_owned(),
+            let first = match effect {
+                Effect::Report => "Several things are not as they should be:",
+                Effect::Wait | Effect::Fail => "Several errors are in the way:",
             };
-            for line in said.iter().take(MOST_LISTED) {
-                message.push_str("\n* ");
-                message.push_str(line);
-            }
-            if said.len() > MOST_LISTED {
-                message.push_str(&format!("\n* and {} more", said.len() - MOST_LISTED));
-            }
+            let listed = said.iter().take(MOST_LISTED).map(|line| format!("\n* {line}"));
+            let rest = said.len().saturating_sub(MOST_LISTED);
+            let rest = (rest > 0).then(|| format!("\n* and {rest} more"));
+            let message = iter::once(first.to_owned()).chain(listed).chain(rest).collect();
             Some(Summary { effect, reason: reason::MULTIPLE_ERRORS.code, message })
         }
     }
@@ -81,27 +79,27 @@ fn together(complaint: Complaint, group: &[&Failure]) -> Failure {
     if let [alone] = group {
         return (*alone).clone();
     }
-    let mut named: Vec<(&str, &Failure)> = group
+    let mut members: Vec<(&str, &Failure)> = group
         .iter()
         .map(|failure| (failure.cluster_operator.as_deref().unwrap_or_default(), *failure))
         .collect();
-    named.sort_by_key(|(name, _)| *name);
-    let names: Vec<&str> = named.iter().map(|(name, _)| *name).collect();
+    members.sort_by_key(|(name, _)| *name);
+    let names: Vec<&str> = members.iter().map(|(name, _)| *name).collect();
     let names = names.join(", ");
     let said = |(name, failure): &(&str, &Failure)| {
         let detail = failure.message.strip_prefix(&complaint.sentence(name))?.strip_prefix(": ")?;
         Some(format!("{name}: {detail}"))
     };
-    let details: Vec<String> = named.iter().take(MOST_LISTED).filter_map(said).collect();
+    let details: Vec<String> = members.iter().take(MOST_LISTED).filter_map(said).collect();
     let sentence = complaint.plural_sentence(&names);
     let message =
         if details.is_empty() { sentence } else { format!("{sentence}: {}", details.join("; ")) };
     Failure {
-        effect: named.iter().map(|(_, failure)| failure.effect).max().unwrap_or(Effect::Report),
+        effect: group.iter().map(|failure| failure.effect).max().unwrap_or(Effect::Report),
         reason: complaint.plural_reason().code,
         message,
         cluster_operator: Some(names),
-        since: named.iter().map(|(_, failure)| failure.since).min().unwrap_or_default(),
+        since: group.iter().map(|failure| failure.since).min().unwrap_or_default(),
     }
 }
 
@@ -132,7 +130,9 @@ mod tests {
         of_cluster_operator(name, &trouble, Timestamp::from_second(9).unwrap())
     }
 
-    fn said(failures: &[Failure]) -> Vec<(Effect, &str, &str)> {
+    type Said<'a> = (Effect, &'a str, &'a str);
+
+    fn said(failures: &[Failure]) -> Vec<Said<'_>> {
         let said = |failure: &Failure| (failure.effect, failure.reason);
         let texts = failures.iter().map(|failure| failure.message.as_str());
         let pairs = failures.iter().map(said).zip(texts);
@@ -142,7 +142,7 @@ mod tests {
     #[test]
     fn cluster_operators_of_one_reason_are_one_failure() {
         use Complaint::{Degraded, NotAvailable};
-        let cases: [(Vec<Failure>, Vec<(Effect, &str, &str)>); 5] = [
+        let cases: [(Vec<Failure>, Vec<Said>); 5] = [
             (vec![], vec![]),
             (
                 vec![operator("a", NotAvailable, "x")],

@@ -19,7 +19,7 @@ impl Work<'_> {
             let place = &self.places[task.position];
             let name = &task.id.name;
             let is_there =
-                self.operators.borrow().as_ref().is_some_and(|known| known.contains_key(name));
+                self.site.operators.borrow().as_ref().is_some_and(|known| known.contains_key(name));
             if !place.is_wanted || place.versions.is_none() || is_there {
                 continue;
             }
@@ -39,11 +39,11 @@ impl Work<'_> {
     async fn relate(&self, name: &str, manifest: &Manifest) {
         let object = manifest.object();
         let Some(related) = object.pointer("/status/relatedObjects") else { return };
-        let api: Api<ClusterOperator> = Api::all(self.hands.client.clone());
+        let api: Api<ClusterOperator> = Api::all(self.site.hands.client.clone());
         let patch = Patch::Merge(json!({ "status": { "relatedObjects": related } }));
         let params = PatchParams::default();
         let write = api.patch_status(name, &params, &patch);
-        if let Ok(Err(error)) = self.hands.leadership.write(write).await {
+        if let Ok(Err(error)) = self.site.hands.leadership.write(write).await {
             let error: &dyn std::error::Error = &error;
             tracing::debug!(name, error, "related objects are not told");
         }

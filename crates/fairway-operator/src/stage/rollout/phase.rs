@@ -42,7 +42,8 @@ mod tests {
             state: if *is_completed { UpdateState::Completed } else { UpdateState::Partial },
             ..UpdateHistory::default()
         };
-        let cases: [(&[(&str, bool)], Option<Phase>); 8] = [
+        type Entries = &'static [(&'static str, bool)];
+        let cases: [(Entries, Option<Phase>); 8] = [
             (&[], None),
             (&[("a@1", false)], None),
             (&[("a@1", true)], None),

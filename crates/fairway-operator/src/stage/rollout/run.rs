@@ -1,7 +1,9 @@
 //! Following the target.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use fairway_api::cluster_version::Release;
 use fairway_api::{ClusterOperator, ClusterVersion};
 use kube::{Client, ResourceExt as _};
 use tokio::sync::watch;
@@ -9,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::board::Board;
 use super::progress::Progress;
-use super::work::{Superseded, Work};
+use super::work::{Site, Superseded, Work};
 use super::{Pace, Phase, Rollout};
 use crate::apply::{Applier, Context, Owner, Surroundings};
 use crate::cluster::{Objects, ProxySettings, only};
@@ -52,14 +54,18 @@ pub async fn run(
     out: watch::Sender<Option<Arc<Rollout>>>,
 ) {
     let mut changes = hands.applier.changes();
-    let board = Board::new(out, metrics.clone());
+    let site = Site {
+        own_image: inputs.own_image.clone(),
+        operators: inputs.cluster_operators.clone(),
+        board: Board::new(out, metrics.clone()),
+        hands,
+        pace,
+        metrics,
+    };
     let Some(mut assignment) = inputs.next(|_| true).await else { return };
     loop {
-        let own_image = inputs.own_image.clone();
-        let operators = inputs.cluster_operators.clone();
-        let work = Work::new(&assignment, &own_image, &hands, operators, &board, &pace, &metrics);
-        metrics.begin(&assignment.target.payload.release.version);
-        begin(&board, &assignment, &work);
+        let work = Work::new(&site, &assignment);
+        begin(&work, work.wanted());
         let next = tokio::select! {
             Superseded = work.run(&mut changes) => {
                 tracing::info!("the operator of the new release goes on");
@@ -76,15 +82,16 @@ pub async fn run(
 }
 
 /// Publishes where a release begins. What is known of it stays, whatever else has changed.
-fn begin(board: &Board, assignment: &Assignment, work: &Work<'_>) {
-    let release = &assignment.target.payload.release;
-    board.change(|progress| {
-        if progress.image() != release.image {
+fn begin(Work { site, assignment, .. }: &Work<'_>, wanted: BTreeSet<usize>) {
+    let Release { version, image, .. } = &assignment.target.payload.release;
+    site.metrics.begin(version);
+    site.board.change(|progress| {
+        if progress.image() != image {
             let phase = assignment.phase;
-            tracing::info!(version = release.version, image = release.image, ?phase, "begins");
-            *progress = Progress::new(release.image.clone(), phase);
+            tracing::info!(version, image, ?phase, "a release begins");
+            *progress = Progress::new(image.clone(), phase);
         }
-        progress.want(work.wanted());
+        progress.want(wanted);
     });
 }
 

@@ -2,14 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use fairway_api::ClusterOperator;
 use fairway_release::task_graph::{Round, Task};
 use fairway_release::{Manifest, ObjectId, TaskGraph};
 use futures::StreamExt as _;
 use futures::stream::FuturesUnordered;
-use kube::ResourceExt as _;
 use tokio::sync::{Semaphore, watch};
 use tokio::time::Instant;
 
@@ -21,6 +20,7 @@ use crate::apply::{Changes, Keeper};
 use crate::clock;
 use crate::cluster::Objects;
 use crate::metrics;
+use crate::stage::target::Target;
 
 /// Manifests that are applied at once: as many as an API server answers without making others wait.
 const AT_ONCE: usize = 16;
@@ -28,49 +28,39 @@ const AT_ONCE: usize = 16;
 /// The operator of another release goes on from here.
 pub(super) struct Superseded;
 
+/// What all releases share on their way.
+pub(super) struct Site {
+    /// The image of the operator's own release.
+    pub(super) own_image: String,
+    pub(super) hands: Hands,
+    pub(super) operators: watch::Receiver<Option<Objects<ClusterOperator>>>,
+    pub(super) pace: Pace,
+    pub(super) board: Board,
+    pub(super) metrics: metrics::Rollout,
+}
+
 /// One release on its way into the cluster. First every manifest is attended to in the order of the
 /// graph; from then on, whenever its object changes.
 pub(super) struct Work<'a> {
+    pub(super) site: &'a Site,
     pub(super) assignment: &'a Assignment,
-    pub(super) own_image: &'a str,
-    pub(super) hands: &'a Hands,
-    pub(super) operators: watch::Receiver<Option<Objects<ClusterOperator>>>,
-    pub(super) board: &'a Board,
-    pub(super) pace: &'a Pace,
-    pub(super) metrics: &'a metrics::Rollout,
     pub(super) places: Vec<Place>,
     pub(super) permits: Semaphore,
     keeper: Mutex<Keeper>,
 }
 
 impl<'a> Work<'a> {
-    pub(super) fn new(
-        assignment: &'a Assignment,
-        own_image: &'a str,
-        hands: &'a Hands,
-        operators: watch::Receiver<Option<Objects<ClusterOperator>>>,
-        board: &'a Board,
-        pace: &'a Pace,
-        metrics: &'a metrics::Rollout,
-    ) -> Self {
-        let target = &assignment.target;
-        let place = |manifest: &Manifest| {
-            let is_included = target.filter.check(manifest).is_ok();
-            Place::new(manifest, is_included && !manifest.is_preflight_check())
-        };
-        let places = target.payload.manifests.iter().map(place).collect();
-        let (permits, keeper) = (Semaphore::new(AT_ONCE), Mutex::default());
+    pub(super) fn new(site: &'a Site, assignment: &'a Assignment) -> Self {
+        let Target { payload, filter, .. } = &*assignment.target;
+        let is_wanted =
+            |manifest: &Manifest| filter.check(manifest).is_ok() && !manifest.is_preflight_check();
+        let manifests = payload.manifests.iter();
         Self {
+            site,
             assignment,
-            own_image,
-            hands,
-            operators,
-            board,
-            pace,
-            metrics,
-            places,
-            permits,
-            keeper,
+            places: manifests.map(|it| Place::new(it, is_wanted(it))).collect(),
+            permits: Semaphore::new(AT_ONCE),
+            keeper: Mutex::default(),
         }
     }
 
@@ -86,22 +76,22 @@ impl<'a> Work<'a> {
 
     /// Works for as long as it is let; only another operator ends it.
     pub(super) async fn run(&self, changes: &mut Changes) -> Superseded {
-        let phase = self.board.phase();
+        let phase = self.site.board.phase();
         let graph = TaskGraph::new(self.manifests(), phase.mode());
         let tasks = by_position(&graph);
         let places = self.by_object();
         let mut round = Round::new(&graph, graph.nodes().len());
         let mut nodes = FuturesUnordered::new();
         let mut attended = FuturesUnordered::new();
-        let mut operators = self.operators.clone();
-        let mut seen = operators.borrow_and_update().clone();
+        let mut operators = self.site.operators.clone();
+        operators.mark_unchanged();
         loop {
             while let Some(node) = round.start() {
                 let tasks = &graph.nodes()[node].tasks;
                 nodes.push(async move { (node, self.walk(tasks, phase).await) });
             }
             if round.is_over() {
-                self.board.complete();
+                self.site.board.complete();
             }
             for id in self.keeper().due(Instant::now()) {
                 for position in places.get(&id).into_iter().flatten() {
@@ -124,12 +114,8 @@ impl<'a> Work<'a> {
                         return Superseded;
                     }
                 }
-                changed = changes.next() => self.changed(changed),
-                Ok(()) = operators.changed() => {
-                    let now = operators.borrow_and_update().clone();
-                    self.changed(differences(seen.as_ref(), now.as_ref()));
-                    seen = now;
-                }
+                ids = changes.next() => self.changed(ids),
+                Ok(()) = operators.changed() => tasks.values().for_each(|task| self.look_again(task)),
                 () = clock::sleep_until(wake) => {}
             }
         }
@@ -185,19 +171,4 @@ impl<'a> Work<'a> {
 fn by_position(graph: &TaskGraph) -> BTreeMap<usize, &Task> {
     let tasks = graph.nodes().iter().flat_map(|node| &node.tasks);
     tasks.map(|task| (task.position, task)).collect()
-}
-
-/// The cluster operators that are new, changed or gone.
-fn differences(
-    before: Option<&Objects<ClusterOperator>>,
-    now: Option<&Objects<ClusterOperator>>,
-) -> BTreeSet<ObjectId> {
-    let empty = Objects::default();
-    let (before, now) = (before.unwrap_or(&empty), now.unwrap_or(&empty));
-    let revision = |operator: Option<&Arc<ClusterOperator>>| {
-        operator.map(|operator| (operator.uid(), operator.resource_version()))
-    };
-    let names = before.keys().chain(now.keys());
-    let differs = |name: &&String| revision(before.get(*name)) != revision(now.get(*name));
-    names.filter(differs).map(|name| super::cluster_operator::id(name)).collect()
 }
