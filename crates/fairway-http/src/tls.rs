@@ -1,5 +1,6 @@
 //! Certificates, loaded again when their files change.
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,7 +9,7 @@ use arc_swap::ArcSwap;
 use rustls::ServerConfig;
 use rustls::crypto::ring;
 use rustls::pki_types::pem::{self, PemObject as _};
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
@@ -34,6 +35,9 @@ pub enum TlsError {
         /// Why.
         source: pem::Error,
     },
+    /// A certificate of one's own cannot be made.
+    #[error("cannot make a certificate")]
+    Make(#[from] rcgen::Error),
     /// Certificate and key are of no use.
     #[error("the certificate in {} cannot be used", path.display())]
     Unusable {
@@ -42,6 +46,14 @@ pub enum TlsError {
         /// Why.
         source: rustls::Error,
     },
+}
+
+impl TlsError {
+    /// Whether a file is not there.
+    fn is_missing(&self) -> bool {
+        let Self::Read { source: pem::Error::Io(error), .. } = self else { return false };
+        error.kind() == io::ErrorKind::NotFound
+    }
 }
 
 /// The certificate in use.
@@ -54,6 +66,20 @@ impl Certificate {
     /// Loads it for the first time.
     pub fn load(files: TlsFiles) -> Result<Self, TlsError> {
         Ok(Self { current: ArcSwap::from_pointee(load(&files)?), files })
+    }
+
+    /// Loads it for the first time; where there is none yet, one that nobody issued takes its place
+    /// until there is. Whoever issues certificates may need this very server first.
+    pub fn load_or_make(files: TlsFiles) -> Result<Self, TlsError> {
+        let loaded = match load(&files) {
+            Err(error) if error.is_missing() => {
+                let certificate = files.certificate.display();
+                tracing::warn!(%certificate, "there is no certificate yet: one of our own is used");
+                make(&files)?
+            }
+            loaded => loaded?,
+        };
+        Ok(Self { current: ArcSwap::from_pointee(loaded), files })
     }
 
     /// How the next connection is to be secured.
@@ -72,6 +98,7 @@ impl Certificate {
                     tracing::info!("a new certificate is in use");
                     self.current.store(Arc::new(loaded));
                 }
+                Ok(Err(error)) if error.is_missing() && self.current.load().is_made => {}
                 Ok(Err(error)) => {
                     count_error();
                     tracing::error!(%error, "the certificate before stays in use");
@@ -83,6 +110,8 @@ impl Certificate {
 }
 
 struct Loaded {
+    /// Nobody issued it.
+    is_made: bool,
     certificates: Vec<CertificateDer<'static>>,
     config: Arc<ServerConfig>,
 }
@@ -96,6 +125,22 @@ fn load(files: &TlsFiles) -> Result<Loaded, TlsError> {
         .and_then(Iterator::collect::<Result<Vec<_>, _>>)
         .map_err(at(&files.certificate))?;
     let key = PrivateKeyDer::from_pem_file(&files.key).map_err(at(&files.key))?;
+    secured(files, certificates, key, false)
+}
+
+/// A certificate that nobody issued: it hides what is said, and proves nothing.
+fn make(files: &TlsFiles) -> Result<Loaded, TlsError> {
+    let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()])?;
+    let key = PrivatePkcs8KeyDer::from(made.signing_key.serialize_der());
+    secured(files, vec![made.cert.der().clone()], key.into(), true)
+}
+
+fn secured(
+    files: &TlsFiles,
+    certificates: Vec<CertificateDer<'static>>,
+    key: PrivateKeyDer<'static>,
+    is_made: bool,
+) -> Result<Loaded, TlsError> {
     let unusable = |source| TlsError::Unusable { path: files.certificate.clone(), source };
     let mut config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()
@@ -104,5 +149,5 @@ fn load(files: &TlsFiles) -> Result<Loaded, TlsError> {
         .with_single_cert(certificates.clone(), key)
         .map_err(unusable)?;
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
-    Ok(Loaded { certificates, config: Arc::new(config) })
+    Ok(Loaded { is_made, certificates, config: Arc::new(config) })
 }

@@ -73,7 +73,7 @@ pub async fn start(
     tasks: &TaskTracker,
     closing: CancellationToken,
 ) -> Result<SocketAddr, EndpointError> {
-    let certificate = settings.tls.map(Certificate::load).transpose()?.map(Arc::new);
+    let certificate = settings.tls.map(Certificate::load_or_make).transpose()?.map(Arc::new);
     let address = settings.listen;
     let failed = |source| EndpointError::Listen { address, source };
     let socket = TcpListener::bind(address).await.map_err(failed)?;

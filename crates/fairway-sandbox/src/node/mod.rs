@@ -17,6 +17,7 @@ mod probes;
 pub mod runtime;
 mod state;
 mod status;
+mod unverified;
 mod volumes;
 mod worker;
 

@@ -4,11 +4,12 @@ use std::time::Duration;
 
 use k8s_openapi::api::core::v1::{Container, HTTPGetAction, Probe, TCPSocketAction};
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
 use super::runtime::{Runtime, StartError};
 use super::status::ADDRESS;
+use super::unverified;
 use crate::init::{Attachment, Plan};
 
 /// What a probe is asked for.
@@ -117,22 +118,31 @@ async fn connect(socket: &TCPSocketAction, container: &Container) -> Result<TcpS
 }
 
 async fn http_get(get: &HTTPGetAction, container: &Container) -> Result<(), String> {
-    if get.scheme.as_deref() == Some("HTTPS") {
-        return Err("the sandbox probes without TLS only".to_owned());
-    }
     let (host, port) = (get.host.clone(), get.port.clone());
-    let mut stream = connect(&TCPSocketAction { host, port }, container).await?;
+    let stream = connect(&TCPSocketAction { host, port }, container).await?;
+    if get.scheme.as_deref() == Some("HTTPS") {
+        let stream = unverified::connect(stream).await.map_err(|error| error.to_string())?;
+        request(stream, get).await
+    } else {
+        request(stream, get).await
+    }
+}
+
+async fn request<S>(mut stream: S, get: &HTTPGetAction) -> Result<(), String>
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+{
     let path = get.path.as_deref().unwrap_or("/");
     let headers = get.http_headers.iter().flatten();
     let headers: Vec<String> =
         headers.map(|header| format!("{}: {}\r\n", header.name, header.value)).collect();
     let headers = headers.concat();
-    let request = format!(
+    let text = format!(
         "GET {path} HTTP/1.1\r\nHost: {ADDRESS}\r\nUser-Agent: kube-probe/1.33\r\n\
          Accept: */*\r\nConnection: close\r\n{headers}\r\n"
     );
     let failed = |error: std::io::Error| format!("Get {path:?}: {error}");
-    stream.write_all(request.as_bytes()).await.map_err(failed)?;
+    stream.write_all(text.as_bytes()).await.map_err(failed)?;
     // The status is in the first line; the rest is nobody's business.
     let mut line = Vec::new();
     stream.take(64).read_to_end(&mut line).await.map_err(failed)?;
