@@ -129,6 +129,11 @@ impl TestCluster {
         Ok(self)
     }
 
+    /// Whether it is a sandbox, whose pods share the network of this machine.
+    pub fn is_sandbox(&self) -> bool {
+        matches!(self.hold, Hold::Sandbox { .. })
+    }
+
     /// A client with all permissions.
     pub fn client(&self) -> Client {
         self.client.clone()
@@ -213,7 +218,8 @@ impl TestCluster {
     pub async fn example_platform(&self, own: &payload::Files) -> Result<Platform> {
         let program = environment::fairway_program()?;
         if let Hold::Sandbox { sandbox, .. } = &self.hold {
-            let platform = Platform::make(&program, "localhost/platform", Packing::Plain, own)?;
+            let repository = format!("{}/platform", sandbox.registry());
+            let platform = Platform::make(&program, &repository, Packing::Plain, own)?;
             platform.write_images(&sandbox.directory().join(IMAGES).join("platform"))?;
             return Ok(platform);
         }

@@ -1,0 +1,273 @@
+//! The example platform on a cluster, for one test.
+
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::path::Path;
+use std::process::{Output, Stdio};
+
+use anyhow::{Context, Result, ensure};
+use fairway_api::cluster_version::{ClusterVersionStatus, UpdateState};
+use fairway_api::{CLUSTER_VERSION_NAME, ClusterOperator, ClusterVersion, Conditions as _};
+use fairway_example::images::{GRAPH_DATA, RELEASES_FILE};
+use fairway_example::{Platform, graph};
+use fairway_operator::manifests::{own_manifests, own_manifests_listening};
+use fairway_release::payload::Files;
+use fairway_testkit::{TestCluster, wait};
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Pod};
+use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding};
+use kube::api::{Api, DeleteParams, ListParams, LogParams, Patch, PatchParams};
+use kube::{Client, ResourceExt as _};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio::process::{Child, Command};
+
+/// The program under test.
+const FAIRWAY: &str = env!("CARGO_BIN_EXE_fairway");
+
+/// Where the operator is.
+pub(crate) const NAMESPACE: &str = "openshift-cluster-version";
+
+/// What is told by this label is a release's.
+const MANAGED: &str = "fairway.dev/managed=true";
+
+/// A platform, and an update service that knows its releases.
+pub(crate) struct TestPlatform {
+    pub(crate) cluster: TestCluster,
+    pub(crate) releases: Platform,
+    service: UpdateService,
+    _files: TempDir,
+}
+
+impl TestPlatform {
+    /// A cluster without anything, releases that it can pull, and an update service.
+    pub(crate) async fn prepare() -> Result<Self> {
+        let cluster = TestCluster::in_turn().await?.over_tls().await?;
+        remove(cluster.client()).await?;
+        let own = if cluster.is_sandbox() {
+            own_manifests_listening(free_address()?)
+        } else {
+            own_manifests()
+        };
+        let own: Files = own.into_iter().map(|(path, text)| (path, text.into_bytes())).collect();
+        let releases = cluster.example_platform(&own).await?;
+        let files = tempfile::tempdir()?;
+        write_graph(&releases, files.path())?;
+        let service = UpdateService::start(files.path())?;
+        Ok(Self { cluster, releases, service, _files: files })
+    }
+
+    /// The same with a release installed.
+    pub(crate) async fn install(version: &str, channel: &str) -> Result<Self> {
+        let platform = Self::prepare().await?;
+        let output = platform
+            .fairway(&[
+                "install",
+                &format!("--release-image={}", platform.image(version)?),
+                &format!("--channel={channel}"),
+                &format!("--upstream={}", platform.service.url),
+                "--no-wait",
+            ])
+            .await?;
+        ensure!(output.status.success(), "{}", text(&output));
+        platform.until_completed(version).await?;
+        Ok(platform)
+    }
+
+    /// How the image of a release is pulled.
+    pub(crate) fn image(&self, version: &str) -> Result<String> {
+        Ok(self.releases.release(version).context("no such release")?.reference.clone())
+    }
+
+    /// Runs the program about this cluster.
+    pub(crate) async fn fairway(&self, arguments: &[&str]) -> Result<Output> {
+        let mut command = Command::new(FAIRWAY);
+        command.args(arguments).env("KUBECONFIG", self.cluster.kubeconfig()).env("NO_COLOR", "1");
+        command.output().await.context("cannot start the program")
+    }
+
+    /// Asks for an update, and expects it to be taken.
+    pub(crate) async fn update(&self, arguments: &[&str]) -> Result<()> {
+        let output = self.fairway(&[&["upgrade"], arguments].concat()).await?;
+        ensure!(output.status.success(), "{}", text(&output));
+        Ok(())
+    }
+
+    pub(crate) fn cluster_versions(&self) -> Api<ClusterVersion> {
+        Api::all(self.cluster.client())
+    }
+
+    pub(crate) async fn status(&self) -> Result<ClusterVersionStatus> {
+        let found = self.cluster_versions().get(CLUSTER_VERSION_NAME).await?;
+        Ok(found.status.unwrap_or_default())
+    }
+
+    /// Waits until ClusterVersion says something; what goes on in the cluster is told if it never
+    /// does.
+    pub(crate) async fn until(
+        &self,
+        what: &str,
+        says: impl Fn(&ClusterVersionStatus) -> bool,
+    ) -> Result<ClusterVersionStatus> {
+        let said = wait::until(what, || async {
+            // The operator may bring the definition while it is asked for.
+            let status = self.status().await.ok();
+            Ok(status.filter(&says))
+        });
+        match said.await {
+            Ok(status) => Ok(status),
+            Err(error) => Err(error.context(self.tale().await)),
+        }
+    }
+
+    /// Waits until the newest entry of the history is that version, and completed.
+    pub(crate) async fn until_completed(&self, version: &str) -> Result<ClusterVersionStatus> {
+        self.until(&format!("{version} to be completed"), |status| {
+            status.history.first().is_some_and(|entry| {
+                entry.version.as_deref() == Some(version) && entry.state == UpdateState::Completed
+            })
+        })
+        .await
+    }
+
+    /// Waits until a condition has that status and reason.
+    pub(crate) async fn until_condition(
+        &self,
+        type_: &str,
+        status: &str,
+        reason: &str,
+    ) -> Result<ClusterVersionStatus> {
+        self.until(&format!("{type_}={status}/{reason}"), |found| {
+            found.conditions.find(type_).is_some_and(|condition| {
+                condition.status.to_string() == status
+                    && condition.reason.as_deref().unwrap_or_default() == reason
+            })
+        })
+        .await
+    }
+
+    /// Tells an operator of the platform how to behave; `null` takes a word back.
+    pub(crate) async fn tell(&self, operator: &str, data: Value) -> Result<()> {
+        let maps: Api<ConfigMap> =
+            Api::namespaced(self.cluster.client(), &format!("openshift-{operator}"));
+        let patch = Patch::Merge(json!({ "data": data }));
+        maps.patch(&format!("{operator}-behaviour"), &PatchParams::default(), &patch).await?;
+        Ok(())
+    }
+
+    /// Waits until a cluster operator has a condition.
+    pub(crate) async fn until_operator(&self, name: &str, type_: &str, status: &str) -> Result<()> {
+        let operators: Api<ClusterOperator> = Api::all(self.cluster.client());
+        wait::until(&format!("{name} to say {type_}={status}"), || async {
+            let found = operators.get_opt(name).await?.and_then(|operator| operator.status);
+            let conditions = found.map(|found| found.conditions).unwrap_or_default();
+            let said = conditions.find(type_).map(|condition| condition.status.to_string());
+            Ok((said.as_deref() == Some(status)).then_some(()))
+        })
+        .await
+    }
+
+    /// What goes on, for a test that fails.
+    async fn tale(&self) -> String {
+        let mut tale = vec![format!("{:#?}", self.status().await.map(|status| status.conditions))];
+        let pods: Api<Pod> = Api::all(self.cluster.client());
+        let found = pods.list(&ListParams::default()).await.map(|list| list.items);
+        for pod in found.unwrap_or_default() {
+            let phase = pod.status.as_ref().and_then(|status| status.phase.clone());
+            let (namespace, name) = (pod.namespace().unwrap_or_default(), pod.name_any());
+            tale.push(format!("pod {namespace}/{name} is {}", phase.unwrap_or_default()));
+            if namespace == NAMESPACE {
+                let pods: Api<Pod> = Api::namespaced(self.cluster.client(), NAMESPACE);
+                let tail = LogParams { tail_lines: Some(40), ..LogParams::default() };
+                tale.push(pods.logs(&name, &tail).await.unwrap_or_default());
+            }
+        }
+        tale.join("\n")
+    }
+}
+
+impl Drop for TestPlatform {
+    fn drop(&mut self) {
+        self.cluster.clean_up(remove);
+    }
+}
+
+/// Writes what an update service reads.
+fn write_graph(platform: &Platform, directory: &Path) -> Result<()> {
+    for (path, text) in graph::data() {
+        let path = directory.join(GRAPH_DATA).join(path);
+        std::fs::create_dir_all(path.parent().context("a file is in a directory")?)?;
+        std::fs::write(path, text)?;
+    }
+    let releases: Vec<_> = platform.releases.iter().map(graph::release_image).collect();
+    Ok(std::fs::write(directory.join(RELEASES_FILE), serde_json::to_vec(&releases)?)?)
+}
+
+/// What a program printed.
+pub(crate) fn text(output: &Output) -> String {
+    let said = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes));
+    said.concat()
+}
+
+/// An address that nobody listens on at this moment.
+fn free_address() -> Result<SocketAddr> {
+    Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?)
+}
+
+/// Removes what releases brought: the operator first, which would bring it again.
+async fn remove(client: Client) -> Result<()> {
+    let managed = ListParams::default().labels(MANAGED);
+    let namespaces: Api<Namespace> = Api::all(client.clone());
+    let at_once = DeleteParams::background().grace_period(0);
+    let pods: Api<Pod> = Api::namespaced(client.clone(), NAMESPACE);
+    let own = namespaces.get_opt(NAMESPACE).await?.into_iter();
+    let others = namespaces.list(&managed).await?;
+    for namespace in own.chain(others) {
+        gone(namespaces.delete(&namespace.name_any(), &DeleteParams::background()).await)?;
+        if namespace.name_any() == NAMESPACE {
+            pods.delete_collection(&at_once, &ListParams::default()).await?;
+        }
+    }
+    Api::<ClusterRole>::all(client.clone()).delete_collection(&at_once, &managed).await?;
+    Api::<ClusterRoleBinding>::all(client.clone()).delete_collection(&at_once, &managed).await?;
+    gone(
+        Api::<ClusterVersion>::all(client.clone())
+            .delete(CLUSTER_VERSION_NAME, &DeleteParams::background())
+            .await,
+    )?;
+    wait::until("the namespaces of the platform to go", || async {
+        let left = namespaces.list(&managed).await?.items.len();
+        Ok((left == 0 && namespaces.get_opt(NAMESPACE).await?.is_none()).then_some(()))
+    })
+    .await
+}
+
+/// What is gone already need not go.
+fn gone<T>(deleted: kube::Result<T>) -> Result<()> {
+    match deleted {
+        Err(kube::Error::Api(refusal)) if refusal.code == 404 => Ok(()),
+        deleted => Ok(deleted.map(drop)?),
+    }
+}
+
+/// The program as an update service.
+struct UpdateService {
+    _child: Child,
+    url: String,
+}
+
+impl UpdateService {
+    fn start(files: &Path) -> Result<Self> {
+        // Clusters ask it from pods on this machine's network.
+        let address = free_address()?;
+        let child = Command::new(FAIRWAY)
+            .args(["update-service", "--quiet", "--drain=0s"])
+            .arg(format!("--address={address}"))
+            .arg(format!("--graph-data={}", files.join(GRAPH_DATA).display()))
+            .arg(format!("--releases={}", files.join(RELEASES_FILE).display()))
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .kill_on_drop(true)
+            .spawn()?;
+        Ok(Self { _child: child, url: format!("http://{address}/api/upgrades_info/graph") })
+    }
+}
