@@ -36,7 +36,7 @@ pub fn own_manifests() -> TextFiles {
 pub fn own_manifests_listening(at: SocketAddr) -> TextFiles {
     let elsewhere = |text: String| {
         text.replace("0.0.0.0:9099", &at.to_string())
-            .replace("containerPort: 9099", &format!("containerPort: {}", at.port()))
+            .replace("Port: 9099", &format!("Port: {}", at.port()))
     };
     own_manifests().into_iter().map(|(path, text)| (path, elsewhere(text))).collect()
 }
