@@ -4,7 +4,9 @@
 mod patience;
 mod proxy;
 mod tls;
+mod trust;
 
 pub use patience::Patience;
 pub use proxy::{Proxies, ProxyError};
 pub use tls::{Certificate, TlsError, TlsFiles};
+pub use trust::trusting_this_machine;

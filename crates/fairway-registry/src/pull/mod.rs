@@ -14,7 +14,7 @@ mod tags;
 
 use std::time::Duration;
 
-use fairway_http::Proxies;
+use fairway_http::{Proxies, trusting_this_machine};
 use reqwest::header::{ACCEPT, AUTHORIZATION, HeaderMap, RANGE, RETRY_AFTER, WWW_AUTHENTICATE};
 use reqwest::redirect::{Attempt, Policy};
 use reqwest::{Client, Method, Proxy, Response, StatusCode};
@@ -246,7 +246,7 @@ fn client_that(redirects: Policy, options: &Options) -> Result<Client, PullError
         reqwest::Certificate::from_pem_bundle(&options.authorities).map_err(failed)?;
     let proxies = options.proxies.clone().map_or_else(Proxies::of_environment, Ok);
     let proxies = proxies.map_err(|error| PullError::Client { why: error.to_string() })?;
-    Client::builder()
+    trusting_this_machine(Client::builder())
         .user_agent(concat!("fairway/", env!("CARGO_PKG_VERSION")))
         .redirect(redirects)
         .connect_timeout(options.silence)

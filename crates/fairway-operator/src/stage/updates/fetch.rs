@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use fairway_api::reason::{Reason, retrieved_updates};
 use fairway_graph::wire::{MAX_BYTES, WireError};
+use fairway_http::trusting_this_machine;
 use http::header::{ACCEPT, ETAG, IF_NONE_MATCH};
 use http::{HeaderValue, StatusCode};
 use reqwest::redirect::{Attempt, Policy};
@@ -98,7 +99,7 @@ impl Failure {
 /// A client that takes a route.
 pub(super) fn client(route: &Route, patience: &Patience) -> Result<Client, Failure> {
     let proxies = route.proxies()?;
-    let mut builder = Client::builder()
+    let builder = Client::builder()
         .user_agent(USER_AGENT)
         // It would tell other services the identity of the cluster.
         .referer(false)
@@ -110,11 +111,14 @@ pub(super) fn client(route: &Route, patience: &Patience) -> Result<Client, Failu
         .pool_max_idle_per_host(0)
         .no_proxy()
         .proxy(Proxy::custom(move |url| proxies.of(url).cloned()));
-    if let Some(authorities) = route.authorities()? {
-        let certificates = authorities.iter().map(|der| Certificate::from_der(der));
-        let certificates = certificates.collect::<Result<Vec<_>, _>>();
-        builder = builder.tls_certs_only(certificates.map_err(|_| RouteError::Authorities)?);
-    }
+    let builder = match route.authorities()? {
+        Some(authorities) => {
+            let certificates = authorities.iter().map(|der| Certificate::from_der(der));
+            let certificates = certificates.collect::<Result<Vec<_>, _>>();
+            builder.tls_certs_only(certificates.map_err(|_| RouteError::Authorities)?)
+        }
+        None => trusting_this_machine(builder),
+    };
     builder.build().map_err(|error| Failure::Request {
         service: "any update service".to_owned(),
         why: cause(&error),
