@@ -33,7 +33,11 @@ pub(crate) struct Ground {
 
 impl Ground {
     pub(crate) async fn prepare() -> Result<Self> {
-        let cluster = TestCluster::in_turn().await?;
+        Self::on(TestCluster::in_turn().await?).await
+    }
+
+    /// On a cluster that has the definitions of the update API and no ClusterVersion.
+    pub(crate) async fn on(cluster: TestCluster) -> Result<Self> {
         let namespace = cluster.namespace("apply").await?;
         let versions: Api<ClusterVersion> = Api::all(cluster.client());
         let version = versions.create(&PostParams::default(), &objects::cluster_version()).await?;

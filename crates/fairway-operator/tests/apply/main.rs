@@ -7,4 +7,5 @@ mod fields;
 mod ground;
 mod intents;
 mod restart;
+mod whole;
 mod workloads;
