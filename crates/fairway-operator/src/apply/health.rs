@@ -81,7 +81,7 @@ fn deployment(live: &Value) -> Health {
     if updated < wanted {
         Health::Waiting(format!("has {updated} of {wanted} Pods of its new version"))
     } else if all > updated {
-        Health::Waiting(format!("still has {} Pods of an old version", all - updated))
+        Health::Waiting(format!("still has {} Pods that are to be replaced", all - updated))
     } else if available < wanted || unavailable > 0 {
         Health::Waiting(format!("has {available} of {wanted} Pods available"))
     } else {
@@ -161,3 +161,6 @@ fn definition(live: &Value) -> Health {
     }
     Health::waiting("is not established yet")
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,132 @@
+use serde_json::json;
+
+use super::*;
+
+/// What is said about an object with that specification and status, in words.
+fn said_of(kind: &str, spec: &Value, status: &Value) -> String {
+    let live = json!({"metadata": {"generation": 2}, "spec": spec, "status": status});
+    match check(kind, &live) {
+        Health::Good => "good".to_owned(),
+        Health::Waiting(what) => format!("waiting: {what}"),
+        Health::Failed { reason, message } => format!("{reason}: {message}"),
+    }
+}
+
+fn condition(type_: &str, status: &str, reason: &str, message: &str) -> Value {
+    json!({"type": type_, "status": status, "reason": reason, "message": message})
+}
+
+#[test]
+fn deployments_have_to_be_rolled_out() {
+    let stuck = condition("Progressing", "False", "ProgressDeadlineExceeded", "took too long");
+    let down = condition("Available", "False", "MinimumReplicasUnavailable", "too few");
+    let quota = condition("ReplicaFailure", "True", "FailedCreate", "exceeded quota");
+    let rolled = json!({"observedGeneration": 2, "replicas": 2, "updatedReplicas": 2, "availableReplicas": 2});
+    let with = |conditions: Value| {
+        let mut status = rolled.clone();
+        status["conditions"] = conditions;
+        status
+    };
+    let told: Vec<String> = [
+        json!({}),
+        json!({"observedGeneration": 1, "replicas": 2, "updatedReplicas": 2, "availableReplicas": 2}),
+        json!({"observedGeneration": 2, "replicas": 2, "updatedReplicas": 1, "availableReplicas": 2}),
+        json!({"observedGeneration": 2, "replicas": 3, "updatedReplicas": 2, "availableReplicas": 3}),
+        json!({"observedGeneration": 2, "replicas": 2, "updatedReplicas": 2, "availableReplicas": 1, "unavailableReplicas": 1}),
+        rolled.clone(),
+        with(json!([down])),
+        with(json!([stuck])),
+        with(json!([stuck, down])),
+        with(json!([quota])),
+    ]
+    .into_iter()
+    .map(|status| said_of("Deployment", &json!({"replicas": 2}), &status))
+    .collect();
+    insta::assert_snapshot!(told.join("\n"), @"
+    waiting: was changed, and its controller has not seen it yet
+    waiting: was changed, and its controller has not seen it yet
+    waiting: has 1 of 2 Pods of its new version
+    waiting: still has 1 Pods that are to be replaced
+    waiting: has 1 of 2 Pods available
+    good
+    good
+    WorkloadNotProgressing: makes no progress: ProgressDeadlineExceeded: took too long
+    WorkloadNotAvailable: is not available (MinimumReplicasUnavailable: too few) and makes no progress: ProgressDeadlineExceeded: took too long
+    WorkloadNotProgressing: cannot create its Pods: FailedCreate: exceeded quota
+    ");
+    let idle = json!({"observedGeneration": 2});
+    assert_eq!(said_of("Deployment", &json!({"replicas": 0}), &idle), "good");
+}
+
+#[test]
+fn daemon_sets_have_to_be_on_all_nodes() {
+    let told: Vec<String> = [
+        json!({}),
+        json!({"observedGeneration": 2, "desiredNumberScheduled": 3, "updatedNumberScheduled": 2, "numberAvailable": 3}),
+        json!({"observedGeneration": 2, "desiredNumberScheduled": 3, "updatedNumberScheduled": 3, "numberAvailable": 2, "numberUnavailable": 1}),
+        json!({"observedGeneration": 2, "desiredNumberScheduled": 3, "updatedNumberScheduled": 3, "numberAvailable": 3}),
+        json!({"observedGeneration": 2}),
+    ]
+    .into_iter()
+    .map(|status| said_of("DaemonSet", &json!({}), &status))
+    .collect();
+    insta::assert_snapshot!(told.join("\n"), @"
+    waiting: was changed, and its controller has not seen it yet
+    waiting: has Pods of its new version on 2 of 3 nodes
+    waiting: has Pods available on 2 of 3 nodes
+    good
+    good
+    ");
+    let old = json!({"observedGeneration": 2, "desiredNumberScheduled": 3, "numberAvailable": 3});
+    let on_delete = json!({"updateStrategy": {"type": "OnDelete"}});
+    assert_eq!(said_of("DaemonSet", &on_delete, &old), "good");
+}
+
+#[test]
+fn jobs_have_to_succeed() {
+    let failed = condition("Failed", "True", "BackoffLimitExceeded", "it failed too often");
+    let told: Vec<String> = [
+        json!({}),
+        json!({"active": 1, "failed": 2}),
+        json!({"failed": 7, "conditions": [failed]}),
+        json!({"succeeded": 1}),
+        json!({"conditions": [condition("Complete", "True", "", "")]}),
+    ]
+    .into_iter()
+    .map(|status| said_of("Job", &json!({}), &status))
+    .collect();
+    insta::assert_snapshot!(told.join("\n"), @"
+    waiting: has not succeeded yet
+    waiting: has not succeeded yet, after 2 failed Pods
+    UpdatePayloadFailed: failed: BackoffLimitExceeded: it failed too often
+    good
+    good
+    ");
+    let some = json!({"succeeded": 2});
+    assert_eq!(said_of("Job", &json!({"completions": 3}), &some), "waiting: has not succeeded yet");
+}
+
+#[test]
+fn definitions_have_to_be_established() {
+    let clash = condition("NamesAccepted", "False", "PluralConflict", "\"things\" is in use");
+    let told: Vec<String> = [
+        json!({}),
+        json!({"conditions": [clash]}),
+        json!({"conditions": [condition("Established", "True", "InitialNamesAccepted", "")]}),
+    ]
+    .into_iter()
+    .map(|status| said_of("CustomResourceDefinition", &json!({}), &status))
+    .collect();
+    insta::assert_snapshot!(told.join("\n"), @r#"
+    waiting: is not established yet
+    UpdatePayloadResourceInvalid: cannot be established: PluralConflict: "things" is in use
+    good
+    "#);
+}
+
+#[test]
+fn what_is_being_deleted_is_not_there_for_long() {
+    let live = json!({"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}});
+    assert_eq!(check("ConfigMap", &live), Health::Waiting("is being deleted".to_owned()));
+    assert_eq!(check("ConfigMap", &json!({})), Health::Good);
+}
