@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use fairway_release::{Manifest, ObjectId};
+use k8s_openapi::api::core::v1::ObjectReference;
 use kube::api::DynamicObject;
 use kube::core::GroupVersionKind;
 use kube::{Api, Client};
@@ -11,6 +12,7 @@ use tokio::task::JoinSet;
 
 use super::changes::{Changes, Listeners};
 use super::error::ApplyError;
+use super::fight::Herald;
 use super::kinds::{Kind, Kinds};
 use super::live::Live;
 use super::place::Place;
@@ -30,6 +32,7 @@ struct Shared {
     kinds: Kinds,
     watches: Mutex<Watches>,
     listeners: Listeners,
+    herald: Herald,
 }
 
 /// One watch for each kind that was ever applied.
@@ -44,6 +47,7 @@ impl Applier {
     pub fn new(client: Client, leadership: Leadership) -> Self {
         Self(Arc::new(Shared {
             kinds: Kinds::new(client.clone()),
+            herald: Herald::new(client.clone(), leadership.clone()),
             client,
             leadership,
             watches: Mutex::default(),
@@ -62,6 +66,26 @@ impl Applier {
         let watched = self.watches().of.get(&kind_key(&kind_of(manifest))).cloned()?;
         let at = |namespace: &str| watched.live(&(namespace.to_owned(), id.name.clone()));
         at(&id.namespace).or_else(|| at(""))
+    }
+
+    /// Tells in an event that somebody else changes the object of a manifest again and again, and
+    /// who that is. Nobody waits for it.
+    pub fn tell_of_fight(&self, manifest: &Manifest) {
+        let live = self.live(manifest);
+        let text = |key: &str| live.as_ref()?.object()["metadata"][key].as_str().map(str::to_owned);
+        let object = ObjectReference {
+            api_version: Some(kind_of(manifest).api_version()),
+            kind: Some(manifest.id.kind.clone()),
+            namespace: text("namespace"),
+            name: Some(manifest.id.name.clone()),
+            uid: text("uid"),
+            ..ObjectReference::default()
+        };
+        let rival = live.as_ref().and_then(Live::rival);
+        let told = self.0.herald.clone().tell(object, rival);
+        let tasks = &mut self.watches().tasks;
+        while tasks.try_join_next().is_some() {}
+        tasks.spawn(told);
     }
 
     /// Makes an object what its manifest says; what is right already is not written.

@@ -10,6 +10,7 @@ mod applier;
 mod canonical;
 mod changes;
 mod error;
+mod fight;
 pub mod health;
 mod keeper;
 mod kinds;

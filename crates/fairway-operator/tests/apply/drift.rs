@@ -2,6 +2,10 @@
 
 use anyhow::Result;
 use fairway_operator::apply::Outcome;
+use fairway_testkit::wait;
+use k8s_openapi::api::events::v1::Event;
+use kube::Api;
+use kube::api::ListParams;
 use serde_json::json;
 
 use crate::ground::{Ground, hear, manifest};
@@ -65,5 +69,17 @@ async fn whoever_changes_an_object_again_and_again_is_known() -> Result<()> {
     hear(&mut changes, &object).await?;
     let live = ground.applier.live(&manifest(&object));
     assert_eq!(live.and_then(|live| live.rival()), Some("kubectl-edit".to_owned()));
+    ground.applier.tell_of_fight(&manifest(&object));
+    let events: Api<Event> = ground.namespace.api();
+    let event = wait::until("an event", || async {
+        let events = events.list(&ListParams::default()).await?;
+        let ours = |event: &Event| {
+            event.regarding.as_ref().and_then(|about| about.name.as_deref()) == Some("a")
+        };
+        Ok(events.into_iter().find(ours))
+    })
+    .await?;
+    assert_eq!(event.reason.as_deref(), Some("ContendedObject"));
+    assert!(event.note.is_some_and(|note| note.starts_with("\"kubectl-edit\" changes")));
     Ok(())
 }
