@@ -127,6 +127,7 @@ impl Work<'_> {
         {
             tracing::warn!(%task, repairs, "somebody else changes it again and again");
             self.site.metrics.contended(&task.id, repairs);
+            self.site.hands.applier.tell_of_fight(&self.manifests()[task.position]);
         }
     }
 
