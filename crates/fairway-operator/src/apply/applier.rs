@@ -113,6 +113,23 @@ impl Applier {
         }
     }
 
+    /// What applying would come to if there is nothing to be done. Nothing is written.
+    pub async fn look(
+        &self,
+        manifest: &Manifest,
+        context: &Context,
+    ) -> Result<Option<Applied>, ApplyError> {
+        let intent = Intent::of(manifest)?;
+        let kind = self.0.kinds.find(&kind_of(manifest)).await?;
+        let key = key(&kind, &manifest.id)?;
+        let watched = self.watch(&kind);
+        watched.seen().await?;
+        let leadership = &self.0.leadership;
+        let place = Place { api: self.api(&kind, &key), name: &key.1, leadership };
+        let task = Task { manifest, context, kind: &kind, place, watched: &watched, key: &key };
+        Ok(task.look(intent)?)
+    }
+
     fn api(&self, kind: &Kind, (namespace, _): &Key) -> Api<DynamicObject> {
         let client = self.0.client.clone();
         if kind.namespaced {

@@ -74,6 +74,21 @@ impl Task<'_> {
         Ok(wanted)
     }
 
+    /// What is found of the object as it was last seen, if there is nothing to be done.
+    pub(super) fn look(&self, intent: Intent) -> Result<Option<Applied>, Unprepared> {
+        let Some(known) = self.known() else { return Ok(None) };
+        Ok(match intent {
+            Intent::Keep => {
+                let wanted = self.wanted(intent, Some(&known))?;
+                let health = health::check(&self.manifest.id.kind, &known);
+                let right = Applied { outcome: Outcome::Right, health };
+                self.is_right(&wanted, &known).then_some(right)
+            }
+            Intent::CreateOnly => Some(Applied { outcome: Outcome::Left, health: Health::Good }),
+            Intent::Delete => None,
+        })
+    }
+
     /// Makes the object what the manifest says.
     pub(super) async fn keep(&self) -> Result<Applied, ApplyError> {
         let known = self.known();
