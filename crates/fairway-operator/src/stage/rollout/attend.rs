@@ -132,10 +132,13 @@ impl Work<'_> {
     }
 
     pub(super) async fn apply(&self, manifest: &Manifest) -> Result<Applied, ApplyError> {
-        let updating = self.site.board.phase() == Phase::Updating;
-        let context = Context { updating, ..self.assignment.context.clone() };
         let _permit = self.permits.acquire().await;
-        self.site.hands.applier.apply(manifest, &context).await
+        self.site.hands.applier.apply(manifest, &self.context()).await
+    }
+
+    pub(super) fn context(&self) -> Context {
+        let updating = self.phase() == Phase::Updating;
+        Context { updating, ..self.assignment.context.clone() }
     }
 
     /// Whether that manifest is another operator, which goes on from here. Its own pods are never
@@ -149,14 +152,10 @@ impl Work<'_> {
     }
 
     /// What is to be said of an object that was applied.
-    fn judge(&self, task: &Task, Applied { outcome, health }: &Applied) -> Try {
-        let deleting = *outcome == Outcome::Deleting;
-        let failure = match outcome {
-            Outcome::Right | Outcome::Written => self.trouble(task, health),
-            Outcome::Left | Outcome::Deleting | Outcome::Gone => None,
-        };
+    fn judge(&self, task: &Task, applied: &Applied) -> Try {
+        let deleting = applied.outcome == Outcome::Deleting;
         self.site.board.deleting(task.position, deleting.then_some(&task.id));
-        if self.told(task, failure) { Try::InPlace } else { Try::Awaited }
+        if self.told(task, self.trouble(task, applied)) { Try::InPlace } else { Try::Awaited }
     }
 
     /// Tells what is known of a manifest; whether it is in place.
@@ -178,7 +177,7 @@ impl Work<'_> {
     async fn operator_reports(&self, task: &Task) {
         let mut operators = self.site.operators.clone();
         while self.places[task.position].versions.is_some() && operators.changed().await.is_ok() {
-            if self.told(task, self.trouble(task, &Health::Good)) {
+            if self.told(task, self.trouble_of_operator(task)) {
                 return;
             }
         }
@@ -191,34 +190,37 @@ impl Work<'_> {
         let are_so =
             |flags: [&AtomicBool; 2]| flags.iter().all(|flag| flag.load(Ordering::Relaxed));
         if versions.is_some() && are_so([is_settled, is_kept]) {
-            self.told(task, self.trouble(task, &Health::Good));
+            self.told(task, self.trouble_of_operator(task));
         }
     }
 
-    fn trouble(&self, task: &Task, health: &Health) -> Option<Failure> {
-        let now = clock::now();
+    /// What is wrong with an object, if something is. What belongs to others is their concern.
+    pub(super) fn trouble(&self, task: &Task, applied: &Applied) -> Option<Failure> {
         let of_object = |effect, reason, what: &str| Failure {
             effect,
             reason,
             message: format!("{task} {}", text::one_line(what)),
             cluster_operator: None,
-            since: now,
+            since: clock::now(),
         };
-        match health {
+        match &applied.health {
+            _ if !matches!(applied.outcome, Outcome::Right | Outcome::Written) => None,
             Health::Waiting(what) => {
                 Some(of_object(Effect::Wait, reason::WORKLOAD_NOT_AVAILABLE.code, what))
             }
             Health::Failed { reason, message } => Some(of_object(Effect::Fail, reason, message)),
-            Health::Good => {
-                let wanted = self.places[task.position].versions.as_ref()?;
-                let name = &task.id.name;
-                let operators = self.site.operators.borrow();
-                let live = operators.as_ref().and_then(|operators| operators.get(name));
-                let phase = self.site.board.phase();
-                let trouble = cluster_operator::check(wanted, live.map(AsRef::as_ref), phase)?;
-                Some(failure::of_cluster_operator(name, &trouble, now))
-            }
+            Health::Good => self.trouble_of_operator(task),
         }
+    }
+
+    fn trouble_of_operator(&self, task: &Task) -> Option<Failure> {
+        let wanted = self.places[task.position].versions.as_ref()?;
+        let name = &task.id.name;
+        let operators = self.site.operators.borrow();
+        let live = operators.as_ref().and_then(|operators| operators.get(name));
+        let live = live.map(AsRef::as_ref);
+        let trouble = cluster_operator::check(wanted, live, self.phase())?;
+        Some(failure::of_cluster_operator(name, &trouble, clock::now()))
     }
 
     /// A moment's error is nobody's concern; one that stays is told.

@@ -53,8 +53,10 @@ impl Board {
         self.change(|progress| progress.deleting(position, still_there.cloned()));
     }
 
-    pub(super) fn phase(&self) -> Phase {
-        self.progress().phase()
+    /// What is being done with a release, if it is the one that is worked on.
+    pub(super) fn phase_of(&self, image: &str) -> Option<Phase> {
+        let progress = self.progress();
+        (progress.image() == image).then(|| progress.phase())
     }
 
     /// Everything is in place, if it is.
@@ -71,7 +73,7 @@ impl Board {
 
     /// No code of others runs under the lock but what changes one field, so a poisoned one guards
     /// whole values.
-    pub(super) fn progress(&self) -> MutexGuard<'_, Progress> {
+    fn progress(&self) -> MutexGuard<'_, Progress> {
         self.progress.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

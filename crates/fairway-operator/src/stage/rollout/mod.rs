@@ -5,6 +5,7 @@
 //! `progress` and published by the `board`, always as one whole.
 
 mod attend;
+mod begin;
 mod board;
 mod cluster_operator;
 pub mod failure;

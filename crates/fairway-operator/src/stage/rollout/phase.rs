@@ -35,6 +35,8 @@ impl Phase {
 mod tests {
     use super::*;
 
+    type Entries = &'static [(&'static str, bool)];
+
     #[test]
     fn the_history_says_what_is_to_be_done() {
         let entry = |(image, is_completed): &(&str, bool)| UpdateHistory {
@@ -42,7 +44,6 @@ mod tests {
             state: if *is_completed { UpdateState::Completed } else { UpdateState::Partial },
             ..UpdateHistory::default()
         };
-        type Entries = &'static [(&'static str, bool)];
         let cases: [(Entries, Option<Phase>); 8] = [
             (&[], None),
             (&[("a@1", false)], None),

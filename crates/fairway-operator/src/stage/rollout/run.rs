@@ -1,16 +1,13 @@
 //! Following the target.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use fairway_api::cluster_version::Release;
 use fairway_api::{ClusterOperator, ClusterVersion};
 use kube::{Client, ResourceExt as _};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use super::board::Board;
-use super::progress::Progress;
 use super::work::{Site, Superseded, Work};
 use super::{Pace, Phase, Rollout};
 use crate::apply::{Applier, Context, Owner, Surroundings};
@@ -65,7 +62,6 @@ pub async fn run(
     let Some(mut assignment) = inputs.next(|_| true).await else { return };
     loop {
         let work = Work::new(&site, &assignment);
-        begin(&work, work.wanted());
         let next = tokio::select! {
             Superseded = work.run(&mut changes) => {
                 tracing::info!("the operator of the new release goes on");
@@ -81,20 +77,6 @@ pub async fn run(
     }
 }
 
-/// Publishes where a release begins. What is known of it stays, whatever else has changed.
-fn begin(Work { site, assignment, .. }: &Work<'_>, wanted: BTreeSet<usize>) {
-    let Release { version, image, .. } = &assignment.target.payload.release;
-    site.metrics.begin(version);
-    site.board.change(|progress| {
-        if progress.image() != image {
-            let phase = assignment.phase;
-            tracing::info!(version, image, ?phase, "a release begins");
-            *progress = Progress::new(image.clone(), phase);
-        }
-        progress.want(wanted);
-    });
-}
-
 /// A release that is to be in the cluster.
 pub(super) struct Assignment {
     pub(super) target: Arc<Target>,
@@ -103,6 +85,11 @@ pub(super) struct Assignment {
 }
 
 impl Assignment {
+    /// What is being done: as the history had it, until everything was in place.
+    pub(super) fn phase_on(&self, board: &Board) -> Phase {
+        board.phase_of(&self.target.payload.release.image).unwrap_or(self.phase)
+    }
+
     /// Whether the same objects would come of it.
     fn is_same_work(&self, other: &Self) -> bool {
         let parts = |assignment: &Self| {

@@ -46,6 +46,7 @@ pub(super) struct Work<'a> {
     pub(super) assignment: &'a Assignment,
     pub(super) places: Vec<Place>,
     pub(super) permits: Semaphore,
+    graph: TaskGraph,
     keeper: Mutex<Keeper>,
 }
 
@@ -60,6 +61,7 @@ impl<'a> Work<'a> {
             assignment,
             places: manifests.map(|it| Place::new(it, is_wanted(it))).collect(),
             permits: Semaphore::new(AT_ONCE),
+            graph: TaskGraph::new(&payload.manifests, assignment.phase_on(&site.board).mode()),
             keeper: Mutex::default(),
         }
     }
@@ -74,31 +76,38 @@ impl<'a> Work<'a> {
         &self.assignment.target.payload.manifests
     }
 
+    /// Everything that is to be done, in any order.
+    pub(super) fn tasks(&self) -> impl Iterator<Item = &Task> {
+        self.graph.nodes().iter().flat_map(|node| &node.tasks)
+    }
+
+    /// What is being done: as the history had it, until everything was in place.
+    pub(super) fn phase(&self) -> Phase {
+        self.assignment.phase_on(&self.site.board)
+    }
+
     /// Works for as long as it is let; only another operator ends it.
     pub(super) async fn run(&self, changes: &mut Changes) -> Superseded {
-        let phase = self.site.board.phase();
-        let graph = TaskGraph::new(self.manifests(), phase.mode());
-        let tasks = by_position(&graph);
-        let places = self.by_object();
-        let mut round = Round::new(&graph, graph.nodes().len());
+        self.begin().await;
+        let phase = self.phase();
+        let tasks = self.by_object();
+        let mut round = Round::new(&self.graph, self.graph.nodes().len());
         let mut nodes = FuturesUnordered::new();
         let mut attended = FuturesUnordered::new();
         let mut operators = self.site.operators.clone();
         operators.mark_unchanged();
         loop {
             while let Some(node) = round.start() {
-                let tasks = &graph.nodes()[node].tasks;
+                let tasks = &self.graph.nodes()[node].tasks;
                 nodes.push(async move { (node, self.walk(tasks, phase).await) });
             }
             if round.is_over() {
                 self.site.board.complete();
             }
             for id in self.keeper().due(Instant::now()) {
-                for position in places.get(&id).into_iter().flatten() {
-                    if self.notice(*position) {
-                        attended.push(self.attend(tasks[position], true));
-                    }
-                }
+                let concerned = tasks.get(&id).into_iter().flatten();
+                let alone = concerned.filter(|task| self.notice(task));
+                attended.extend(alone.map(|task| self.attend(task, true)));
             }
             let wake = self.keeper().wake();
             tokio::select! {
@@ -115,7 +124,7 @@ impl<'a> Work<'a> {
                     }
                 }
                 ids = changes.next() => self.changed(ids),
-                Ok(()) = operators.changed() => tasks.values().for_each(|task| self.look_again(task)),
+                Ok(()) = operators.changed() => self.tasks().for_each(|task| self.look_again(task)),
                 () = clock::sleep_until(wake) => {}
             }
         }
@@ -137,8 +146,8 @@ impl<'a> Work<'a> {
     }
 
     /// An object has changed: whoever attends to it looks again; `true` where nobody does.
-    fn notice(&self, position: usize) -> bool {
-        let place = &self.places[position];
+    fn notice(&self, task: &Task) -> bool {
+        let place = &self.places[task.position];
         let is_alone = place.is_settled.swap(false, Ordering::Relaxed);
         if !is_alone {
             place.bell.notify_one();
@@ -158,17 +167,12 @@ impl<'a> Work<'a> {
         self.keeper.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The places of objects; a release may have several manifests of one.
-    fn by_object(&self) -> BTreeMap<&'a ObjectId, Vec<usize>> {
-        let mut places: BTreeMap<&ObjectId, Vec<usize>> = BTreeMap::new();
-        for (position, manifest) in self.manifests().iter().enumerate() {
-            places.entry(&manifest.id).or_default().push(position);
+    /// What is to be done with each object; a release may have several manifests of one.
+    fn by_object(&self) -> BTreeMap<&ObjectId, Vec<&Task>> {
+        let mut tasks: BTreeMap<&ObjectId, Vec<&Task>> = BTreeMap::new();
+        for task in self.tasks() {
+            tasks.entry(&task.id).or_default().push(task);
         }
-        places
+        tasks
     }
-}
-
-fn by_position(graph: &TaskGraph) -> BTreeMap<usize, &Task> {
-    let tasks = graph.nodes().iter().flat_map(|node| &node.tasks);
-    tasks.map(|task| (task.position, task)).collect()
 }

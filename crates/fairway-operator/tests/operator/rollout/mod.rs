@@ -4,5 +4,6 @@ mod errors;
 mod keeping;
 mod operators;
 mod order;
+mod resuming;
 mod stage;
 mod superseding;
