@@ -7,4 +7,5 @@ mod pruned;
 mod restart;
 mod story;
 mod support;
+mod target;
 mod telemetry;

@@ -13,10 +13,11 @@ use tempfile::TempDir;
 use crate::front::{Front, Manner};
 use crate::support::{Graph, Operated, available, http, prometheus, recommended, update};
 
-const CHANNEL: &str = "name: stable-4.7\nversions:\n- 4.6.23\n- 4.6.42\n- 4.6.43\n- 4.7.4\n";
+pub(crate) const CHANNEL: &str =
+    "name: stable-4.7\nversions:\n- 4.6.23\n- 4.6.42\n- 4.6.43\n- 4.7.4\n";
 
 /// The risks of 4.7.4, by name.
-const RISKS: [&str; 3] = [
+pub(crate) const RISKS: [&str; 3] = [
     "AuthOAuthProxyLeakedConnections",
     "VSphereHW14CrossNodeNetworkingError",
     "VSphereNodeNameChanges",

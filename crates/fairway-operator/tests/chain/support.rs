@@ -45,6 +45,16 @@ impl Graph {
     /// Serves graph-data made of these files, and releases of these versions, each of which may be
     /// reached from all that are earlier.
     pub(crate) async fn of(files: &[(&str, &str)], versions: &[&str]) -> Result<Self> {
+        let images: Vec<_> =
+            versions.iter().map(|version| (*version, objects::release(version).image)).collect();
+        Self::of_images(files, &images).await
+    }
+
+    /// The same, with the images of the releases.
+    pub(crate) async fn of_images(
+        files: &[(&str, &str)],
+        images: &[(&str, String)],
+    ) -> Result<Self> {
         let directory = tempfile::tempdir()?;
         let data = directory.path().join("graph-data");
         for (name, content) in files {
@@ -52,12 +62,13 @@ impl Graph {
             std::fs::create_dir_all(path.parent().context("a file is in a directory")?)?;
             std::fs::write(path, content)?;
         }
-        let releases: Vec<Value> = versions
+        let versions: Vec<&str> = images.iter().map(|(version, _)| *version).collect();
+        let releases: Vec<Value> = images
             .iter()
             .enumerate()
-            .map(|(place, version)| {
+            .map(|(place, (version, image))| {
                 json!({
-                    "image": objects::release(version).image,
+                    "image": image,
                     "arch": "amd64",
                     "release-metadata": {
                         "kind": "cincinnati-metadata-v0",
@@ -80,22 +91,7 @@ impl Graph {
         versions: &[&str],
         risks: &[(&str, &str, &str)],
     ) -> Result<Self> {
-        let channel = json!({"name": CHANNEL, "versions": versions}).to_string();
-        let mut files = vec![
-            ("version".to_owned(), "1.1.0\n".to_owned()),
-            (format!("channels/{CHANNEL}.yaml"), channel),
-        ];
-        for (to, name, query) in risks {
-            let block = json!({
-                "to": to,
-                "from": ".*",
-                "url": format!("https://example.com/{name}"),
-                "name": name,
-                "message": format!("{name} may break the cluster."),
-                "matchingRules": [{"type": "PromQL", "promql": {"promql": query}}],
-            });
-            files.push((format!("blocked-edges/{to}-{name}.yaml"), block.to_string()));
-        }
+        let files = graph_data(versions, risks);
         let files: Vec<_> = files.iter().map(|(name, text)| (&name[..], &text[..])).collect();
         Self::of(&files, versions).await
     }
@@ -117,6 +113,27 @@ impl Graph {
     pub(crate) fn url(&self) -> String {
         format!("http://{}/api/upgrades_info/graph", self.service.address())
     }
+}
+
+/// Graph-data of these versions in the channel `stable-5.1`, with risks of some.
+pub(crate) fn graph_data(versions: &[&str], risks: &[(&str, &str, &str)]) -> Vec<(String, String)> {
+    let channel = json!({"name": CHANNEL, "versions": versions}).to_string();
+    let mut files = vec![
+        ("version".to_owned(), "1.1.0\n".to_owned()),
+        (format!("channels/{CHANNEL}.yaml"), channel),
+    ];
+    for (to, name, query) in risks {
+        let block = json!({
+            "to": to,
+            "from": ".*",
+            "url": format!("https://example.com/{name}"),
+            "name": name,
+            "message": format!("{name} may break the cluster."),
+            "matchingRules": [{"type": "PromQL", "promql": {"promql": query}}],
+        });
+        files.push((format!("blocked-edges/{to}-{name}.yaml"), block.to_string()));
+    }
+    files
 }
 
 async fn serve(data: &Path, releases: &Path) -> Result<Service> {

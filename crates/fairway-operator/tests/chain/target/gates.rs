@@ -1,0 +1,156 @@
+//! What may begin, and what may not.
+
+use anyhow::Result;
+use fairway_api::{ClusterOperator, OperatorCondition};
+use fairway_operator::settings::UnacceptedRisks;
+use fairway_testkit::objects;
+use kube::Api;
+use kube::api::PostParams;
+use serde_json::json;
+
+use super::platform::{Platform, ask, history, reaches, refused};
+use crate::story::snapshot;
+use crate::support::{Graph, Operated, graph_data};
+
+const VERSIONS: [&str; 5] = ["5.1.0", "5.1.1", "5.1.2", "5.2.0", "5.3.0"];
+
+/// A platform, its update service, and a cluster that has one of its releases. One of them has a
+/// risk that applies.
+struct World {
+    platform: Platform,
+    operated: Operated,
+    _graph: Graph,
+    _metrics: tempfile::TempDir,
+}
+
+impl World {
+    async fn new(unaccepted_risks: UnacceptedRisks) -> Result<Option<Self>> {
+        let Some(platform) = Platform::new(&VERSIONS)? else { return Ok(None) };
+        let data = graph_data(&VERSIONS[..4], &[("5.1.2", "DiskLoss", "exposed")]);
+        let data: Vec<_> = data.iter().map(|(name, text)| (&name[..], &text[..])).collect();
+        let (graph, directory) = (platform.graph(&data).await?, tempfile::tempdir()?);
+        let metrics = snapshot(&directory, "exposed 1\n")?;
+        let operated = platform
+            .cluster("stable-5.1", &graph.url(), metrics, |settings| {
+                settings.target.unaccepted_risks = unaccepted_risks;
+            })
+            .await?;
+        for version in &VERSIONS[1..] {
+            platform.sign(&operated, version).await?;
+        }
+        Ok(Some(Self { platform, operated, _graph: graph, _metrics: directory }))
+    }
+
+    /// Lets a component say that no minor version may follow.
+    async fn is_not_upgradeable(&self) -> Result<()> {
+        let api: Api<ClusterOperator> = Api::all(self.operated.cluster.client());
+        let mut dns = objects::cluster_operator("dns");
+        api.create(&PostParams::default(), &dns).await?;
+        let mut status = objects::working_at("5.1.0");
+        let condition = OperatorCondition::new("Upgradeable", false)
+            .reason("TooOld")
+            .message("The name server is too old.");
+        fairway_api::Conditions::set(&mut status.conditions, condition, objects::beginning().0);
+        dns = api.get("dns").await?;
+        dns.status = Some(status);
+        api.replace_status("dns", &PostParams::default(), &dns).await?;
+        Ok(())
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_risk_that_nobody_accepted_holds_an_update_until_somebody_does() -> Result<()> {
+    let Some(mut world) = World::new(UnacceptedRisks::Gate).await? else { return Ok(()) };
+    let operated = &mut world.operated;
+    ask(operated, json!({"version": "5.1.2"})).await?;
+    let told = refused(operated, "UnacceptedRisks").await?;
+    assert!(told.contains("DiskLoss"), "{told}");
+    assert!(told.ends_with("fairway upgrade accept DiskLoss"), "{told}");
+
+    ask(operated, json!({"acceptRisks": [{"name": "DiskLoss"}]})).await?;
+    let status = reaches(operated, "5.1.2").await?;
+    insta::assert_snapshot!(status.history[0].accepted_risks.as_deref().unwrap(), @"
+    Updating from 5.1.0 to 5.1.2 is supported, but not recommended for this cluster.
+
+    Reason: DiskLoss
+
+    DiskLoss may break the cluster. https://example.com/DiskLoss
+
+    Accepted by name: DiskLoss.
+    ");
+    operated.stop().await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn where_risks_are_recorded_the_update_begins() -> Result<()> {
+    let Some(mut world) = World::new(UnacceptedRisks::Record).await? else { return Ok(()) };
+    let operated = &mut world.operated;
+    ask(operated, json!({"version": "5.1.2"})).await?;
+    let status = reaches(operated, "5.1.2").await?;
+    let recorded = status.history[0].accepted_risks.as_deref().unwrap();
+    assert!(recorded.ends_with("Not accepted by name: DiskLoss."), "{recorded}");
+    operated.stop().await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_is_not_upgradeable_still_gets_a_patch() -> Result<()> {
+    let Some(mut world) = World::new(UnacceptedRisks::Gate).await? else { return Ok(()) };
+    world.is_not_upgradeable().await?;
+    let operated = &mut world.operated;
+    operated
+        .status("Upgradeable", |status| {
+            crate::support::reason(status, "Upgradeable") == "ClusterOperatorNotUpgradeable"
+        })
+        .await?;
+    ask(operated, json!({"version": "5.2.0"})).await?;
+    let told = refused(operated, "UnacceptedRisks").await?;
+    assert!(told.contains("ClusterOperatorUpgradeable-dns"), "{told}");
+    ask(operated, json!({"version": "5.1.1"})).await?;
+    let status = reaches(operated, "5.1.1").await?;
+    assert_eq!(status.history[0].accepted_risks, None);
+    operated.stop().await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn only_force_opens_the_guards_and_that_is_recorded() -> Result<()> {
+    let Some(mut world) = World::new(UnacceptedRisks::Gate).await? else { return Ok(()) };
+    let operated = &mut world.operated;
+    ask(operated, json!({"image": world.platform.image("5.3.0")})).await?;
+    let told = refused(operated, "PreconditionChecks").await?;
+    assert!(told.contains("SkipLevelNotOffered"), "{told}");
+
+    ask(operated, json!({"image": world.platform.image("5.3.0"), "force": true})).await?;
+    let status = reaches(operated, "5.3.0").await?;
+    let recorded = status.history[0].accepted_risks.as_deref().unwrap();
+    assert!(recorded.contains("not offered by the update service"), "{recorded}");
+    assert!(
+        recorded.contains("Forced through: Precondition \"ClusterVersionGiantHop\""),
+        "{recorded}"
+    );
+
+    ask(operated, json!({"image": world.platform.image("5.2.0"), "force": null})).await?;
+    let told = refused(operated, "PreconditionChecks").await?;
+    assert!(told.contains("LowDesiredVersion"), "{told}");
+    operated.stop().await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn with_a_mode_it_is_no_update() -> Result<()> {
+    let Some(mut world) = World::new(UnacceptedRisks::Gate).await? else { return Ok(()) };
+    let operated = &mut world.operated;
+    ask(operated, json!({"version": "5.1.1", "mode": "Preflight"})).await?;
+    let status =
+        operated.status("the request to be seen", |status| status.observed_generation >= 2).await?;
+    assert_eq!(history(&status), ["5.1.0"]);
+    assert_eq!(crate::support::reason(&status, "ReleaseAccepted"), "PayloadLoaded");
+
+    // Without the mode it is one, and the one that follows with a mode does not end it.
+    ask(operated, json!({"mode": null})).await?;
+    reaches(operated, "5.1.1").await?;
+    ask(operated, json!({"version": "5.2.0", "mode": "Preflight"})).await?;
+    let status =
+        operated.status("the request to be seen", |status| status.observed_generation >= 4).await?;
+    assert_eq!(history(&status), ["5.1.1", "5.1.0"]);
+    assert_eq!(status.desired.version, "5.1.1");
+    operated.stop().await
+}

@@ -1,0 +1,7 @@
+//! From the request for an update to its beginning, or to its refusal.
+
+mod gates;
+mod platform;
+mod resuming;
+mod retrieval;
+mod stock_client;

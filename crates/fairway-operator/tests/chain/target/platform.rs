@@ -1,0 +1,170 @@
+//! A platform with signed releases, and a cluster that has one of them.
+
+use anyhow::{Context as _, Result};
+use fairway_api::cluster_version::{ClusterVersionStatus, UpdateState};
+use fairway_api::{ConditionStatus, Conditions as _};
+use fairway_operator::settings::MetricsSource;
+use fairway_registry::Digest;
+use fairway_testkit::gpg::Signer;
+use fairway_testkit::objects;
+use fairway_testkit::releases::TestRelease;
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::Api;
+use kube::api::PostParams;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::support::{Graph, Operated};
+
+/// A platform with signed releases. The first one is what clusters have.
+pub(super) struct Platform {
+    signer: Signer,
+    layout: TempDir,
+    releases: Vec<Released>,
+}
+
+struct Released {
+    version: String,
+    image: String,
+    digest: Digest,
+}
+
+impl Platform {
+    /// A platform with releases of these versions; nothing where there is no `gpg`.
+    pub(super) fn new(versions: &[&str]) -> Result<Option<Self>> {
+        let Some(signer) = Signer::new()? else {
+            eprintln!("skipped: there is no gpg");
+            return Ok(None);
+        };
+        let layout = tempfile::tempdir()?;
+        let released = |version: &&str| {
+            let (image, digest) = release(version).store(layout.path())?;
+            Ok(Released { version: (*version).to_owned(), image, digest })
+        };
+        let releases = versions.iter().map(released).collect::<Result<_>>()?;
+        Ok(Some(Self { signer, layout, releases }))
+    }
+
+    /// An update service with graph-data of these files.
+    pub(super) async fn graph(&self, files: &[(&str, &str)]) -> Result<Graph> {
+        let images = self.releases.iter().enumerate().map(|(place, release)| {
+            let Released { version, image, .. } = release;
+            // The first one is not asked for: the operator has it on its disk.
+            let image = if place == 0 { objects::release(version).image } else { image.clone() };
+            (version.as_str(), image)
+        });
+        Graph::of_images(files, &images.collect::<Vec<_>>()).await
+    }
+
+    /// A cluster with the first release, whose operator runs and has rolled it out.
+    pub(super) async fn cluster(
+        &self,
+        channel: &str,
+        upstream: &str,
+        metrics: MetricsSource,
+        change: impl FnOnce(&mut fairway_operator::Settings),
+    ) -> Result<Operated> {
+        let version = &self.releases.first().context("a release")?.version;
+        let mut operated = Operated::new(version, channel, upstream, metrics).await?;
+        let own = release(version).trusting(&self.signer.keyring()?);
+        own.write(&operated.settings.release.payload)?;
+        operated.settings.target.images = vec![self.layout.path().to_owned()];
+        change(&mut operated.settings);
+        operated.start();
+        reaches(&operated, version).await?;
+        Ok(operated)
+    }
+
+    pub(super) fn image(&self, version: &str) -> &str {
+        self.release(version).image.as_str()
+    }
+
+    /// Signs a release in the cluster.
+    pub(super) async fn sign(&self, operated: &Operated, version: &str) -> Result<()> {
+        let digest = &self.release(version).digest;
+        publish(operated, digest, self.signer.sign(digest)?).await
+    }
+
+    /// Puts a signature of the first release where one of this release belongs.
+    pub(super) async fn sign_with_that_of_another(
+        &self,
+        operated: &Operated,
+        version: &str,
+    ) -> Result<()> {
+        let other = &self.releases.first().context("a release")?.digest;
+        publish(operated, &self.release(version).digest, self.signer.sign(other)?).await
+    }
+
+    /// Lets somebody sign whom nobody trusts.
+    pub(super) async fn forge(&self, operated: &Operated, version: &str) -> Result<()> {
+        let digest = &self.release(version).digest;
+        let stranger = Signer::new()?.context("there was a gpg")?;
+        publish(operated, digest, stranger.sign(digest)?).await
+    }
+
+    fn release(&self, version: &str) -> &Released {
+        let mut releases = self.releases.iter();
+        releases.find(|release| release.version == version).expect("a release of this platform")
+    }
+}
+
+/// A release with one object.
+fn release(version: &str) -> TestRelease {
+    let marker = json!({
+        "apiVersion": "v1", "kind": "ConfigMap",
+        "metadata": {"name": "marker", "namespace": "openshift-config-managed"},
+        "data": {"version": version},
+    });
+    TestRelease::new(version).object("0000_50_marker_01", marker)
+}
+
+async fn publish(operated: &Operated, digest: &Digest, signature: Vec<u8>) -> Result<()> {
+    let key = format!("sha256-{}-1", digest.hex());
+    let map: ConfigMap = serde_json::from_value(json!({
+        "metadata": {
+            "generateName": "signature-",
+            "labels": {"release.openshift.io/verification-signatures": ""},
+        },
+        "binaryData": {key: k8s_openapi::ByteString(signature)},
+    }))?;
+    let maps = Api::namespaced(operated.cluster.client(), "openshift-config-managed");
+    maps.create(&PostParams::default(), &map).await?;
+    Ok(())
+}
+
+/// Waits until a cluster has rolled out a release.
+pub(super) async fn reaches(operated: &Operated, version: &str) -> Result<ClusterVersionStatus> {
+    operated
+        .status(&format!("{version} to be reached"), |status| {
+            let newest = status.history.first();
+            newest.is_some_and(|newest| {
+                newest.version.as_deref() == Some(version) && newest.state == UpdateState::Completed
+            }) && status.conditions.is_false("Progressing")
+        })
+        .await
+}
+
+/// Waits until a release was refused for a reason; what people are told.
+pub(super) async fn refused(operated: &Operated, reason: &str) -> Result<String> {
+    let status = operated
+        .status(&format!("ReleaseAccepted=False/{reason}"), |status| {
+            let accepted = status.conditions.find("ReleaseAccepted");
+            accepted.is_some_and(|accepted| {
+                accepted.status == ConditionStatus::False
+                    && accepted.reason.as_deref() == Some(reason)
+            })
+        })
+        .await?;
+    let accepted = status.conditions.find("ReleaseAccepted").context("it was there")?;
+    Ok(accepted.message.clone().unwrap_or_default())
+}
+
+/// Asks for an update as `fairway upgrade` does.
+pub(super) async fn ask(operated: &Operated, update: Value) -> Result<()> {
+    operated.patch_spec(json!({ "desiredUpdate": update })).await
+}
+
+/// The versions in the history.
+pub(super) fn history(status: &ClusterVersionStatus) -> Vec<&str> {
+    status.history.iter().filter_map(|entry| entry.version.as_deref()).collect()
+}
