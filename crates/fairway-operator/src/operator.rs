@@ -145,6 +145,8 @@ impl Operator {
                 admin_gates: sight.admin_gates,
                 admin_acks: sight.admin_acks,
                 updates: updates.clone(),
+                rollout: rollout.clone(),
+                deleting: Vec::new(),
                 remembered_alerts: None,
             },
             self.settings.risks.clone(),

@@ -121,6 +121,8 @@ pub enum Source {
     Overrides,
     /// An update that is under way.
     Updating,
+    /// Objects that the release removes.
+    Deletions,
     /// An alert of the cluster's monitoring.
     Alert,
 }
@@ -144,6 +146,7 @@ impl fmt::Display for Source {
             Self::AdminGate => f.write_str("the admin gates"),
             Self::Overrides => f.write_str("spec.overrides"),
             Self::Updating => f.write_str("the update in progress"),
+            Self::Deletions => f.write_str("the deletions in progress"),
             Self::Alert => f.write_str("the alerts"),
         }
     }

@@ -6,6 +6,7 @@
 mod admin_gates;
 mod alerts;
 mod cluster_operators;
+mod deletions;
 mod overrides;
 mod risk_report;
 mod updating;
@@ -13,6 +14,7 @@ mod updating;
 pub use admin_gates::{ConfigData, admin_gates};
 pub use alerts::{AlertsError, alerts};
 pub use cluster_operators::{cluster_operators, unlisted_cluster_operators};
+pub use deletions::deletions;
 pub use overrides::overrides;
 pub use updating::updating;
 

@@ -141,6 +141,7 @@ fn sources_are_named_for_people() {
         Source::AdminGate,
         Source::Overrides,
         Source::Updating,
+        Source::Deletions,
         Source::Alert,
     ];
     insta::assert_snapshot!(sources.map(|source| source.to_string()).join("\n"), @"
@@ -152,6 +153,7 @@ fn sources_are_named_for_people() {
     the admin gates
     spec.overrides
     the update in progress
+    the deletions in progress
     the alerts
     ");
 }

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use fairway_api::cluster_version::ComponentOverride;
 use fairway_api::{ClusterOperator, OperatorCondition};
-use fairway_risk::sources::{admin_gates, alerts, cluster_operators, overrides, updating};
+use fairway_risk::sources::{
+    admin_gates, alerts, cluster_operators, deletions, overrides, updating,
+};
 use fairway_risk::{Concern, Ledger};
 use fairway_testkit::environment;
 use serde_json::{Value, json};
@@ -170,6 +172,17 @@ fn overrides_and_updates_in_progress() {
     assert_eq!(updating(&[]), None);
     assert_eq!(updating(&progressing(false)), None);
     insta::assert_snapshot!(told(&[updating(&progressing(true)).unwrap()]), @"ClusterVersionUpdating MinorOrMajor from the update in progress: An update is in progress; the condition Progressing has the details. Until it ends, only patch releases should be chosen. https://fairway.dev/docs/risks#update-in-progress");
+}
+
+#[test]
+fn objects_that_are_not_gone_yet_stand_against_minor_versions() {
+    assert_eq!(deletions(&[]), None);
+    let objects: Vec<String> = (1..=7).map(|number| format!("secret \"a/{number}\"")).collect();
+    let some = [deletions(&objects[..2]).unwrap(), deletions(&objects).unwrap()];
+    insta::assert_snapshot!(told(&some), @r#"
+    ResourceDeletionInProgress MinorOrMajor from the deletions in progress: Objects that the release removes are not gone yet: secret "a/1", secret "a/2". Until they are, only patch releases should be chosen. https://fairway.dev/docs/risks#deletions-in-progress
+    ResourceDeletionInProgress MinorOrMajor from the deletions in progress: Objects that the release removes are not gone yet: secret "a/1", secret "a/2", secret "a/3", secret "a/4", secret "a/5" and 2 more. Until they are, only patch releases should be chosen. https://fairway.dev/docs/risks#deletions-in-progress
+    "#);
 }
 
 fn alert(name: &str, labels: &[(&str, &str)], state: &str) -> Value {

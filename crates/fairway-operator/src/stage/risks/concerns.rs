@@ -21,6 +21,8 @@ pub(super) struct Findings<'a> {
     pub(super) admin_gates: Option<&'a ConfigMap>,
     pub(super) admin_acks: Option<&'a ConfigMap>,
     pub(super) alerts: &'a [Concern],
+    /// Objects that the release removes, and that are still there.
+    pub(super) deleting: &'a [String],
 }
 
 /// What alerts said against updates when the status was written: it counts until they are known.
@@ -40,7 +42,8 @@ pub(super) fn remembered_alerts(status: Option<&ClusterVersionStatus>) -> Vec<Co
 
 /// Everything that speaks against updates of a cluster at that version.
 pub(super) fn collect(current: &str, findings: Findings) -> Vec<Concern> {
-    let Findings { cluster_version, operators, admin_gates, admin_acks, alerts } = findings;
+    let Findings { cluster_version, operators, admin_gates, admin_acks, alerts, deleting } =
+        findings;
     let conditions = cluster_version.status.as_ref().map_or(&[][..], |status| &status.conditions);
     let nothing = ConfigData::new();
     let gates = admin_gates.map(|gates| gates.data.as_ref().unwrap_or(&nothing));
@@ -59,6 +62,7 @@ pub(super) fn collect(current: &str, findings: Findings) -> Vec<Concern> {
         .chain(gates)
         .chain(sources::overrides(&cluster_version.spec.overrides))
         .chain(sources::updating(conditions))
+        .chain(sources::deletions(deleting))
         .chain(alerts.iter().cloned())
         .collect()
 }
@@ -103,9 +107,12 @@ mod tests {
             admin_gates: None,
             admin_acks: None,
             alerts: &[],
+            deleting: &["secret \"a/b\"".to_owned()],
         };
         let found = collect("5.1.0", findings);
         let names: Vec<&str> = found.iter().map(|concern| concern.risk.name.as_str()).collect();
-        assert_eq!(names, ["ClusterOperatorUpgradeableUnknown", "AdminAckUnknown"]);
+        let expected =
+            ["ClusterOperatorUpgradeableUnknown", "AdminAckUnknown", "ResourceDeletionInProgress"];
+        assert_eq!(names, expected);
     }
 }

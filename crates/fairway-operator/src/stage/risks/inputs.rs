@@ -12,6 +12,7 @@ use super::concerns::{self, Findings};
 use super::questions::Alerts;
 use crate::cluster::{Objects, only};
 use crate::own_release::OwnRelease;
+use crate::stage::rollout::Rollout;
 use crate::stage::updates::Updates;
 
 /// What is looked at, each as its latest.
@@ -22,6 +23,9 @@ pub(crate) struct Inputs {
     pub(crate) admin_gates: watch::Receiver<Option<Objects<ConfigMap>>>,
     pub(crate) admin_acks: watch::Receiver<Option<Objects<ConfigMap>>>,
     pub(crate) updates: watch::Receiver<Option<Arc<Updates>>>,
+    pub(crate) rollout: watch::Receiver<Option<Arc<Rollout>>>,
+    /// What the rollout was deleting when it was last looked at.
+    pub(crate) deleting: Vec<String>,
     /// What alerts said when this operator began: it counts until they are known, whatever becomes
     /// of the status meanwhile.
     pub(crate) remembered_alerts: Option<Vec<Concern>>,
@@ -48,6 +52,7 @@ impl Inputs {
         let gates = self.admin_gates.borrow_and_update().clone();
         let acks = self.admin_acks.borrow_and_update().clone();
         let updates = self.updates.borrow_and_update().clone();
+        self.deleting = deleting(self.rollout.borrow_and_update().as_deref());
         let cluster_version = Arc::clone(only(cluster_version.as_ref())?);
         let status = cluster_version.status.as_ref();
         let remembered =
@@ -68,6 +73,7 @@ impl Inputs {
             admin_gates: only(gates.as_ref()).map(AsRef::as_ref),
             admin_acks: only(acks.as_ref()).map(AsRef::as_ref),
             alerts,
+            deleting: &self.deleting,
         };
         let annotation = cluster_version.annotations().get(ANNOTATION).map(String::as_str);
         let desired = cluster_version.spec.desired_update.as_ref();
@@ -84,14 +90,23 @@ impl Inputs {
 
     /// Waits for something new; `false` when there is nobody left to say something.
     pub(super) async fn changed(&mut self) -> bool {
+        // Of a rollout, only what it deletes counts; that it goes on is no news.
+        let before = &self.deleting;
+        let is_news = |rollout: &Option<Arc<Rollout>>| deleting(rollout.as_deref()) != *before;
         tokio::select! {
             changed = self.cluster_version.changed() => changed.is_ok(),
             changed = self.cluster_operators.changed() => changed.is_ok(),
             changed = self.admin_gates.changed() => changed.is_ok(),
             changed = self.admin_acks.changed() => changed.is_ok(),
             changed = self.updates.changed() => changed.is_ok(),
+            changed = self.rollout.wait_for(is_news) => changed.is_ok(),
         }
     }
+}
+
+/// The objects that the release removes, and that are still there.
+fn deleting(rollout: Option<&Rollout>) -> Vec<String> {
+    rollout.iter().flat_map(|rollout| &rollout.deleting).map(ToString::to_string).collect()
 }
 
 /// The version from which an update would begin: that of the release which was begun last. So a

@@ -1,0 +1,26 @@
+//! Objects that the release removes, and that are still there.
+
+use super::against_minor;
+use crate::risk::{Concern, Source};
+
+/// Objects that are named; of more, the number says enough.
+const NAMED: usize = 5;
+
+/// Until these objects are gone, later minor versions have to wait: what they bring may not expect
+/// them any more.
+pub fn deletions(objects: &[String]) -> Option<Concern> {
+    if objects.is_empty() {
+        return None;
+    }
+    let named = objects.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
+    let more = match objects.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let message = format!(
+        "Objects that the release removes are not gone yet: {named}{more}. Until they are, only \
+         patch releases should be chosen."
+    );
+    let name = "ResourceDeletionInProgress";
+    Some(against_minor(name, &message, "deletions-in-progress", Source::Deletions))
+}
