@@ -160,6 +160,7 @@ impl Operator {
                 own_content: Arc::clone(&self.own_content),
                 cluster_version: sight.cluster_version.clone(),
                 features: sight.features,
+                proxy: sight.proxy.clone(),
                 trusted_ca: sight.trusted_ca,
                 risks: risks.clone(),
             },

@@ -8,7 +8,7 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use tokio::sync::watch;
 
 use super::retrieve::Ways;
-use crate::cluster::{Features, Objects, only};
+use crate::cluster::{Features, Objects, ProxySettings, only};
 use crate::own_release::OwnRelease;
 use crate::stage::risks::Risks;
 use crate::stage::updates::bundle;
@@ -23,6 +23,8 @@ pub(crate) struct Inputs {
     pub(crate) cluster_version: watch::Receiver<Option<Objects<ClusterVersion>>>,
     /// Which features the cluster has.
     pub(crate) features: watch::Receiver<Option<Features>>,
+    /// The way to the outside.
+    pub(crate) proxy: watch::Receiver<Option<ProxySettings>>,
     /// The authorities to trust.
     pub(crate) trusted_ca: watch::Receiver<Option<Objects<ConfigMap>>>,
     /// What speaks against which update.
@@ -50,6 +52,7 @@ impl Inputs {
     pub(super) fn look(&mut self) -> Option<View> {
         let seen = self.cluster_version.borrow_and_update().clone();
         let features = self.features.borrow_and_update().clone();
+        let proxy = self.proxy.borrow_and_update().clone();
         let trusted = self.trusted_ca.borrow_and_update().clone();
         let risks = self.risks.borrow_and_update().clone();
         let cluster_version = Arc::clone(only(seen.as_ref())?);
@@ -57,6 +60,7 @@ impl Inputs {
         Some(View {
             generation,
             ways: Ways {
+                proxy: proxy?,
                 authorities: bundle(&trusted?),
                 stores: cluster_version.spec.signature_stores.clone(),
             },
@@ -71,6 +75,7 @@ impl Inputs {
         tokio::select! {
             changed = self.cluster_version.changed() => changed.is_ok(),
             changed = self.features.changed() => changed.is_ok(),
+            changed = self.proxy.changed() => changed.is_ok(),
             changed = self.trusted_ca.changed() => changed.is_ok(),
             changed = self.risks.changed() => changed.is_ok(),
         }

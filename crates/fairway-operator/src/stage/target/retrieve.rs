@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fairway_api::cluster_version::SignatureStore;
+use fairway_http::{Proxies, ProxyError};
 use fairway_registry::Digest;
 use fairway_registry::payload::{self, FetchError, Places};
 use fairway_registry::pull::Options;
@@ -15,6 +16,7 @@ use tokio::task::JoinError;
 
 use super::surroundings::{Surroundings, SurroundingsError};
 use crate::clock;
+use crate::cluster::ProxySettings;
 
 /// How long all signature stores together may take: half of what clusters always gave a release
 /// to arrive.
@@ -51,6 +53,8 @@ pub(super) struct Retrieved {
 pub(super) enum RetrieveError {
     #[error("{image:?} does not name its content; name the release by its digest")]
     NotByDigest { image: String },
+    #[error("the status of Proxy cluster names no way to any registry")]
+    Proxy(#[from] ProxyError),
     #[error(transparent)]
     Surroundings(#[from] SurroundingsError),
     #[error("the update cannot be verified: {why}")]
@@ -75,10 +79,21 @@ pub(super) struct Retriever {
 /// What may change while the operator runs.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Ways {
+    /// What the platform says about proxies.
+    pub(super) proxy: ProxySettings,
     /// The authorities to trust besides the machine's, as PEM.
     pub(super) authorities: String,
     /// Stores that are asked in place of those of the release.
     pub(super) stores: Vec<SignatureStore>,
+}
+
+impl Ways {
+    /// The proxies of the platform; where it has none, those of the environment.
+    fn proxies(&self) -> Result<Option<Proxies>, ProxyError> {
+        let ProxySettings { http_proxy, https_proxy, no_proxy } = &self.proxy;
+        let is_set = !http_proxy.is_empty() || !https_proxy.is_empty();
+        is_set.then(|| Proxies::parse(http_proxy, https_proxy, no_proxy)).transpose()
+    }
 }
 
 impl Retriever {
@@ -105,6 +120,7 @@ impl Retriever {
         let options = Options {
             secrets: surroundings.secrets.clone(),
             authorities: ways.authorities.clone().into_bytes(),
+            proxies: ways.proxies()?,
             ..Options::default()
         };
         let unverified = match order.signed {
