@@ -8,6 +8,7 @@ use std::sync::Mutex;
 
 use anyhow::{Context as _, Result, ensure};
 use fairway_api::ClusterVersion;
+use fairway_api::cluster_version::Update;
 use fairway_testkit::{AuditEvent, AuditLog, AuditMark, TestCluster, objects, wait};
 use k8s_openapi::api::authentication::v1::{TokenRequest, TokenRequestSpec};
 use k8s_openapi::api::coordination::v1::Lease;
@@ -46,14 +47,15 @@ async fn create(client: &Client, object: Value) -> Result<()> {
     Ok(())
 }
 
-/// The platform's Proxy, which the project's own definitions do not have.
-fn proxy_definition() -> Value {
+/// A kind of the platform, which the project's own definitions do not have.
+fn definition(kind: &str, plural: &str) -> Value {
+    let (singular, list) = (kind.to_lowercase(), format!("{kind}List"));
     json!({
         "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
-        "metadata": {"name": "proxies.config.openshift.io"},
+        "metadata": {"name": format!("{plural}.config.openshift.io")},
         "spec": {
             "group": "config.openshift.io", "scope": "Cluster",
-            "names": {"plural": "proxies", "singular": "proxy", "kind": "Proxy", "listKind": "ProxyList"},
+            "names": {"plural": plural, "singular": singular, "kind": kind, "listKind": list},
             "versions": [{
                 "name": "v1", "served": true, "storage": true,
                 "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}},
@@ -73,7 +75,9 @@ async fn client_of_the_operator(cluster: &TestCluster) -> Result<Client> {
     for object in roles()? {
         create(&client, object).await?;
     }
-    create(&client, proxy_definition()).await?;
+    for (kind, plural) in [("Proxy", "proxies"), ("FeatureGate", "featuregates")] {
+        create(&client, definition(kind, plural)).await?;
+    }
     let accounts: Api<ServiceAccount> = Api::namespaced(client, NAMESPACE);
     let wanted = TokenRequest { spec: TokenRequestSpec::default(), ..TokenRequest::default() };
     let issued = accounts.create_token_request(ACCOUNT, &PostParams::default(), &wanted).await?;
@@ -173,7 +177,12 @@ async fn compare() -> Result<()> {
     cluster.install_crds().await?;
     let client = client_of_the_operator(&cluster).await?;
     let versions: Api<ClusterVersion> = Api::all(cluster.client());
-    versions.create(&PostParams::default(), &objects::cluster_version()).await?;
+    let mut version = objects::cluster_version();
+    // Nobody listens on the port of nothing.
+    let image = format!("127.0.0.1:9/release@sha256:{}", "0".repeat(64));
+    version.spec.desired_update =
+        Some(Update { image: Some(image), force: Some(true), ..Update::default() });
+    versions.create(&PostParams::default(), &version).await?;
     let log = cluster.audit_log()?;
     let mark = log.mark()?;
 
