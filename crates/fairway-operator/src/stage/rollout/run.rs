@@ -120,7 +120,7 @@ impl Inputs {
 
     /// The target, once everything is known and the history says that it was begun.
     fn look(&mut self) -> Option<Assignment> {
-        let target = self.target.borrow_and_update().clone();
+        let target = self.target.borrow_and_update().clone().filter(|target| target.is_read);
         let cluster_version = only(self.cluster_version.borrow_and_update().as_ref()).cloned();
         let operators_seen = self.cluster_operators.borrow_and_update().is_some();
         let proxy = self.proxy.borrow_and_update().clone();

@@ -45,6 +45,13 @@ impl View {
     pub(super) fn history(&self) -> &[UpdateHistory] {
         self.cluster_version.status.as_ref().map_or(&[], |status| &status.history)
     }
+
+    /// The capabilities that the cluster has, as an operator before this one has noted it.
+    pub(super) fn enabled_capabilities(&self) -> &[String] {
+        let status = self.cluster_version.status.as_ref();
+        let noted = status.and_then(|status| status.capabilities.as_ref());
+        noted.map_or(&[], |noted| &noted.enabled_capabilities)
+    }
 }
 
 impl Inputs {

@@ -8,6 +8,7 @@
 //! whether an update to it may begin, `accepted_risks` what it was begun in spite of; `selection`
 //! says what of it the cluster gets; `condition` and `events` are how people are told.
 
+mod accepted;
 mod accepted_risks;
 mod condition;
 mod events;
@@ -39,6 +40,9 @@ pub struct Target {
     pub generation: i64,
     /// The release that was accepted last: it is rolled out, and kept.
     pub payload: Arc<Payload>,
+    /// Whether it was read. An operator that is started in the middle of an update knows which
+    /// release it is before it has its manifests, and until then rolls out nothing.
+    pub is_read: bool,
     /// Whether its signature was verified.
     pub verified: bool,
     /// What was overridden so that it could be accepted, as `history` shows it.

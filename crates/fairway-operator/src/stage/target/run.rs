@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use fairway_api::OperatorCondition;
-use fairway_release::Release;
+use fairway_api::cluster_version::Release;
 use fairway_release::inclusion::implicitly_enabled;
 use tokio::sync::watch;
 
+use super::accepted::Accepted;
 use super::condition::{self, Named};
 use super::events::{self, Announcer, Told};
 use super::gate::{self, Case};
@@ -19,7 +20,7 @@ use super::{Target, guards, selection};
 use crate::clock;
 use crate::election::Leadership;
 use crate::own_release::OwnRelease;
-use crate::payload::{self, Payload};
+use crate::payload;
 use crate::settings::TargetSettings;
 use crate::stage::updates::same_content;
 
@@ -55,23 +56,14 @@ async fn step(job: &mut Option<Job>, retriever: &Arc<Retriever>) {
     }
 }
 
-/// A release that was accepted.
-struct Accepted {
-    image: String,
-    content: Arc<Release>,
-    verified: bool,
-    accepted_risks: Option<String>,
-}
-
 /// The stage's state.
 struct Stage {
     own: Arc<OwnRelease>,
-    own_content: Arc<Release>,
+    own_content: Arc<fairway_release::Release>,
     settings: TargetSettings,
     retriever: Arc<Retriever>,
     announcer: Announcer,
-    /// The release that was accepted last; none before it is known what an operator before this
-    /// one has begun.
+    /// The release that was accepted last; none before the history was seen.
     accepted: Option<Accepted>,
     job: Option<Job>,
     /// Capabilities that are on, and stay so.
@@ -119,13 +111,16 @@ impl Stage {
     /// What becomes of the release that the spec asks for: the condition `ReleaseAccepted`.
     fn decide(&mut self, view: &View) -> OperatorCondition {
         let wish = self.wish(view);
-        if self.accepted.is_none()
-            && let Err(pending) = self.resume(view, &wish)
-        {
-            return pending;
-        }
         match wish {
             Wish::Own => self.settle_for_own(view),
+            _ => {
+                if let Err(pending) = self.resume(view) {
+                    return pending;
+                }
+            }
+        }
+        match wish {
+            Wish::Own => {}
             Wish::Stay => self.job = None,
             Wish::NotKnownYet => return condition::waiting(),
             Wish::Other(request) => return self.consider(view, &request),
@@ -134,79 +129,74 @@ impl Stage {
     }
 
     fn wish(&self, view: &View) -> Wish {
-        let accepted = self.accepted.as_ref().map(|accepted| {
-            (accepted.image.clone(), accepted.content.metadata.version.to_string())
-        });
-        let begun = accepted.or_else(|| {
-            let entry = view.history().first()?;
-            Some((entry.image.clone(), entry.version.clone()?))
-        });
+        let begun = match &self.accepted {
+            Some(Accepted { release, .. }) => Some((&release.image, &release.version)),
+            None => view.history().first().and_then(|it| Some((&it.image, it.version.as_ref()?))),
+        };
         resolve(
             view.cluster_version.spec.desired_update.as_ref(),
             Known {
                 own: &self.own.release,
                 is_multi: self.own.release.architecture.is_some(),
-                begun: begun.as_ref().map(|(image, version)| (image.as_str(), version.as_str())),
+                begun: begun.map(|(image, version)| (image.as_str(), version.as_str())),
                 offered: view.risks.as_deref().map(|risks| &risks.evaluated),
                 history: view.history(),
             },
         )
     }
 
-    /// Goes on with what an operator before this one has begun, without asking the gates again: no
-    /// step is undone. Until that release was read again, nothing can be said.
-    fn resume(&mut self, view: &View, wish: &Wish) -> Result<(), OperatorCondition> {
-        let begun = view.history().first();
-        let begun = begun.filter(|entry| !same_content(&entry.image, &self.own.release.image));
-        let Some(begun) = begun.filter(|_| *wish != Wish::Own) else {
-            self.settle_for_own(view);
-            return Ok(());
-        };
-        let order = Order { image: begun.image.clone(), signed: Signed::AsBefore };
-        let named = Named { version: begun.version.as_deref(), image: &begun.image };
-        let retrieved = self.retrieved(view, order, &named)?;
-        let content = Arc::clone(&retrieved.content);
-        self.accepted = Some(Accepted {
-            image: begun.image.clone(),
-            content,
-            verified: begun.verified,
-            accepted_risks: begun.accepted_risks.clone(),
-        });
-        self.job = None;
-        Ok(())
-    }
-
     /// The release of the operator itself needs nobody's permission.
     fn settle_for_own(&mut self, view: &View) {
         self.job = None;
-        let image = &self.own.release.image;
-        if self.accepted.as_ref().is_some_and(|accepted| same_content(&accepted.image, image)) {
-            return;
+        if !self.accepted.as_ref().is_some_and(|accepted| accepted.is(&self.own.release.image)) {
+            let content = Arc::clone(&self.own_content);
+            self.accepted = Some(Accepted::own(&self.own, content, view.history()));
         }
-        let begun = view.history().first().filter(|entry| same_content(&entry.image, image));
-        self.accepted = Some(Accepted {
-            image: image.clone(),
-            content: Arc::clone(&self.own_content),
-            verified: begun.is_some_and(|entry| entry.verified),
-            accepted_risks: begun.and_then(|entry| entry.accepted_risks.clone()),
-        });
+    }
+
+    /// Goes on with what an operator before this one has begun, without asking the gates again: no
+    /// step is undone. Until that release was read again, there is nothing else to decide.
+    fn resume(&mut self, view: &View) -> Result<(), OperatorCondition> {
+        if self.accepted.is_none() {
+            match view.history().first() {
+                Some(begun) if !same_content(&begun.image, &self.own.release.image) => {
+                    self.accepted = Some(Accepted::before(begun));
+                }
+                _ => self.settle_for_own(view),
+            }
+        }
+        let Some(Accepted { release, content: None, .. }) = &self.accepted else { return Ok(()) };
+        let (version, image) = (release.version.clone(), release.image.clone());
+        let order = Order { image: image.clone(), signed: Signed::AsBefore };
+        let named = Named { version: Some(&version), image: &image };
+        let Retrieved { content, .. } = self.retrieved(view, order, &named)?;
+        let content = Arc::clone(content);
+        if let Some(accepted) = &mut self.accepted {
+            let Accepted { verified, accepted_risks, .. } = accepted;
+            *accepted = Accepted::new(&image, content, *verified, accepted_risks.take());
+        }
+        self.job = None;
+        Ok(())
     }
 
     /// Retrieves the release that is asked for, and asks the gates. What was accepted once is not
     /// asked about again.
     fn consider(&mut self, view: &View, request: &Request) -> OperatorCondition {
-        let Some(accepted) = &self.accepted else { return condition::waiting() };
+        let Some(Accepted { release: has, content: Some(content), .. }) = &self.accepted else {
+            return condition::waiting();
+        };
         let named = Named::from(request);
-        if same_content(&accepted.image, &request.image) {
+        if same_content(&has.image, &request.image) {
             self.job = None;
-            let has = accepted.content.metadata.version.to_string();
             return match &request.version {
-                Some(version) if *version != has => condition::other_version(&named, &has),
+                Some(version) if *version != has.version => {
+                    condition::other_version(&named, &has.version)
+                }
                 _ => self.loaded(),
             };
         }
-        let from = accepted.content.metadata.version.clone();
-        let previous = guards::previous(view.history(), &accepted.image).cloned();
+        let from = content.metadata.version.clone();
+        let previous = guards::previous(view.history(), &has.image).cloned();
         let signed = if request.forced { Signed::Should } else { Signed::Must };
         let order = Order { image: request.image.clone(), signed };
         let unaccepted = self.settings.unaccepted_risks;
@@ -238,20 +228,22 @@ impl Stage {
             Err(refused) => *refused,
             Ok(accepted_risks) => {
                 let (content, verified) = (Arc::clone(content), unverified.is_none());
-                let image = request.image.clone();
-                self.accept(Accepted { image, content, verified, accepted_risks });
+                let accepted = Accepted::new(&request.image, content, verified, accepted_risks);
+                self.accept(accepted);
                 self.loaded()
             }
         }
     }
 
     fn accept(&mut self, accepted: Accepted) {
-        let version = accepted.content.metadata.version.to_string();
-        tracing::info!(version, image = accepted.image, "an update begins");
-        self.announcer.tell(Told::accepted(&version, accepted.accepted_risks.as_deref()));
-        if let (Some(before), Some(staying)) = (&self.accepted, &mut self.staying) {
-            let (before, target) = (&before.content.manifests, &accepted.content.manifests);
-            let implicit = implicitly_enabled(before, target, staying);
+        let Release { version, image, .. } = &accepted.release;
+        tracing::info!(version, image, "an update begins");
+        self.announcer.tell(Told::accepted(version, accepted.accepted_risks.as_deref()));
+        let before = self.accepted.as_ref().and_then(|before| before.content.as_ref());
+        if let (Some(before), Some(after), Some(staying)) =
+            (before, &accepted.content, &mut self.staying)
+        {
+            let implicit = implicitly_enabled(&before.manifests, &after.manifests, staying);
             staying.extend(implicit);
         }
         self.accepted = Some(accepted);
@@ -281,9 +273,8 @@ impl Stage {
 
     /// The condition about the release that was accepted last.
     fn loaded(&self) -> OperatorCondition {
-        let Some(accepted) = &self.accepted else { return condition::waiting() };
-        let version = accepted.content.metadata.version.to_string();
-        let named = Named { version: Some(&version), image: &accepted.image };
+        let Some(Accepted { release, .. }) = &self.accepted else { return condition::waiting() };
+        let named = Named { version: Some(&release.version), image: &release.image };
         condition::loaded(&named, &self.own.architecture)
     }
 
@@ -300,31 +291,26 @@ impl Stage {
     }
 
     fn target(&mut self, view: &View, release_accepted: OperatorCondition) -> Option<Target> {
-        let Accepted { image, content, verified, accepted_risks } = self.accepted.as_ref()?;
+        let accepted = self.accepted.as_ref()?;
+        let versions = [accepted.release.version.as_str(), &self.own.release.version];
+        let gates = view.features.gates(&versions);
+        let payload = accepted.payload(|content| {
+            let metadata = &content.metadata;
+            selection::when_loaded(&self.settings.selection, &view.features, &gates, metadata)
+        });
         let spec = &view.cluster_version.spec;
-        let version = content.metadata.version.to_string();
-        let gates = view.features.gates(&[&version, &self.own.release.version]);
         let staying = self.staying.get_or_insert_with(|| {
-            let status = view.cluster_version.status.as_ref();
-            let before = status.and_then(|status| status.capabilities.as_ref());
-            let before = before.map_or(&[][..], |before| &before.enabled_capabilities);
             let always = &self.settings.selection.always_enabled;
-            before.iter().chain(always).cloned().collect()
+            view.enabled_capabilities().iter().chain(always).cloned().collect()
         });
         let capabilities = selection::capabilities(spec.capabilities.as_ref(), staying, &gates);
         staying.extend(capabilities.enabled.iter().cloned());
-        let filter = selection::when_loaded(
-            &self.settings.selection,
-            &view.features,
-            &gates,
-            &content.metadata,
-        );
-        let release = payload::described(&content.metadata, image, &mut Vec::new());
         Some(Target {
             generation: view.generation,
-            payload: Arc::new(Payload::select(content, release, &filter)),
-            verified: *verified,
-            accepted_risks: accepted_risks.clone(),
+            payload: Arc::new(payload),
+            is_read: accepted.content.is_some(),
+            verified: accepted.verified,
+            accepted_risks: accepted.accepted_risks.clone(),
             filter: selection::when_applied(spec, gates, &capabilities),
             capabilities,
             release_accepted,

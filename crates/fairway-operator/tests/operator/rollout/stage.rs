@@ -142,6 +142,7 @@ impl Stage {
         self.target.send_replace(Some(Arc::new(Target {
             generation: 1,
             payload: Arc::new(payload(version, manifests)),
+            is_read: true,
             verified: true,
             accepted_risks: None,
             filter,

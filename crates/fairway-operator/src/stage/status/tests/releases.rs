@@ -110,6 +110,7 @@ fn target(version: &str) -> Target {
             manifests: Vec::new(),
             version_hash: format!("hash of {version}"),
         }),
+        is_read: true,
         verified: false,
         accepted_risks: None,
         filter: Filter::default(),
