@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use fairway_api::ClusterVersion;
 use fairway_api::cluster_version::UpdateHistory;
+use fairway_api::reason::release_accepted;
+use fairway_api::{ClusterVersion, Conditions as _, OperatorCondition};
 use k8s_openapi::api::core::v1::ConfigMap;
 use tokio::sync::watch;
 
@@ -44,6 +45,23 @@ pub(super) struct View {
 impl View {
     pub(super) fn history(&self) -> &[UpdateHistory] {
         self.cluster_version.status.as_ref().map_or(&[], |status| &status.history)
+    }
+
+    /// What the status says about the release that this very spec asks for.
+    pub(super) fn said(&self) -> Option<(i64, OperatorCondition)> {
+        let status = self.cluster_version.status.as_ref()?;
+        let said = status.conditions.find(release_accepted::TYPE)?;
+        let condition = OperatorCondition {
+            reason: said.reason.clone(),
+            message: said.message.clone(),
+            ..OperatorCondition::new(release_accepted::TYPE, said.status.clone())
+        };
+        (status.observed_generation == self.generation).then_some((self.generation, condition))
+    }
+
+    /// Whether the update service is asked at all.
+    pub(super) fn has_channel(&self) -> bool {
+        self.cluster_version.spec.channel.as_deref().is_some_and(|channel| !channel.is_empty())
     }
 
     /// The capabilities that the cluster has, as an operator before this one has noted it.

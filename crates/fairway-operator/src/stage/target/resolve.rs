@@ -119,9 +119,11 @@ fn releases(offered: &Evaluated) -> impl Iterator<Item = &Release> {
     offered.available_updates.iter().chain(conditional)
 }
 
-/// Whether a release is among the updates that are offered.
-pub(super) fn is_offered(offered: &Evaluated, image: &str) -> bool {
-    releases(offered).any(|release| same_content(&release.image, image))
+/// The update that leads to an image, wherever that is kept; also one for which the status has no
+/// room.
+pub(super) fn offered<'a>(offered: &'a Evaluated, image: &str) -> Option<&'a Release> {
+    let withheld = offered.withheld.iter().map(|withheld| &withheld.release);
+    releases(offered).chain(withheld).find(|release| same_content(&release.image, image))
 }
 
 /// The one image among these; `Some(None)` if they are several.
@@ -235,6 +237,16 @@ mod tests {
         assert_eq!(meant_with(Some(&update), None, begun), expected);
         assert_eq!(meant_with(Some(&update), Some(&offered()), begun), expected);
         assert_eq!(meant_with(Some(&update), None, None), Wish::NotKnownYet);
+    }
+
+    #[test]
+    fn an_update_is_known_wherever_its_image_is_kept() {
+        let (updates, image) = (offered(), release("5.1.0").image);
+        let mirrored = image.replace("registry.example", "mirror.example");
+        for image in [&image, &mirrored] {
+            assert_eq!(super::offered(&updates, image), Some(&release("5.1.0")), "{image}");
+        }
+        assert_eq!(super::offered(&updates, "mirror.example/release:5.1.0"), None);
     }
 
     #[test]

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use fairway_api::OperatorCondition;
 use fairway_api::cluster_version::Release;
+use fairway_api::{ConditionStatus, OperatorCondition};
 use fairway_release::inclusion::implicitly_enabled;
 use tokio::sync::watch;
 
@@ -69,6 +69,8 @@ struct Stage {
     /// Capabilities that are on, and stay so.
     staying: Option<BTreeSet<String>>,
     told: Option<OperatorCondition>,
+    /// What an operator before this one said about the spec of that generation.
+    inherited: Option<(i64, OperatorCondition)>,
 }
 
 impl Stage {
@@ -91,12 +93,14 @@ impl Stage {
             job: None,
             staying: None,
             told: None,
+            inherited: None,
         }
     }
 
     /// Decides, and publishes what there is to say.
     fn publish(&mut self, view: &View, out: &watch::Sender<Option<Arc<Target>>>) {
-        let condition = self.decide(view);
+        let decided = self.decide(view);
+        let condition = self.or_inherited(view, decided);
         self.tell(&condition);
         let Some(target) = self.target(view, condition) else { return };
         out.send_if_modified(|published| {
@@ -108,24 +112,44 @@ impl Stage {
         });
     }
 
+    /// Until there is a decision, what an operator before this one said about the same spec stands:
+    /// a restart is no news.
+    fn or_inherited(&mut self, view: &View, condition: OperatorCondition) -> OperatorCondition {
+        if self.told.is_none() {
+            self.inherited = view.said();
+        }
+        match &self.inherited {
+            Some((generation, said))
+                if condition.status == ConditionStatus::Unknown
+                    && *generation == view.generation =>
+            {
+                said.clone()
+            }
+            _ => {
+                self.inherited = None;
+                condition
+            }
+        }
+    }
+
     /// What becomes of the release that the spec asks for: the condition `ReleaseAccepted`.
     fn decide(&mut self, view: &View) -> OperatorCondition {
         let wish = self.wish(view);
+        if wish == Wish::Own {
+            self.settle_for_own(view);
+            return self.loaded();
+        }
+        if let Err(pending) = self.resume(view) {
+            return pending;
+        }
         match wish {
-            Wish::Own => self.settle_for_own(view),
-            _ => {
-                if let Err(pending) = self.resume(view) {
-                    return pending;
-                }
+            Wish::NotKnownYet => condition::waiting(),
+            Wish::Other(request) => self.consider(view, &request),
+            Wish::Own | Wish::Stay => {
+                self.job = None;
+                self.loaded()
             }
         }
-        match wish {
-            Wish::Own => {}
-            Wish::Stay => self.job = None,
-            Wish::NotKnownYet => return condition::waiting(),
-            Wish::Other(request) => return self.consider(view, &request),
-        }
-        self.loaded()
     }
 
     fn wish(&self, view: &View) -> Wish {
@@ -206,7 +230,10 @@ impl Stage {
         };
         let Some(risks) = &view.risks else { return condition::waiting() };
         let release = payload::described(&content.metadata, &request.image, &mut Vec::new());
-        let verdict = risks.judge.verdict(&release, clock::now());
+        let offered = resolve::offered(&risks.evaluated, &request.image);
+        // The ledger knows updates by the names that the update service has for their images.
+        let image = offered.map_or(&release.image, |offered| &offered.image).clone();
+        let verdict = risks.judge.verdict(&Release { image, ..release.clone() }, clock::now());
         let decided = gate::decide(&Case {
             request,
             from: &from,
@@ -214,13 +241,8 @@ impl Stage {
             to: &content.metadata.version,
             previous: previous.as_ref(),
             verdict: &verdict,
-            offered: resolve::is_offered(&risks.evaluated, &request.image),
-            has_channel: view
-                .cluster_version
-                .spec
-                .channel
-                .as_deref()
-                .is_some_and(|it| !it.is_empty()),
+            offered: offered.is_some(),
+            has_channel: view.has_channel(),
             unverified: unverified.as_deref(),
             unaccepted,
         });

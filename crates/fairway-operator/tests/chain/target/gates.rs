@@ -66,6 +66,11 @@ async fn a_risk_that_nobody_accepted_holds_an_update_until_somebody_does() -> Re
     let told = refused(operated, "UnacceptedRisks").await?;
     assert!(told.contains("DiskLoss"), "{told}");
     assert!(told.ends_with("fairway upgrade accept DiskLoss"), "{told}");
+    // Another name for the same image changes nothing.
+    let image = world.platform.image("5.1.2").replace("registry.example", "mirror.example");
+    ask(operated, json!({"version": null, "image": image})).await?;
+    operated.status("the request to be seen", |status| status.observed_generation >= 3).await?;
+    refused(operated, "UnacceptedRisks").await?;
 
     ask(operated, json!({"acceptRisks": [{"name": "DiskLoss"}]})).await?;
     let status = reaches(operated, "5.1.2").await?;
