@@ -49,6 +49,9 @@ pub(super) fn compose(
     }
     if let Some(Risks { evaluated, .. }) = facts.risks {
         set(&mut status, upgradeable::TYPE, evaluated.upgradeable.clone(), now);
+    }
+    if let Some(Risks { evaluated, .. }) = facts.risks.filter(|_| release::is_own(&status, &facts))
+    {
         status.available_updates = Some(evaluated.available_updates.clone());
         status.conditional_updates.clone_from(&evaluated.conditional_updates);
         status.conditional_update_risks.clone_from(&evaluated.conditional_update_risks);
@@ -129,9 +132,8 @@ fn say_at_least(status: &mut ClusterVersionStatus, release: &Release, now: Times
 /// A generation is observed when all have seen it. What they saw may have been an object of this
 /// name that is gone, and had more changes.
 fn observe(status: &mut ClusterVersionStatus, cluster_version: &ClusterVersion, facts: Facts) {
-    let Some(risks) = facts.risks else { return };
-    let seen = facts.target.map_or(risks.generation, |target| target.generation);
-    let seen = seen.min(risks.generation);
+    let (Some(risks), Some(target)) = (facts.risks, facts.target) else { return };
+    let seen = risks.generation.min(target.generation);
     let current = cluster_version.metadata.generation.unwrap_or(seen);
     status.observed_generation = status.observed_generation.max(seen).min(current);
 }

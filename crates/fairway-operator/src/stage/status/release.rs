@@ -27,6 +27,12 @@ fn is_under_way(status: &ClusterVersionStatus) -> bool {
     })
 }
 
+/// Whether the status is about the release of the operator, which is the one that the update service
+/// is asked about.
+pub(super) fn is_own(status: &ClusterVersionStatus, facts: &Facts) -> bool {
+    same_content(&status.desired.image, &facts.own.release.image)
+}
+
 /// Whether the status is about another release.
 fn is_another(before: &Release, release: &Release) -> bool {
     !before.image.is_empty() && !same_content(&before.image, &release.image)

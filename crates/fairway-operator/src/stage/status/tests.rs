@@ -80,7 +80,7 @@ fn the_first_status_is_whole() {
         "version": "5.0.1",
         "image": "registry.example/release@sha256:e48643ad58cc89d0b4e29e15c80fcdb4c348bb6f771c7cddaa244773ce2f5f6b"
       },
-      "observedGeneration": 1,
+      "observedGeneration": 0,
       "versionHash": "",
       "conditions": [
         {
@@ -127,24 +127,6 @@ fn composing_again_changes_nothing() {
 }
 
 #[test]
-fn a_generation_is_observed_when_all_have_seen_it() {
-    let mut object = cluster_version();
-    object.metadata.generation = Some(7);
-    let risks = Risks { generation: 6, ..Risks::default() };
-    assert_eq!(composed(&object, None, Some(&risks), 0).observed_generation, 6);
-    let risks = Risks { generation: 7, ..Risks::default() };
-    assert_eq!(composed(&object, None, Some(&risks), 0).observed_generation, 7);
-}
-
-#[test]
-fn an_object_that_is_new_has_not_seen_the_changes_of_the_one_before() {
-    let mut object = objects::cluster_version();
-    object.metadata.generation = Some(1);
-    let risks = Risks { generation: 5, ..Risks::default() };
-    assert_eq!(composed(&object, None, Some(&risks), 0).observed_generation, 1);
-}
-
-#[test]
 fn updates_from_another_release_are_forgotten() {
     let mut object = objects::cluster_version();
     let before = ClusterVersionStatus {
@@ -165,7 +147,8 @@ fn a_complaint_stays_while_nobody_can_look_again() {
     let mut object = objects::cluster_version();
     object.metadata.generation = Some(3);
     object.spec.desired_update = Some(objects::update_to("5.9.9"));
-    object.status = Some(objects::status_at("5.0.1"));
+    object.status =
+        Some(ClusterVersionStatus { observed_generation: 3, ..objects::status_at("5.0.1") });
     let updates = Updates { generation: 3, ..offering(&["5.0.2"]) };
     let risks = Risks { generation: 3, ..Risks::default() };
     let complaining = composed(&object, Some(&updates), Some(&risks), 0);

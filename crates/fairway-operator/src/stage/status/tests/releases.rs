@@ -571,18 +571,15 @@ fn a_withdrawn_update_goes_back() {
 #[test]
 fn updates_of_a_release_that_is_left_are_forgotten() {
     let mut cluster = Cluster::installed();
-    cluster.object.status.as_mut().unwrap().available_updates =
-        Some(vec![objects::release("5.1.0")]);
-    cluster.target = target("5.1.0");
-    let own = own();
-    let facts = Facts {
-        own: &own,
-        updates: None,
-        risks: None,
-        target: Some(&cluster.target),
-        rollout: None,
+    let updates = |cluster: &Cluster| {
+        let (own, risks) = (own(), recommending(&["5.1.0"]));
+        let (target, rollout) = (Some(&cluster.target), None);
+        let facts = Facts { own: &own, updates: None, risks: Some(&risks), target, rollout };
+        compose(&cluster.object, facts, at(60)).available_updates
     };
-    assert_eq!(compose(&cluster.object, facts, at(60)).available_updates, None);
+    assert_eq!(updates(&cluster), Some(vec![objects::release("5.1.0")]));
+    cluster.target = target("5.1.0");
+    assert_eq!(updates(&cluster), None, "those were of the release that the operator is of");
 }
 
 #[test]
@@ -608,21 +605,29 @@ fn names_that_no_server_takes_are_left_out() {
 }
 
 #[test]
-fn a_generation_is_observed_when_the_target_has_seen_it() {
-    let mut cluster = Cluster::installed();
-    cluster.object.metadata.generation = Some(7);
+fn a_generation_is_observed_when_all_have_seen_it() {
     let own = own();
-    let risks = Risks { generation: 7, ..Risks::default() };
-    let observed = |generation| {
-        let target = Target { generation, ..cluster.target.clone() };
+    for (current, of_risks, of_target, observed) in [
+        (7, Some(6), Some(7), 6),
+        (7, Some(7), Some(6), 6),
+        (7, Some(7), Some(7), 7),
+        (7, None, Some(7), 1),
+        (7, Some(7), None, 1),
+        // What was seen was another object of this name.
+        (1, Some(5), Some(5), 1),
+    ] {
+        let mut object = Cluster::installed().object;
+        object.metadata.generation = Some(current);
+        let risks = of_risks.map(|generation| Risks { generation, ..Risks::default() });
+        let target = of_target.map(|generation| Target { generation, ..target("5.0.1") });
         let facts = Facts {
             own: &own,
             updates: None,
-            risks: Some(&risks),
-            target: Some(&target),
+            risks: risks.as_ref(),
+            target: target.as_ref(),
             rollout: None,
         };
-        compose(&cluster.object, facts, at(60)).observed_generation
-    };
-    assert_eq!((observed(6), observed(7)), (6, 7));
+        let status = compose(&object, facts, at(60));
+        assert_eq!(status.observed_generation, observed, "{of_risks:?} {of_target:?}");
+    }
 }
