@@ -69,7 +69,7 @@ pub(crate) struct RequestArgs {
     #[arg(long, requires = TARGET)]
     pub(crate) allow_upgrade_with_warnings: bool,
 
-    /// Waive the signature and the guards against downgrades and leaps; it is recorded
+    /// Waive the signature, the guards against downgrades and leaps, and risks; it is recorded
     #[arg(long, requires = TARGET)]
     pub(crate) force: bool,
 

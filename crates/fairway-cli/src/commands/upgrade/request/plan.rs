@@ -207,7 +207,7 @@ impl Request<'_> {
         }
         if self.wish.force {
             warnings.push(
-                "--force waives the signature and all guards: be sure that you know this image"
+                "--force waives the signature, all guards and all risks: be sure that you know this image"
                     .to_owned(),
             );
         }

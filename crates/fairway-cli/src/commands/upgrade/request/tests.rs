@@ -223,7 +223,7 @@ fn an_image_is_taken_as_it_is_typed() {
     Requested update to 5.3.0
     warning: from 5.1.0 to 5.3.0 is a skip-level update, past one minor version
     warning: the image is not that of any listed update
-    warning: --force waives the signature and all guards: be sure that you know this image
+    warning: --force waives the signature, all guards and all risks: be sure that you know this image
     ");
 }
 
