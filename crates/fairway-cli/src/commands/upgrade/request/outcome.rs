@@ -20,7 +20,7 @@ pub(super) struct Outcome {
     pub(super) dry_run: bool,
     pub(super) action: Action,
     /// The release that it is about.
-    pub(super) release: Option<Target>,
+    pub(super) release: Option<Named>,
     /// Whether the signature and the guards are waived.
     pub(super) force: bool,
     /// The risks that are accepted now and were not before.
@@ -57,7 +57,7 @@ pub(super) enum Action {
 
 /// A release.
 #[derive(Debug, Serialize)]
-pub(super) struct Target {
+pub(super) struct Named {
     version: Option<String>,
     image: Option<String>,
 }
@@ -92,7 +92,7 @@ impl Outcome {
     }
 }
 
-impl Target {
+impl Named {
     /// The release of a request.
     pub(super) fn asked(update: &Update) -> Self {
         let owned = |text: Option<&str>| text.map(str::to_owned);
@@ -116,7 +116,7 @@ impl fmt::Display for Outcome {
         if self.dry_run {
             f.write_str("Nothing was changed; without --dry-run it would be:\n\n")?;
         }
-        let name = self.release.as_ref().map_or("", Target::name);
+        let name = self.release.as_ref().map_or("", Named::name);
         let release = OneLine(name);
         match self.action {
             Action::Requested => write!(f, "Requested update to {release}")?,

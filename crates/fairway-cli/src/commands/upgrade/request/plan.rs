@@ -12,8 +12,8 @@ use super::super::risks::Exposure;
 use super::super::stored::{Others, Stored, accepted};
 use super::checks;
 use super::choice::{Chosen, choose, same_content};
-use super::outcome::{Accepted, Action, Outcome, Target as Shown};
-use super::shown::{self, open_risks};
+use super::outcome::{Accepted, Action, Named, Outcome};
+use super::shown::{Shown, open_risks};
 use super::wish::{Target, UpdateWish, Wish};
 use crate::errors::{CannotTell, Refused};
 use crate::foreign_text::OneLine;
@@ -92,14 +92,14 @@ fn clear(cluster_version: &ClusterVersion, status: &ClusterVersionStatus) -> any
     let action =
         if was_reached && asked.mode.is_none() { Action::Cleared } else { Action::Cancelled };
     let outcome = Outcome {
-        release: Some(Shown::asked(asked)),
-        accept_risks: names(&update.accept_risks),
+        release: Some(Named::asked(asked)),
+        accept_risks: names_of(&update.accept_risks),
         ..Outcome::new(action)
     };
     Ok(Plan { patch: Some(patch), update, outcome })
 }
 
-fn names(risks: &[AcceptRisk]) -> Vec<String> {
+fn names_of(risks: &[AcceptRisk]) -> Vec<String> {
     risks.iter().map(|risk| risk.name.clone()).collect()
 }
 
@@ -120,7 +120,7 @@ impl Request<'_> {
             return Ok(self.already_there(Action::Latest));
         };
         let mut warnings = self.warnings(&chosen)?;
-        let (names, accepted, metadata) = self.accept(&chosen)?;
+        let Consent { names, newly, metadata } = self.consent(&chosen)?;
         let release = &chosen.release;
         let update = Update {
             version: Some(release.version.clone()).filter(|version| !version.is_empty()),
@@ -129,7 +129,8 @@ impl Request<'_> {
             accept_risks: names,
             ..Update::default()
         };
-        let is_asked = self.asked().is_some_and(|asked| is_same(asked, &update));
+        let is_asked =
+            newly.is_empty() && self.asked().is_some_and(|asked| is_same(asked, &update));
         let action = if is_asked { Action::AlreadyRequested } else { Action::Requested };
         if !is_asked {
             warnings.extend(checks::check(self.status, self.wish.allow_warnings)?);
@@ -139,10 +140,10 @@ impl Request<'_> {
             "spec": { "desiredUpdate": update.merge_patch()? },
         });
         let outcome = Outcome {
-            release: Some(Shown::asked(&update)),
+            release: Some(Named::asked(&update)),
             force: self.wish.force,
-            accept_risks: self::names(&update.accept_risks),
-            accepted,
+            accept_risks: names_of(&update.accept_risks),
+            accepted: newly,
             warnings,
             ..Outcome::new(action)
         };
@@ -172,7 +173,7 @@ impl Request<'_> {
         if let Some(other) = self.asked().filter(|asked| asked.is_update() && !self.is_at(asked)) {
             warnings.push(format!(
                 "{} is asked for, and stays so: `fairway upgrade --clear` withdraws it",
-                OneLine(Shown::asked(other).name())
+                OneLine(Named::asked(other).name())
             ));
         }
         if action == Action::Latest && !self.status.conditional_updates.is_empty() {
@@ -182,7 +183,7 @@ impl Request<'_> {
                     .to_owned(),
             );
         }
-        let release = Some(Shown::of(&self.status.desired));
+        let release = Some(Named::of(&self.status.desired));
         let outcome = Outcome { release, progress, warnings, ..Outcome::new(action) };
         Plan { patch: None, update: Update::default(), outcome }
     }
@@ -214,8 +215,8 @@ impl Request<'_> {
         Ok(warnings)
     }
 
-    /// What is accepted from now on, what of it is new, and the metadata that say so.
-    fn accept(&self, chosen: &Chosen) -> anyhow::Result<(Vec<AcceptRisk>, Vec<Accepted>, Value)> {
+    /// What is accepted so that the update may begin.
+    fn consent(&self, chosen: &Chosen) -> anyhow::Result<Consent> {
         let object = self.cluster_version;
         let open = chosen
             .conditional
@@ -223,7 +224,7 @@ impl Request<'_> {
             .unwrap_or_default();
         if open.is_empty() {
             let metadata = json!({ "resourceVersion": object.metadata.resource_version });
-            return Ok((accepted(object).to_vec(), Vec::new(), metadata));
+            return Ok(Consent { names: accepted(object).to_vec(), newly: Vec::new(), metadata });
         }
         let mut stored = Stored::of(object, Others::Stay)?;
         let mut newly = Vec::new();
@@ -235,7 +236,7 @@ impl Request<'_> {
         }
         stored.check()?;
         let metadata = stored.metadata(object)?;
-        Ok((stored.names, newly, metadata))
+        Ok(Consent { names: stored.names, newly, metadata })
     }
 
     /// Why an update that is not recommended is not asked for, and how it is.
@@ -252,7 +253,7 @@ impl Request<'_> {
              --to={version} --allow-not-recommended` accepts these risks for {version}, and no \
              others, and asks for the update"
         );
-        let risks = open.iter().map(shown::Shown::to_string).collect::<Vec<_>>().join(", ");
+        let risks = open.iter().map(Shown::to_string).collect::<Vec<_>>().join(", ");
         if open.iter().any(|risk| risk.exposure == Exposure::Applies) || open.is_empty() {
             let message = format!("{version} is not recommended for this cluster: {risks}");
             let message = message.trim_end_matches(": ").to_owned();
@@ -263,6 +264,16 @@ impl Request<'_> {
             anyhow!(why).context(CannotTell { message, hint })
         }
     }
+}
+
+/// The risks that are accepted, and where that is written down.
+struct Consent {
+    /// All that are.
+    names: Vec<AcceptRisk>,
+    /// Those that were not before.
+    newly: Vec<Accepted>,
+    /// The metadata of a patch, with the terms.
+    metadata: Value,
 }
 
 /// Whether what is asked for already is what is to be asked for.

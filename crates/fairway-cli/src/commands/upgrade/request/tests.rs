@@ -284,6 +284,16 @@ fn what_is_asked_for_already_is_not_written_again() {
 }
 
 #[test]
+fn risks_whose_acceptance_has_ended_are_accepted_anew() {
+    let mut object = risky();
+    accept(&mut object, &["NoisyLogs"], Some(r#"{"NoisyLogs":{"until":"2025-12-31"}}"#));
+    let asked = object.spec.desired_update.as_mut().unwrap();
+    asked.version = Some("5.2.2".to_owned());
+    asked.image = Some(objects::release("5.2.2").image);
+    assert!(plan(&object, &["--to=5.2.2", "--allow-not-recommended"]).patch().is_some());
+}
+
+#[test]
 fn there_are_bad_times_for_updates() {
     let mut object = risky();
     hold(&mut object, condition("Invalid", true, "InvalidClusterVersion", "It is."));
