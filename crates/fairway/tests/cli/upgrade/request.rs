@@ -32,7 +32,13 @@ async fn ask_and_withdraw() -> Result<()> {
     assert!(tried.contains("Nothing was changed"), "{tried}");
     assert_eq!(api.get(NAME).await?.spec, before.spec);
 
-    insta::assert_snapshot!(said(kubeconfig, &["--to=5.2.0"]), @"");
+    insta::assert_snapshot!(said(kubeconfig, &["--to=5.2.0"]), @"
+    exit code: 3
+    ----- stderr -----
+    error: 5.2.0 is not recommended for this cluster: SlowDisks (applies)
+      caused by: Nodes with slow disks may miss leases. https://example.com/slow-disks
+    hint: `fairway upgrade --include-not-recommended` tells more; `fairway upgrade --to=5.2.0 --allow-not-recommended` accepts these risks for 5.2.0, and no others, and asks for the update
+    ");
     assert_eq!(api.get(NAME).await?.spec, before.spec);
 
     let asked = document(kubeconfig, &["--to=5.2.0", "--allow-not-recommended", "--wait=0s"])?;
@@ -48,7 +54,11 @@ async fn ask_and_withdraw() -> Result<()> {
     assert!(update.accepts("SlowDisks"), "what was accepted stays so");
 
     let cleared = said(kubeconfig, &["--clear"]);
-    insta::assert_snapshot!(cleared, @"");
+    insta::assert_snapshot!(cleared, @"
+    exit code: 0
+    ----- stdout -----
+    Cancelled requested upgrade to 5.1.1
+    ");
     let update = desired(&api).await?.context("no accepted risks")?;
     assert!(!update.names_a_release() && update.accepts("SlowDisks"));
     Ok(())
@@ -75,9 +85,31 @@ async fn the_answer_of_the_operator_is_shown() -> Result<()> {
     let refused = OperatorCondition::new("ReleaseAccepted", false)
         .reason("PreconditionChecks")
         .message("It is too early.");
-    insta::assert_snapshot!(answered(objects::release("5.1.0"), refused).await?, @"");
+    insta::assert_snapshot!(answered(objects::release("5.1.0"), refused).await?, @"
+    exit code: 3
+    ----- stdout -----
+    Requested update to 5.1.1
+
+    The operator refuses it:
+
+      Reason: PreconditionChecks
+      Message: It is too early.
+
+    The request stands, and is looked at again when something changes. Withdraw it with
+      fairway upgrade --clear
+    ----- stderr -----
+    Waiting for the operator's answer…
+    ");
     let accepted = OperatorCondition::new("ReleaseAccepted", true).reason("PayloadLoaded");
-    insta::assert_snapshot!(answered(objects::release("5.1.1"), accepted).await?, @"");
+    insta::assert_snapshot!(answered(objects::release("5.1.1"), accepted).await?, @"
+    exit code: 0
+    ----- stdout -----
+    Requested update to 5.1.1
+
+    The operator has accepted it. Cluster version is 5.1.0
+    ----- stderr -----
+    Waiting for the operator's answer…
+    ");
     Ok(())
 }
 
@@ -105,7 +137,17 @@ async fn answered(release: Release, condition: OperatorCondition) -> Result<Stri
 async fn an_operator_that_does_not_answer_is_waited_for_in_vain() -> Result<()> {
     let cluster = TestCluster::in_turn().await?;
     let api = risky(&cluster).await?;
-    insta::assert_snapshot!(said(cluster.kubeconfig(), &["--to-latest", "--wait=1s"]), @"");
+    insta::assert_snapshot!(said(cluster.kubeconfig(), &["--to-latest", "--wait=1s"]), @"
+    exit code: 5
+    ----- stdout -----
+    Requested update to 5.1.1
+
+    The operator has not decided yet.
+    The request stands; see what comes of it with
+      fairway upgrade
+    ----- stderr -----
+    Waiting for the operator's answer…
+    ");
     assert!(desired(&api).await?.is_some_and(|update| update.is_update()));
     Ok(())
 }
@@ -124,6 +166,59 @@ async fn requests_that_make_no_sense() -> Result<()> {
         said(&["--to-image=registry.example/release:5.1.1"]),
         said(&["--to=5.1.1", "accept", "A"]),
     ];
-    insta::assert_snapshot!(said.join("\n"), @"");
+    insta::assert_snapshot!(said.join("\n"), @r#"
+    exit code: 2
+    ----- stderr -----
+    error: invalid value '5.1' for '--to <VERSION>': "5.1" is not a semantic version such as 5.1.0 or 5.2.0-rc.1
+
+    For more information, try '--help'.
+
+    exit code: 2
+    ----- stderr -----
+    error: the argument '--to <VERSION>' cannot be used with '--to-latest'
+
+    Usage: fairway upgrade --to <VERSION>
+
+    For more information, try '--help'.
+
+    exit code: 2
+    ----- stderr -----
+    error: the argument '--clear' cannot be used with:
+      --to <VERSION>
+      --to-image <IMAGE>
+      --to-latest
+
+    Usage: fairway upgrade --clear
+
+    For more information, try '--help'.
+
+    exit code: 2
+    ----- stderr -----
+    error: the following required arguments were not provided:
+      <--to <VERSION>|--to-image <IMAGE>|--to-latest>
+
+    Usage: fairway upgrade --force <--to <VERSION>|--to-image <IMAGE>|--to-latest>
+
+    For more information, try '--help'.
+
+    exit code: 2
+    ----- stderr -----
+    error: invalid value 'release' for '--to-image <IMAGE>': no registry or repository specified, such as registry.example/releases
+
+    For more information, try '--help'.
+
+    exit code: 2
+    ----- stderr -----
+    error: --to-image: registry.example/release:5.1.1 names a tag, which may mean another image tomorrow, and no signature is about a tag; give the digest as @sha256:…
+
+    exit code: 2
+    ----- stderr -----
+    error: the subcommand 'accept' cannot be used with '--to <VERSION>'
+
+    Usage: fairway upgrade [OPTIONS]
+           fairway upgrade <COMMAND>
+
+    For more information, try '--help'.
+    "#);
     Ok(())
 }
