@@ -7,7 +7,7 @@ use fairway_registry::base::{self, Packing};
 use fairway_registry::layout::{self, LayoutError};
 use fairway_registry::push::{PushError, push};
 use fairway_registry::{Image, ImageConfig, Layer, LayerBuilder, LayerError};
-use fairway_release::payload::Files;
+use fairway_release::payload::{DIRECTORIES, Files};
 
 use crate::{RELEASES, Release, graph, payload};
 
@@ -130,7 +130,11 @@ impl MadeRelease {
         let reference = |name, image: &Image| format!("{repository}/{name}@{}", image.digest());
         let operators_reference = reference(OPERATORS, &operators);
         let files = payload::files(&release, &operators_reference, own);
+        // Whoever looks for the release need not read what lies below.
         let mut payload = LayerBuilder::new();
+        for directory in DIRECTORIES {
+            payload = payload.emptied(directory)?;
+        }
         for (path, content) in files {
             payload = payload.file(path, 0o644, content)?;
         }

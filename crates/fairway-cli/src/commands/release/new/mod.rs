@@ -24,8 +24,6 @@ use crate::printer::Printer;
 const VERSION_LABEL: &str = "io.openshift.release";
 /// What it is built on.
 const BASE_LABEL: &str = "io.openshift.release.base-image-digest";
-/// In a layer, what hides everything that the layers below have in a directory.
-const NOTHING_BELOW: &str = ".wh..wh..opq";
 
 pub(crate) fn run(args: &NewArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
     let destination = Destination::of(args)?;
@@ -50,7 +48,7 @@ fn image(args: &NewArgs, files: &Files, runtime: &Runtime) -> anyhow::Result<Ima
     let mut layer = LayerBuilder::new();
     // An image to build on may be a release itself.
     for directory in DIRECTORIES {
-        layer = layer.file(format!("{directory}/{NOTHING_BELOW}"), 0o644, "")?;
+        layer = layer.emptied(directory)?;
     }
     for (path, content) in files {
         layer = layer.file(path, 0o644, content.as_slice())?;
