@@ -70,8 +70,12 @@ pub async fn read(
     image: &Digest,
     wanted: &Arc<Wanted>,
 ) -> Result<BTreeMap<String, Vec<u8>>, ContentsError> {
+    let manifest = manifest(source, image, wanted.any_machine).await?;
+    if !wanted.any_machine {
+        check_machine(source, image, &manifest).await?;
+    }
     let mut shown = Layer::default();
-    for layer in manifest(source, image, wanted.any_machine).await?.layers.iter().rev() {
+    for layer in manifest.layers.iter().rev() {
         shown.cover(fetch(source, layer, wanted).await?);
         if !shown.has_room(wanted) {
             return Err(ContentsError::TooMuch);
@@ -112,6 +116,25 @@ pub(crate) async fn manifest(
     }
     let why = "its lists of images are nested too deeply".to_owned();
     Err(ContentsError::NotAnImage { digest: image.clone(), why })
+}
+
+/// An image that is in no list says alone which machines it is for.
+async fn check_machine(
+    source: &Source,
+    image: &Digest,
+    manifest: &Document,
+) -> Result<(), ContentsError> {
+    let Some(config) = &manifest.config else { return Ok(()) };
+    let bytes = source.document(Kind::Blob, &config.digest).await?;
+    let platform: Platform =
+        serde_json::from_slice(&bytes).map_err(|error| ContentsError::NotAnImage {
+            digest: image.clone(),
+            why: printable(format!("its configuration makes no sense: {error}")),
+        })?;
+    if platform.is_this_machine() {
+        return Ok(());
+    }
+    Err(ContentsError::OtherMachine { digest: image.clone() })
 }
 
 fn choose<'a>(

@@ -104,6 +104,11 @@ pub(crate) fn image(style: Style, architecture: &str, layers: Vec<Layer>) -> Con
     Content { media_type: style.manifest(), manifest: manifest.to_string().into_bytes(), blobs }
 }
 
+/// The architecture of this machine.
+pub(crate) fn here() -> &'static str {
+    fairway_release::architecture::of_machine(std::env::consts::ARCH)
+}
+
 /// A release of one layer.
 pub(crate) fn release(style: Style, architecture: &str, version: &str) -> Content {
     image(style, architecture, vec![release_layer(&metadata(version))])

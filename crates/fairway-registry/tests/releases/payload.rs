@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use crate::anonymous;
-use crate::images::{Content, Style, gzip, image, list, metadata, tar};
+use crate::images::{Content, Style, gzip, here, image, list, metadata, tar};
 use crate::real::Repository;
 use crate::server::Server;
 
@@ -57,7 +57,7 @@ fn refusal(outcome: Result<Files, FetchError>, servers: &[(&str, &Server)]) -> S
 #[tokio::test]
 async fn a_release_is_its_files_and_nothing_else() {
     let server = Server::start().await;
-    let content = content("amd64");
+    let content = content(here());
     server.add_untagged(&content);
     let image = format!("{}:5.1.0@{}", server.repository(), content.digest());
     let places = places(&json!({"source": "other.example", "mirrors": ["mirror.example"]}));
@@ -84,13 +84,13 @@ async fn what_lies_below_a_whole_release_is_not_fetched() {
     ]);
     let above = tar(&[("manifests/0000_00_b.yaml", "b: 1")]);
     let layers = vec![(below.clone(), false), (payload, false), (above, false)];
-    let content = image(Style::Oci, "amd64", layers);
+    let content = image(Style::Oci, here(), layers);
     server.add_untagged(&content);
     let image = format!("{}@{}", server.repository(), content.digest());
     let files = fetch(&image, &places(&json!({"source": "a.example"}))).await.unwrap();
     assert_eq!(paths(&files), ["manifests/0000_00_b.yaml", METADATA]);
     let asked = server.asked();
-    assert_eq!(asked.len(), 3, "a manifest and two layers: {asked:?}");
+    assert_eq!(asked.len(), 4, "a manifest, a configuration and two layers: {asked:?}");
     assert!(!asked.contains(&format!("GET blobs/{}", Digest::of(&below))), "{asked:?}");
 }
 
@@ -98,7 +98,7 @@ async fn what_lies_below_a_whole_release_is_not_fetched() {
 async fn layouts_come_first_then_mirrors_in_order_and_the_source_last() {
     let [first, second, source] =
         [Server::start().await, Server::start().await, Server::start().await];
-    let content = content("amd64");
+    let content = content(here());
     let directory = tempfile::tempdir().unwrap();
     let in_layout = {
         let layer = LayerBuilder::new().file(METADATA, 0o644, metadata("5.1.0")).unwrap();
@@ -133,7 +133,7 @@ async fn layouts_come_first_then_mirrors_in_order_and_the_source_last() {
 #[tokio::test]
 async fn a_source_is_left_alone_where_somebody_says_so() {
     let [mirror, source] = [Server::start().await, Server::start().await];
-    let content = content("amd64");
+    let content = content(here());
     source.add_untagged(&content);
     let places = places(&json!({
         "source": source.repository(), "mirrors": [mirror.repository()],
@@ -147,7 +147,7 @@ async fn a_source_is_left_alone_where_somebody_says_so() {
 
 #[tokio::test]
 async fn a_mirror_that_lies_hangs_or_forbids_costs_only_itself() {
-    let content = content("amd64");
+    let content = content(here());
     let layer = format!("blobs/{}", Digest::of(&content.blobs[1]));
     let (lying, source) = (Server::start().await, Server::start().await);
     lying.add_untagged(&content);
@@ -173,13 +173,8 @@ async fn a_mirror_that_lies_hangs_or_forbids_costs_only_itself() {
 #[tokio::test]
 async fn a_release_has_to_be_for_this_machine() {
     let server = Server::start().await;
-    let machine = match std::env::consts::ARCH {
-        "x86_64" => "amd64",
-        "aarch64" => "arm64",
-        other => other,
-    };
-    let (ours, other) = (content(machine), content("pdp11"));
-    let both = list(Style::Docker, &[("pdp11", &other), (machine, &ours)]);
+    let (ours, other) = (content(here()), content("pdp11"));
+    let both = list(Style::Docker, &[("pdp11", &other), (here(), &ours)]);
     let elsewhere = list(Style::Oci, &[("pdp11", &other), ("unknown", &other)]);
     for content in [&ours, &other, &both, &elsewhere] {
         server.add_untagged(content);
@@ -187,8 +182,12 @@ async fn a_release_has_to_be_for_this_machine() {
     let places = places(&json!({"source": "a.example"}));
     let image = |content: &Content| format!("{}@{}", server.repository(), content.digest());
     assert_eq!(fetch(&image(&both), &places).await.unwrap().len(), 4);
-    let told = refusal(fetch(&image(&elsewhere), &places).await, &[("SOURCE", &server)]);
-    insta::assert_snapshot!(told.replace(machine, "OURS"), @"SOURCE/releases@DIGEST cannot be read from any place: SOURCE/releases: DIGEST is there, but not for linux/OURS");
+    for content in [&elsewhere, &other] {
+        let told = refusal(fetch(&image(content), &places).await, &[("SOURCE", &server)]);
+        insta::allow_duplicates! {
+        insta::assert_snapshot!(told.replace(here(), "OURS"), @"SOURCE/releases@DIGEST cannot be read from any place: SOURCE/releases: DIGEST is there, but not for linux/OURS");
+            }
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

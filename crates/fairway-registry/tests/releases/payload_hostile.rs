@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tar::EntryType;
 
 use crate::anonymous;
-use crate::images::{Content, Style, gzip, image, tar};
+use crate::images::{Content, Style, gzip, here, image, tar};
 use crate::server::Server;
 
 const FILE: &str = "release-manifests/a.yaml";
@@ -39,11 +39,11 @@ fn special(kind: EntryType, path: &str, target: &str) -> Vec<u8> {
 
 /// An image of one layer that is not compressed.
 fn plain(layer: Vec<u8>) -> Content {
-    image(Style::Oci, "amd64", vec![(layer, false)])
+    image(Style::Oci, here(), vec![(layer, false)])
 }
 
 fn packed(layer: &[u8]) -> Content {
-    image(Style::Oci, "amd64", vec![(gzip(layer), true)])
+    image(Style::Oci, here(), vec![(gzip(layer), true)])
 }
 
 /// The same image with something else in its manifest.
@@ -192,15 +192,15 @@ async fn what_is_not_whole_is_left() {
     let zstd = |manifest: &mut Value| {
         manifest["layers"][0]["mediaType"] = json!("application/vnd.oci.image.layer.v1.tar+zstd");
     };
-    let truncated = image(Style::Oci, "amd64", vec![(gzipped[..gzipped.len() - 9].to_vec(), true)]);
+    let truncated = image(Style::Oci, here(), vec![(gzipped[..gzipped.len() - 9].to_vec(), true)]);
     let told = refusals([
         ("half a header", plain(archive[..300].to_vec())),
         ("half a file", plain(large[..1024].to_vec())),
         ("truncated", truncated),
-        ("garbage", image(Style::Oci, "amd64", vec![(b"garbage".to_vec(), true)])),
+        ("garbage", image(Style::Oci, here(), vec![(b"garbage".to_vec(), true)])),
         (
             "garbage behind it",
-            image(Style::Oci, "amd64", vec![([gzipped.as_slice(), b"more"].concat(), true)]),
+            image(Style::Oci, here(), vec![([gzipped.as_slice(), b"more"].concat(), true)]),
         ),
         ("longer than announced", edited(plain(archive.clone()), short)),
         ("shorter than announced", edited(plain(archive.clone()), long)),

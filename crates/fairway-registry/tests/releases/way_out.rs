@@ -11,7 +11,7 @@ use fairway_registry::pull::Options;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, copy_bidirectional};
 use tokio::net::{TcpListener, TcpStream};
 
-use crate::images::{Content, Style, release};
+use crate::images::{Content, Style, here, release};
 use crate::server::Server;
 use crate::tls::protect_as;
 
@@ -19,7 +19,7 @@ use crate::tls::protect_as;
 const REGISTRY: &str = "registry.example";
 
 fn content() -> Content {
-    release(Style::Oci, "amd64", "5.1.0")
+    release(Style::Oci, here(), "5.1.0")
 }
 
 /// How many files of a release arrive that way.
