@@ -114,3 +114,56 @@ impl Claim {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CLAIM: &str = r#"{"critical":{"type":"atomic container signature","image":{"docker-manifest-digest":"DIGEST"},"identity":{"docker-reference":"registry.example/a:1"}},"optional":{"creator":"atomic","timestamp":1748822400}}"#;
+
+    fn read(text: &str) -> Result<Claim, ClaimError> {
+        let image = Digest::of(b"manifest");
+        Claim::read(text.replace("DIGEST", image.as_str()).as_bytes(), "KEY", &image)
+    }
+
+    #[test]
+    fn a_claim_is_read_as_others_write_it() {
+        let image = Digest::of(b"manifest");
+        let own = Claim::write(&image, "registry.example/a:1", Timestamp::UNIX_EPOCH);
+        for text in
+            [CLAIM, &CLAIM.replace(r#","timestamp":1748822400"#, ""), str::from_utf8(&own).unwrap()]
+        {
+            let claim = read(text).unwrap();
+            assert_eq!((&claim.digest, claim.reference.as_str()), (&image, "registry.example/a:1"));
+        }
+    }
+
+    #[test]
+    fn nothing_may_stand_in_it_that_is_not_known() {
+        let told = [
+            (r#""optional":{"#, r#""optional":{"more":1,"#),
+            (r#""critical":{"#, r#""critical":{"more":1,"#),
+            (r#""image":{"#, r#""image":{"more":1,"#),
+            (r#""identity":{"#, r#""identity":{"more":1,"#),
+            (r#""critical":{"#, r#""critical":{"type":"another","#),
+            ("DIGEST", "sha512:00"),
+            (r#""docker-reference":"registry.example/a:1""#, ""),
+            ("}}", "}}{}"),
+        ]
+        .map(|(what, instead)| {
+            assert!(CLAIM.contains(what));
+            let why = read(&CLAIM.replacen(what, instead, 1)).unwrap_err().to_string();
+            why.rsplit_once(" at line").map_or(why.clone(), |(why, _)| why.to_owned())
+        });
+        insta::assert_snapshot!(told.join("\n"), @r#"
+        what is signed is not a claim about an image: unknown field `more`, expected `creator` or `timestamp`
+        what is signed is not a claim about an image: unknown field `more`, expected one of `type`, `image`, `identity`
+        what is signed is not a claim about an image: unknown field `more`, expected `docker-manifest-digest`
+        what is signed is not a claim about an image: unknown field `more`, expected `docker-reference`
+        what is signed is not a claim about an image: duplicate field `type`
+        what is signed is not a claim about an image: "sha512:00" is not a SHA-256 digest
+        what is signed is not a claim about an image: missing field `docker-reference`
+        what is signed is not a claim about an image: expected `,` or `}`
+        "#);
+    }
+}

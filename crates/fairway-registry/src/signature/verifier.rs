@@ -16,8 +16,9 @@ use crate::Digest;
 use crate::pull::{self, Options, PullError};
 use crate::releases::printable;
 
-/// Stores that are asked at the same time: a release has a handful.
-const AT_ONCE: usize = 8;
+/// Stores that are asked at the same time: as many as there may be, so that none has to wait for
+/// others that are silent.
+const AT_ONCE: usize = 32;
 
 /// Whose signatures count, and where a release says that they are.
 #[derive(Debug)]
