@@ -210,9 +210,9 @@ impl Draft {
     /// The files of the image, and what they mean.
     pub fn finish(mut self) -> Result<(Files, Release), DraftError> {
         let metadata = serde_json::to_string_pretty(&self.metadata).expect("texts are JSON");
-        self.add(metadata::PATH, "the release's metadata", metadata.into_bytes());
-        let images = self.images.write().into_bytes();
-        self.add(image_references::PATH, "the release's images", images);
+        self.add(metadata::PATH, "the release's metadata", format!("{metadata}\n").into_bytes());
+        let images = format!("{}\n", self.images.write());
+        self.add(image_references::PATH, "the release's images", images.into_bytes());
         match Release::load(&self.files, UNNAMED, DEFAULT_PROFILE) {
             Ok(release) if self.problems.is_empty() && release.warnings.is_empty() => {
                 return Ok((self.files, release));

@@ -148,7 +148,10 @@ impl fmt::Display for Warning {
             Self::Template { file, line, why } => write!(f, "{file}:{line}: left out: {why}"),
             Self::Metadata { key, value, wanted } => {
                 let file = metadata::PATH;
-                write!(f, "{file}: {key} is left out: {value:?} was found where {wanted} is wanted")
+                write!(
+                    f,
+                    "{file}: {key} cannot be used: {value:?} was found where {wanted} is wanted"
+                )
             }
         }
     }

@@ -139,8 +139,8 @@ fn everything_that_is_wrong_is_said_of_the_files_of_people() {
     * network/0000_50_network_01.yaml:10:1: 0.0.1-snapshot-kubernetes stands for a version that nobody has named; only 0.0.1-snapshot does
     * deploy/storage/image-references:1:1: missing field `apiVersion`
     * deploy/storage/0000_50_network_01.yaml: network/0000_50_network_01.yaml has the same name, and a release has room for one of them
-    * the release's metadata: url is left out: "errata" was found where an http or https address is wanted
-    * the release's metadata: release.openshift.io/architecture is left out: "amd64" was found where multi is wanted
+    * the release's metadata: url cannot be used: "errata" was found where an http or https address is wanted
+    * the release's metadata: release.openshift.io/architecture cannot be used: "amd64" was found where multi is wanted
     * deploy/storage/0000_50_storage_01.yaml:1:1: missing field `apiVersion`
     * deploy/storage/0000_50_storage_02.yaml:1:4: field a: unclosed bracket '['
     "#);

@@ -14,7 +14,8 @@ fn short_help() {
 
 #[test]
 fn help_of_each_command() {
-    let commands = ["sandbox", "graph", "update-service", "upgrade", "crds", "completion", "man"];
+    let commands =
+        ["sandbox", "graph", "update-service", "upgrade", "release", "crds", "completion", "man"];
     let helps = commands.map(|command| transcript(fairway().args([command, "--help"])));
     insta::assert_snapshot!(helps.join("\n"));
 }
@@ -32,6 +33,14 @@ fn help_of_each_step_of_an_upgrade() {
     let steps = ["accept", "channel"];
     let helps = steps.map(|step| transcript(fairway().args(["upgrade", step, "--help"])));
     insta::assert_snapshot!(helps.join("\n"));
+}
+
+#[test]
+fn help_of_each_command_about_releases() {
+    let commands = ["new", "info", "extract", "diff"];
+    let helps = commands.map(|command| transcript(fairway().args(["release", command, "-h"])));
+    insta::assert_snapshot!(helps.join("\n"));
+    insta::assert_snapshot!("new", transcript(fairway().args(["release", "new", "--help"])));
 }
 
 #[test]

@@ -6,6 +6,7 @@ mod graph;
 mod help;
 mod in_a_pod;
 mod operator;
+mod release;
 mod sandbox;
 mod signatures;
 mod update_service;

@@ -42,13 +42,13 @@ pub(crate) struct NewArgs {
     pub(crate) monitoring: bool,
 
     #[command(flatten)]
+    pub(crate) output: ReportArgs,
+
+    #[command(flatten)]
     pub(crate) metadata: MetadataArgs,
 
     #[command(flatten)]
     pub(crate) image_args: ImageArgs,
-
-    #[command(flatten)]
-    pub(crate) output: ReportArgs,
 
     #[command(flatten)]
     pub(crate) access: AccessArgs,

@@ -48,13 +48,18 @@ fn write_all(
     printer: &Printer,
 ) -> anyhow::Result<()> {
     output::directory(directory)?;
+    let hint = |path: &str| WithHint {
+        message: format!("cannot write {}", directory.join(path).display()),
+        hint: "name a directory that is empty or not there yet; --force replaces files".to_owned(),
+    };
+    // All or nothing, as far as that can be known.
+    let is_there = |path: &&String| fs::symlink_metadata(directory.join(path)).is_ok();
+    if !force && let Some(path) = files.keys().find(is_there) {
+        return Err(anyhow::anyhow!("it is already there").context(hint(path)));
+    }
     for (path, content) in files {
         let written = write(directory, Path::new(path), content, force);
-        written.with_context(|| WithHint {
-            message: format!("cannot write {}", directory.join(path).display()),
-            hint: "name a directory that is empty or not there yet; --force replaces files"
-                .to_owned(),
-        })?;
+        written.with_context(|| hint(path))?;
     }
     printer.note(format_args!("wrote {} files to {}", files.len(), directory.display()));
     Ok(())

@@ -136,8 +136,8 @@ impl Display for Info {
         line(f, "updates to", listed(&release.next))?;
         line(f, "manifests", Some(manifests))?;
         if let Some(Trust { keyrings, stores }) = verification {
-            line(f, "signed by keys of", listed(keyrings))?;
-            line(f, "signatures at", listed(stores))?;
+            line(f, "later releases are signed by", listed(keyrings))?;
+            line(f, "their signatures are at", listed(stores))?;
         }
         line(f, "images", Some(images.len()))?;
         let width = images.keys().map(|name| name.chars().count()).max().unwrap_or_default();

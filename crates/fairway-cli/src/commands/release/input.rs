@@ -69,9 +69,20 @@ pub(crate) fn read(name: &str, access: &AccessArgs) -> anyhow::Result<Found> {
     if directory.join(metadata::PATH).exists() {
         return from_directory(directory);
     }
-    let is_layout = directory.join("oci-layout").exists();
-    let image = if is_layout { format!("{LAYOUT}{name}") } else { name.to_owned() };
-    from_image(&image, access)
+    if directory.join("oci-layout").exists() {
+        return from_image(&format!("{LAYOUT}{name}"), access);
+    }
+    let is_image = name.starts_with(LAYOUT) || name.contains('/');
+    if directory.is_dir() || !is_image {
+        return Err(WithHint {
+            message: format!("{name} is neither a directory with a release nor an image"),
+            hint: "name an image such as registry.example/releases:5.1.0, oci:DIR:NAME in an OCI \
+                   image layout, or a directory that has `release-manifests/release-metadata`"
+                .to_owned(),
+        }
+        .into());
+    }
+    from_image(name, access)
 }
 
 fn from_directory(directory: &Path) -> anyhow::Result<Found> {

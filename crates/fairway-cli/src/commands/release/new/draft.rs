@@ -15,49 +15,50 @@ use crate::args::release::{MetadataArgs, NewArgs};
 use crate::commands::release::directory;
 use crate::commands::release::info::for_no_cluster;
 use crate::errors::{WithHint, WrongUsage};
-use crate::printer::Printer;
 
 /// The kinds that the operator's monitoring needs.
 const MONITORING: [&str; 2] =
     ["prometheusrules.monitoring.coreos.com", "servicemonitors.monitoring.coreos.com"];
 
 /// The files of the release, and what they mean.
-pub(super) fn finished(args: &NewArgs, printer: &Printer) -> anyhow::Result<(Files, Release)> {
+pub(super) fn finished(args: &NewArgs) -> anyhow::Result<(Files, Release)> {
     let mut draft = Draft::new(metadata(args)?, images(&args.image)?, args.metadata.created);
     add(&mut draft, own_manifests());
     for directory in &args.manifests {
         add_operator(&mut draft, directory)?;
     }
     let refused = || WithHint {
-        message: format!("there is no release {}", args.version),
+        message: format!("cannot make release {}", args.version),
         hint: "`fairway release new --help` says what manifests and images it takes".to_owned(),
     };
     let (mut files, mut release) = draft.clone().finish().with_context(refused)?;
     if args.monitoring || knows_monitoring(&release) {
         add(&mut draft, monitoring_manifests());
         (files, release) = draft.finish().with_context(refused)?;
-    } else {
-        printer.note(
-            "the operator's alerts are left out, because no manifest defines PrometheusRule and \
-             ServiceMonitor; --monitoring adds them",
-        );
     }
-    printer.warnings(&doubts(&release)?);
+    Verification::of(&release.manifests).with_context(refused)?;
     Ok((files, release))
 }
 
 /// What is no mistake for sure, and probably not meant.
-fn doubts(release: &Release) -> anyhow::Result<Vec<String>> {
+pub(super) fn doubts(release: &Release) -> Vec<String> {
     let useless = release.manifests.iter().filter(|manifest| is_for_no_cluster(manifest));
     let mut doubts: Vec<String> = useless.map(for_no_cluster).collect();
-    if Verification::of(&release.manifests)?.is_none() {
+    if Verification::of(&release.manifests).is_ok_and(|trust| trust.is_none()) {
         doubts.push(
             "no ConfigMap says whose signatures count: without --force, clusters with this release \
              refuse every other"
                 .to_owned(),
         );
     }
-    Ok(doubts)
+    if !release.manifests.iter().any(|manifest| manifest.id.kind == "PrometheusRule") {
+        doubts.push(
+            "there are no alerts, because no manifest defines PrometheusRule and ServiceMonitor; \
+             --monitoring adds them"
+                .to_owned(),
+        );
+    }
+    doubts
 }
 
 fn add(draft: &mut Draft, files: TextFiles) {

@@ -27,7 +27,7 @@ const BASE_LABEL: &str = "io.openshift.release.base-image-digest";
 
 pub(crate) fn run(args: &NewArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
     let destination = Destination::of(args)?;
-    let (files, release) = draft::finished(args, printer)?;
+    let (files, release) = draft::finished(args)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let image = image(args, &files, &runtime)?;
     let made = Made {
@@ -37,6 +37,7 @@ pub(crate) fn run(args: &NewArgs, printer: &Printer) -> anyhow::Result<ExitStatu
         manifests: release.manifests.len(),
         images: release.image_references.images.len(),
     };
+    printer.warnings(&draft::doubts(&release));
     let Made { release, manifests, images, .. } = &made;
     printer.note(format_args!("release {release}: manifests: {manifests}, images: {images}"));
     output::report(printer.stdout(), args.output.output, "ReleaseImage", &made)?;

@@ -1,0 +1,219 @@
+//! `fairway release info`, `extract` and `diff`
+
+use std::fs;
+
+use super::{INCLUDED, Workshop, deployment};
+
+const SAYING: [&str; 6] = [
+    "--previous=5.0.1,5.0.0",
+    "--next=5.1.1",
+    "--channels=stable-5.1,fast-5.1",
+    "--url=https://errata.example/5.1.0",
+    "--metadata=team=platform",
+    "--created=2026-01-31T12:00:00Z",
+];
+
+/// Adds what is worth a line in `info`.
+fn furnish(workshop: &Workshop) {
+    let trust = format!(
+        "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: release-verification\n  namespace: openshift-config-managed\n  \
+         annotations:\n    {INCLUDED}\n    release.openshift.io/verification-config-map: \"\"\n\
+         data:\n  verifier-public-key-team: KEY\n  store-main: https://signatures.example\n"
+    );
+    workshop.write("network/0000_50_network_02_trust.yaml", &trust);
+    let check = format!(
+        "apiVersion: batch/v1\nkind: Job\nmetadata:\n  name: check\n  namespace: network\n  \
+         annotations:\n    {INCLUDED}\n    openshift.io/preflight-check: \"true\"\n"
+    );
+    workshop.write("network/0000_50_network_03_check.yaml", &check);
+    let forgotten =
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: forgotten, namespace: storage}\n";
+    workshop.write("storage/0000_50_storage_02.yaml", forgotten);
+}
+
+#[test]
+fn a_release_is_described() {
+    let workshop = Workshop::new();
+    furnish(&workshop);
+    let image = workshop.release("5.1.0", &SAYING);
+    let said = workshop.run(&["info", &image]);
+    insta::assert_snapshot!(said, @r#"
+    exit code: 0
+    ----- stdout -----
+    release 5.1.0
+    image: oci:releases@DIGEST
+    created: 2026-01-31T12:00:00Z
+    about it: https://errata.example/5.1.0
+    channels: fast-5.1, stable-5.1
+    updates from: 5.0.0, 5.0.1
+    updates to: 5.1.1
+    manifests: 14, of which 12 for self-managed-high-availability, checks before updates: 1
+    signed by keys of: verifier-public-key-team
+    signatures at: https://signatures.example
+    images: 2
+      network  registry.example/network@sha256:1111111111111111111111111111111111111111111111111111111111111111
+      storage  registry.example/storage@sha256:2222222222222222222222222222222222222222222222222222222222222222
+    warning: 0000_50_storage_02.yaml:1: configmap "storage/forgotten" is for no cluster: no include.release.openshift.io/… is "true"
+    "#);
+    for name in ["releases", "oci:releases", "oci:releases:5.1.0"] {
+        assert_eq!(workshop.run(&["info", name]), said, "{name}");
+    }
+    let document = workshop.run(&["info", &image, "-o", "json"]);
+    insta::assert_snapshot!(document, @r#"
+    exit code: 0
+    ----- stdout -----
+    {
+      "kind": "ReleaseInfo",
+      "version": 1,
+      "image": "oci:releases@DIGEST",
+      "release": {
+        "version": "5.1.0",
+        "created": "2026-01-31T12:00:00Z",
+        "channels": [
+          "fast-5.1",
+          "stable-5.1"
+        ],
+        "url": "https://errata.example/5.1.0",
+        "previous": [
+          "5.0.0",
+          "5.0.1"
+        ],
+        "next": [
+          "5.1.1"
+        ],
+        "metadata": {
+          "io.openshift.upgrades.graph.release.channels": "stable-5.1,fast-5.1",
+          "team": "platform",
+          "url": "https://errata.example/5.1.0"
+        }
+      },
+      "images": {
+        "network": "registry.example/network@sha256:1111111111111111111111111111111111111111111111111111111111111111",
+        "storage": "registry.example/storage@sha256:2222222222222222222222222222222222222222222222222222222222222222"
+      },
+      "manifests": {
+        "all": 14,
+        "included": 12,
+        "preflightChecks": 1
+      },
+      "verification": {
+        "keyrings": [
+          "verifier-public-key-team"
+        ],
+        "stores": [
+          "https://signatures.example"
+        ]
+      },
+      "warnings": [
+        "0000_50_storage_02.yaml:1: configmap \"storage/forgotten\" is for no cluster: no include.release.openshift.io/… is \"true\""
+      ]
+    }
+    "#);
+    let yaml = workshop.run(&["info", &image, "-o", "yaml"]);
+    assert!(yaml.contains("kind: ReleaseInfo\nversion: 1\n"), "{yaml}");
+}
+
+#[test]
+fn a_release_is_written_as_files_which_describe_the_same() {
+    let workshop = Workshop::new();
+    let image = workshop.release("5.1.0", &SAYING);
+    insta::assert_snapshot!(workshop.run(&["extract", &image, "--to=files"]), @"
+    exit code: 0
+    ----- stderr -----
+    wrote 10 files to files
+    ");
+    let without_image = |text: String| {
+        let lines = text.lines().filter(|line| !line.starts_with("image: "));
+        lines.map(str::to_owned).collect::<Vec<_>>()
+    };
+    let of_files = without_image(workshop.run(&["info", "files"]));
+    assert_eq!(of_files, without_image(workshop.run(&["info", &image])));
+
+    let metadata = "files/release-manifests/release-metadata";
+    fs::write(workshop.path().join(metadata), "mine").unwrap();
+    insta::assert_snapshot!(workshop.run(&["extract", &image, "--to=files"]), @"
+    exit code: 1
+    ----- stderr -----
+    error: cannot write files/manifests/0000_00_cluster-version-operator_00_namespaces.yaml
+      caused by: it is already there
+    hint: name a directory that is empty or not there yet; --force replaces files
+    ");
+    assert_eq!(fs::read_to_string(workshop.path().join(metadata)).unwrap(), "mine");
+    let forced = ["extract", &image, "--to=files", "--force", "--quiet"];
+    assert_eq!(workshop.run(&forced), "exit code: 0\n");
+    let printed = workshop.run(&["extract", &image, "--file=/release-manifests/release-metadata"]);
+    insta::assert_snapshot!(printed, @r#"
+    exit code: 0
+    ----- stdout -----
+    {
+      "kind": "cincinnati-metadata-v0",
+      "version": "5.1.0",
+      "previous": [
+        "5.0.0",
+        "5.0.1"
+      ],
+      "next": [
+        "5.1.1"
+      ],
+      "metadata": {
+        "io.openshift.upgrades.graph.release.channels": "stable-5.1,fast-5.1",
+        "team": "platform",
+        "url": "https://errata.example/5.1.0"
+      }
+    }
+    "#);
+}
+
+#[test]
+fn what_is_not_there_is_said() {
+    let workshop = Workshop::new();
+    let image = workshop.release("5.1.0", &[]);
+    workshop.run(&["extract", &image, "--to=files"]);
+    let broken = "files/release-manifests/0000_50_network_01_deployment.yaml";
+    workshop.write(broken, "kind: Deployment\n---\na: [\n");
+    let said = [
+        workshop.run(&["info", "files"]),
+        workshop.run(&["info", "missing"]),
+        workshop.run(&["info", "oci:releases:5.2.0"]),
+        workshop.run(&["info", "network"]),
+        workshop.run(&["extract", &image]),
+        workshop.run(&["extract", &image, "--file=../../etc/passwd"]),
+        workshop.run(&["diff", &image, "files"]),
+    ];
+    insta::assert_snapshot!(said.join("\n"));
+}
+
+#[test]
+fn what_changes_between_releases_is_shown() {
+    let workshop = Workshop::new();
+    furnish(&workshop);
+    let from = workshop.release("5.0.0", &[]);
+    fs::remove_file(workshop.path().join("network/0000_50_network_03_check.yaml")).unwrap();
+    workshop.write("network/0000_50_network_04.yaml", &deployment("second"));
+    let text = deployment("storage").replace("replicas: 1", "replicas: 2");
+    workshop.write("storage/0000_50_storage_01_deployment.yaml", &text);
+    let more = "--image=more=registry.example/more@sha256:3333333333333333333333333333333333333333333333333333333333333333";
+    let to = workshop.release("5.1.0", &[more]);
+    insta::assert_snapshot!(workshop.run(&["diff", &from, &to, "--exit-code"]), @r#"
+    exit code: 3
+    ----- stdout -----
+    5.0.0 → 5.1.0: images: 1, manifests: 4
+    + image more: registry.example/more@sha256:3333333333333333333333333333333333333333333333333333333333333333
+    ~ deployment "network/network"
+        spec.template.spec.containers[name=network].env[name=RELEASE].value: "5.0.0" → "5.1.0"
+    + deployment "second/second"
+    ~ deployment "storage/storage"
+        spec.replicas: 1 → 2
+        spec.template.spec.containers[name=storage].env[name=RELEASE].value: "5.0.0" → "5.1.0"
+    - job "network/check"
+    "#);
+    insta::assert_snapshot!(workshop.run(&["diff", &from, &from, "--exit-code"]), @"
+    exit code: 0
+    ----- stdout -----
+    5.0.0 → 5.0.0: images: 0, manifests: 0
+    ");
+    let document = workshop.json(&["diff", &from, &to]);
+    assert_eq!(document["kind"], "ReleaseDifference");
+    assert_eq!((&document["from"], &document["to"]), (&"5.0.0".into(), &"5.1.0".into()));
+    assert_eq!(document["images"][0]["name"], "more");
+}

@@ -1,0 +1,196 @@
+//! `fairway release new`
+
+use std::fs;
+
+use serde_json::Value;
+
+use super::{NETWORK, PROGRAM, STORAGE, Workshop, deployment};
+
+#[test]
+fn a_release_is_made_and_the_same_one_again() {
+    let workshop = Workshop::new();
+    let first = workshop.release("5.1.0", &[]);
+    let said = workshop.run(&[
+        "new",
+        "--version=5.1.0",
+        PROGRAM,
+        NETWORK,
+        STORAGE,
+        "--manifests=network",
+        "--manifests=storage",
+        "--to=again:latest",
+    ]);
+    insta::assert_snapshot!(said, @"
+    exit code: 0
+    ----- stdout -----
+    oci:again@DIGEST
+    ----- stderr -----
+    the operator's alerts are left out, because no manifest defines PrometheusRule and ServiceMonitor; --monitoring adds them
+    warning: no ConfigMap says whose signatures count: without --force, clusters with this release refuse every other
+    release 5.1.0: manifests: 11, images: 2
+    ");
+    let digest = |layout: &str| {
+        let info = workshop.json(&["info", layout]);
+        info["image"].as_str().unwrap().rsplit_once('@').unwrap().1.to_owned()
+    };
+    assert_eq!(digest("again"), digest("releases"));
+    let dated = workshop.release("5.1.0", &["--created=2026-01-31T12:00:00Z"]);
+    assert_ne!(dated, first);
+    assert_eq!(workshop.release("5.1.0", &["--created=1769860800"]), dated);
+    let mut command = workshop.fairway(&[
+        "new",
+        "--version=5.1.0",
+        PROGRAM,
+        NETWORK,
+        STORAGE,
+        "--manifests=network",
+        "--manifests=storage",
+        "--to=releases",
+        "-q",
+    ]);
+    let output = command.env("SOURCE_DATE_EPOCH", "1769860800").output().unwrap();
+    assert_eq!(String::from_utf8(output.stdout).unwrap().trim(), dated);
+}
+
+#[test]
+fn what_stands_for_images_and_the_version_is_replaced() {
+    let workshop = Workshop::new();
+    workshop.release("5.1.0", &[]);
+    let file = "--file=release-manifests/0000_50_network_01_deployment.yaml";
+    let text = workshop.run(&["extract", "releases", file]);
+    let lines: Vec<&str> = text.lines().skip_while(|line| !line.contains("containers")).collect();
+    insta::assert_snapshot!(lines.join("\n"), @"
+    containers:
+    - name: network
+      image: registry.example/network@sha256:1111111111111111111111111111111111111111111111111111111111111111
+      env: [{name: RELEASE, value: 5.1.0}]
+    ");
+}
+
+#[test]
+fn everything_that_is_wrong_is_said_at_once_and_nothing_is_made() {
+    let workshop = Workshop::new();
+    workshop.write("broken/0000_50_broken_01.yaml", "apiVersion: v1\nkind: ConfigMap\n");
+    workshop.write("broken/0000_50_broken_02.yaml", "a: [\n");
+    workshop.write("broken/0000_50_network_01_deployment.yaml", &deployment("other"));
+    let said = workshop.run(&[
+        "new",
+        "--version=5.1.0",
+        "--previous=5.1.0",
+        "--url=errata",
+        PROGRAM,
+        NETWORK,
+        "--image=other=registry.example/other:latest",
+        "--manifests=network",
+        "--manifests=storage",
+        "--manifests=broken",
+        "--to=releases",
+    ]);
+    insta::assert_snapshot!(said, @r#"
+    exit code: 1
+    ----- stderr -----
+    error: there is no release 5.1.0
+      caused by: 7 things are wrong:
+    * image other: "registry.example/other:latest" does not end with a digest such as @sha256:…
+    * 5.1.0 cannot be updated to itself
+    * storage/0000_50_storage_01_deployment.yaml:16:1: quay.io/example/storage:dev stands for the image "storage", which is not there
+    * broken/0000_50_network_01_deployment.yaml: network/0000_50_network_01_deployment.yaml has the same name, and a release has room for one of them
+    * the release's metadata: url is left out: "errata" was found where an http or https address is wanted
+    * broken/0000_50_broken_01.yaml:1:1: missing field `metadata`
+    * broken/0000_50_broken_02.yaml:1:4: field a: unclosed bracket '['
+    hint: `fairway release new --help` says what manifests and images it takes
+    "#);
+    assert!(!workshop.path().join("releases").exists());
+}
+
+#[test]
+fn mistakes_in_the_arguments_are_said() {
+    let workshop = Workshop::new();
+    workshop.write("empty/README.md", "nothing");
+    workshop.write("diary/today", "dear");
+    let new = |more: &[&str]| workshop.run(&[&["new", "--version=5.1.0", PROGRAM], more].concat());
+    let said = [
+        new(&[]),
+        new(&["--to=releases", "--to-image=registry.example/releases"]),
+        new(&["--to=releases", "--image=network"]),
+        new(&["--to=releases", NETWORK, NETWORK]),
+        new(&["--to=releases", "--url=https://a.example", "--metadata=url=https://b.example"]),
+        new(&["--to=releases", "--created=soon"]),
+        new(&["--to=releases", "--manifests=empty"]),
+        new(&["--to=releases", "--manifests=missing"]),
+        new(&["--to=diary"]),
+        new(&["--to-image=registry.example/releases@sha256:12"]),
+        new(&["--to-image=registry.example/RELEASES"]),
+        new(&["--to-image=127.0.0.1:1/releases"]),
+        workshop.run(&["new", "--version=5.1.0", "--from=oci:missing", "--to=releases"]),
+        workshop.run(&["new", "--version=5.1.0", "--program=missing", "--to=releases"]),
+        workshop.run(&["new", "--version=5.1", "--to=releases"]),
+    ];
+    insta::assert_snapshot!(said.join("\n"));
+}
+
+#[test]
+fn doubts_are_said_and_alerts_come_where_they_are_known() {
+    let workshop = Workshop::new();
+    workshop.write(
+        "monitoring/0000_50_monitoring_01.yaml",
+        "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: forgotten\n  namespace: monitoring\n",
+    );
+    let new = ["new", "--version=5.1.0", PROGRAM, "--to=releases", "--manifests=monitoring"];
+    insta::assert_snapshot!(workshop.run(&new), @r#"
+    exit code: 0
+    ----- stdout -----
+    oci:releases@DIGEST
+    ----- stderr -----
+    the operator's alerts are left out, because no manifest defines PrometheusRule and ServiceMonitor; --monitoring adds them
+    warning: 0000_50_monitoring_01.yaml:1: configmap "monitoring/forgotten" is for no cluster: no include.release.openshift.io/… is "true"
+    warning: no ConfigMap says whose signatures count: without --force, clusters with this release refuse every other
+    release 5.1.0: manifests: 10, images: 0
+    "#);
+    let manifests = |arguments: &[&str]| workshop.json(arguments)["manifests"].as_u64().unwrap();
+    let without = manifests(&new);
+    let always = manifests(&[&new[..], &["--monitoring"]].concat());
+    assert!(without < always, "{without} and {always}");
+    for name in ["prometheusrules", "servicemonitors"] {
+        let text = format!(
+            "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata:\n  name: {name}.monitoring.coreos.com\n"
+        );
+        workshop.write(&format!("monitoring/0000_50_monitoring_02_{name}.yaml"), &text);
+    }
+    assert_eq!(manifests(&new), always + 2);
+}
+
+#[test]
+fn a_release_is_built_on_an_image_even_on_another_release() {
+    let workshop = Workshop::new();
+    workshop.release("5.0.0", &[]);
+    let new = |version: &str| {
+        let version = format!("--version={version}");
+        let arguments = ["new", &version, "--from=oci:releases:5.0.0", "--to=releases", NETWORK];
+        workshop.json(&[&arguments[..], &["--manifests=network"]].concat())
+    };
+    let made = new("5.0.1");
+    assert_eq!(new("5.0.1"), made);
+    let info = workshop.json(&["info", made["image"].as_str().unwrap()]);
+    assert_eq!(info["release"]["version"], "5.0.1");
+    let images: Vec<&String> = info["images"].as_object().unwrap().keys().collect();
+    assert_eq!(images, ["network"], "nothing of the other release shows through");
+    let text = workshop.run(&["extract", "oci:releases:5.0.1", "--to=files"]);
+    assert!(text.starts_with("exit code: 0"), "{text}");
+    assert!(
+        !workshop
+            .path()
+            .join("files/release-manifests/0000_50_storage_01_deployment.yaml")
+            .exists()
+    );
+
+    let digest = made["digest"].as_str().unwrap().trim_start_matches("sha256:");
+    let blob = |digest: &str| -> Value {
+        let path = workshop.path().join("releases/blobs/sha256").join(digest);
+        serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
+    };
+    let config = blob(digest)["config"]["digest"].as_str().unwrap().to_owned();
+    let config = blob(config.trim_start_matches("sha256:"));
+    assert_eq!(config["config"]["Labels"]["io.openshift.release"], "5.0.1");
+    assert_eq!(config["config"]["Entrypoint"][0], "/usr/bin/fairway");
+}

@@ -1,0 +1,126 @@
+//! `fairway release`, on a platform of two operators.
+
+mod looking;
+mod making;
+mod pushing;
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::{fairway, transcript};
+
+/// A program that is small, so that images of it are made quickly.
+const PROGRAM: &str = "--program=/bin/true";
+
+/// What the images of the operators stand for.
+const NETWORK: &str = "--image=network=registry.example/network@sha256:1111111111111111111111111111111111111111111111111111111111111111";
+const STORAGE: &str = "--image=storage=registry.example/storage@sha256:2222222222222222222222222222222222222222222222222222222222222222";
+
+const INCLUDED: &str = "include.release.openshift.io/self-managed-high-availability: \"true\"";
+
+/// A directory with the manifests of operators, where commands are run.
+struct Workshop(TempDir);
+
+impl Workshop {
+    fn new() -> Self {
+        let workshop = Self(tempfile::tempdir().unwrap());
+        for operator in ["network", "storage"] {
+            let file = format!("{operator}/0000_50_{operator}_01_deployment.yaml");
+            workshop.write(&file, &deployment(operator));
+            workshop.write(&format!("{operator}/image-references"), &references(operator));
+        }
+        workshop
+    }
+
+    fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    fn write(&self, path: &str, text: &str) {
+        let path = self.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    fn fairway(&self, arguments: &[&str]) -> Command {
+        let mut command = fairway();
+        command.current_dir(self.path()).arg("release").args(arguments);
+        command.env_remove("SOURCE_DATE_EPOCH");
+        command
+    }
+
+    /// What a command says.
+    fn run(&self, arguments: &[&str]) -> String {
+        anonymous(&transcript(&mut self.fairway(arguments)))
+    }
+
+    /// What a command writes to standard output, as JSON.
+    fn json(&self, arguments: &[&str]) -> Value {
+        let output = self.fairway(&[arguments, &["-o", "json"]].concat()).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {said}"))
+    }
+
+    /// Makes a release of both operators, and says how it is called by its digest.
+    fn release(&self, version: &str, more: &[&str]) -> String {
+        let version = format!("--version={version}");
+        let usual = ["new", &version, PROGRAM, NETWORK, STORAGE, "--to=releases"];
+        let operators = ["--manifests=network", "--manifests=storage"];
+        let made = self.json(&[&usual, &operators[..], more].concat());
+        made["image"].as_str().unwrap().to_owned()
+    }
+}
+
+fn deployment(operator: &str) -> String {
+    format!(
+        "\
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: {operator}
+  namespace: {operator}
+  annotations:
+    {INCLUDED}
+spec:
+  replicas: 1
+  selector: {{matchLabels: {{app: {operator}}}}}
+  template:
+    metadata: {{labels: {{app: {operator}}}}}
+    spec:
+      containers:
+      - name: {operator}
+        image: quay.io/example/{operator}:dev
+        env: [{{name: RELEASE, value: 0.0.1-snapshot}}]
+"
+    )
+}
+
+fn references(operator: &str) -> String {
+    format!(
+        "\
+apiVersion: image.openshift.io/v1
+kind: ImageStream
+spec:
+  tags:
+  - {{name: {operator}, from: {{kind: DockerImage, name: quay.io/example/{operator}:dev}}}}
+"
+    )
+}
+
+/// The text without digests that depend on this machine: those of the platform repeat one digit.
+fn anonymous(text: &str) -> String {
+    let mut parts = text.split("sha256:");
+    let mut told = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let digits = part.chars().take_while(char::is_ascii_hexdigit).count();
+        let (digest, rest) = part.split_at(digits);
+        let repeats = digest.chars().all(|digit| digest.starts_with(digit));
+        told.push_str(if repeats { "sha256:" } else { "DIGEST" });
+        told.push_str(if repeats { part } else { rest });
+    }
+    told
+}
