@@ -7,6 +7,7 @@ mod generated;
 mod ground;
 mod image;
 mod kube;
+mod platform;
 mod services;
 mod soak;
 mod suite;
@@ -40,6 +41,8 @@ enum Chore {
     ///
     /// No container engine is needed. The same binary gives the same digest.
     Image(image::Arguments),
+    /// Make the releases of the example platform: images, signatures, graph-data (a release build)
+    Platform(platform::Arguments),
     /// Measure what takes how long, beside something in the same run (minutes)
     Bench(bench::Arguments),
     /// Run the tests with many more inputs and rounds (hours)
@@ -69,6 +72,7 @@ fn run(chore: Chore) -> Result<ExitCode> {
         Chore::Test(arguments) => test::run(&arguments)?,
         Chore::Gen(arguments) => generated::run(&arguments)?,
         Chore::Image(arguments) => image::run(&arguments)?,
+        Chore::Platform(arguments) => platform::run(&arguments)?,
         Chore::Bench(arguments) => bench::run(&arguments)?,
         Chore::Soak(arguments) => soak::run(&arguments)?,
         Chore::Kube(verb) => return kube::run(&verb),

@@ -20,6 +20,7 @@ const FILES: &[(&str, &str)] = files![
     "manifests/0000_10_platform_00-namespaces.yaml",
     "manifests/0000_10_platform_10-backups.yaml",
     "manifests/0000_10_platform_20-admin.yaml",
+    "manifests/0000_10_platform_30-verification.yaml",
     "manifests/0000_30_platform_00-migration.yaml",
     "manifests/0000_50_ingress_50-defaults.yaml",
     "manifests/0000_50_storage_50-legacy-classes.yaml",
@@ -41,6 +42,9 @@ const FILES: &[(&str, &str)] = files![
     "releases/5.2.0/0000_10_platform_20-admin.yaml",
     "releases/5.3.0/0000_80_machine-config_50-pools.yaml",
 ];
+
+/// The key that signs the releases. It protects nothing: everybody has it.
+pub(crate) const SIGNING_KEY: &str = include_str!("../../../examples/platform/signing-key.asc");
 
 /// The files below a directory, by the rest of their path.
 pub(crate) fn below(directory: &str) -> impl Iterator<Item = (&'static str, &'static str)> {

@@ -15,6 +15,6 @@ pub fn release_image(made: &MadeRelease) -> ReleaseImage {
     ReleaseImage {
         image: made.reference.clone(),
         arch: fairway_release::architecture::of_machine(std::env::consts::ARCH).to_owned(),
-        release_metadata: payload::release_metadata(&made.release),
+        release_metadata: payload::metadata(&made.release),
     }
 }

@@ -1,18 +1,38 @@
-//! The images of the platform, made from the program itself.
+//! The images of the platform, made from the program itself, and signed.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use fairway_registry::base::{self, Packing};
+use fairway_registry::base::{Base, Packing};
 use fairway_registry::layout::{self, LayoutError};
 use fairway_registry::push::{PushError, push};
-use fairway_registry::{Image, ImageConfig, Layer, LayerBuilder, LayerError};
+use fairway_registry::signature::{SigningError, sign};
+use fairway_registry::{Image, LayerBuilder, LayerError};
+use fairway_release::draft::DraftError;
 use fairway_release::payload::{DIRECTORIES, Files};
 
 use crate::{RELEASES, Release, graph, payload};
 
 /// The label by which an image tells its version.
 const VERSION_LABEL: &str = "org.opencontainers.image.version";
+
+/// The file by which the operators' image tells its version.
+const VERSION_FILE: &str = "etc/platform-version";
+
+/// The repositories, below the one of the platform: releases are found by looking at all images of
+/// theirs, so the others have one of their own.
+const RELEASE: &str = "release";
+const OPERATORS: &str = "operators";
+
+/// The images as an OCI layout, in the directory of [`Platform::write`].
+pub const LAYOUT: &str = "images";
+/// The graph-data, in the same directory.
+pub const GRAPH_DATA: &str = "graph-data";
+/// The list of releases, in the same directory.
+pub const RELEASES_FILE: &str = "releases.json";
+/// The signatures of the releases, in the same directory.
+pub const SIGNATURES: &str = "signatures";
 
 /// The images of all releases. They share the program, which is nearly all of their size.
 #[derive(Debug)]
@@ -31,8 +51,31 @@ pub struct MadeRelease {
     pub reference: String,
     /// How the image of its operators is pulled: by digest.
     pub operators_reference: String,
+    /// The files that make its image a release image.
+    pub files: Files,
+    /// The signature of its image, by a key that everybody has.
+    pub signature: Vec<u8>,
     image: Image,
     operators: Image,
+}
+
+/// Why the platform cannot be made.
+#[derive(Debug, thiserror::Error)]
+pub enum MakeError {
+    /// The program does not become an image.
+    #[error(transparent)]
+    Layer(#[from] LayerError),
+    /// The manifests are no release, such as those of the operator that applies releases.
+    #[error(transparent)]
+    Draft(#[from] DraftError),
+    /// The image cannot be signed.
+    #[error("cannot sign the release {version}")]
+    Sign {
+        /// Which release.
+        version: &'static str,
+        /// Why not.
+        source: SigningError,
+    },
 }
 
 /// Why the platform cannot be kept in a directory.
@@ -51,18 +94,6 @@ pub enum WriteError {
     },
 }
 
-/// The repositories, below the one of the platform: releases are found by looking at all images of
-/// theirs, so the others have one of their own.
-const RELEASE: &str = "release";
-const OPERATORS: &str = "operators";
-
-/// The images as an OCI layout, in the directory of [`Platform::write`].
-pub const LAYOUT: &str = "images";
-/// The graph-data, in the same directory.
-pub const GRAPH_DATA: &str = "graph-data";
-/// The list of releases, in the same directory.
-pub const RELEASES_FILE: &str = "releases.json";
-
 impl Platform {
     /// Makes images from a program of this machine, to be pulled from below `repository`. `own` has
     /// the manifests of the operator that applies releases. The same input gives the same digests.
@@ -70,9 +101,9 @@ impl Platform {
         program: &Path,
         repository: &str,
         packing: Packing,
-        own: &Files,
-    ) -> Result<Self, LayerError> {
-        let base = base::layers(program, packing)?;
+        own: &BTreeMap<String, String>,
+    ) -> Result<Self, MakeError> {
+        let base = Base::of_program(program, packing)?;
         let make = |release: &Release| MadeRelease::make(*release, &base, repository, own);
         let releases = RELEASES.iter().map(make).collect::<Result<_, _>>()?;
         Ok(Self { releases, repository: repository.to_owned() })
@@ -97,15 +128,20 @@ impl Platform {
         layout::write_all(layout, named.iter().map(|(image, name)| (*image, name.as_str())))
     }
 
-    /// Writes images, graph-data and the list of releases into a directory.
+    /// Writes images, signatures, graph-data and the list of releases into a directory.
     pub fn write(&self, directory: &Path) -> Result<(), WriteError> {
         self.write_images(&directory.join(LAYOUT))?;
+        for made in &self.releases {
+            let of_image = format!("sha256={}", made.image.digest().hex());
+            let path = directory.join(SIGNATURES).join(of_image).join("signature-1");
+            write_file(path, &made.signature)?;
+        }
         for (path, text) in graph::data() {
-            write_file(directory.join(GRAPH_DATA).join(path), text)?;
+            write_file(directory.join(GRAPH_DATA).join(path), text.as_bytes())?;
         }
         let releases: Vec<_> = self.releases.iter().map(graph::release_image).collect();
         let list = serde_json::to_string_pretty(&releases).expect("plain data");
-        write_file(directory.join(RELEASES_FILE), &(list + "\n"))
+        write_file(directory.join(RELEASES_FILE), list.as_bytes())
     }
 
     /// Pushes the images to where they were made for.
@@ -120,35 +156,41 @@ impl Platform {
 impl MadeRelease {
     fn make(
         release: Release,
-        base: &[Layer],
+        base: &Base,
         repository: &str,
-        own: &Files,
-    ) -> Result<Self, LayerError> {
-        let version = (VERSION_LABEL.to_owned(), release.version.to_owned());
-        let config = ImageConfig { labels: [version].into(), ..base::config() };
-        let operators = Image::new(base.to_vec(), &config);
+        own: &BTreeMap<String, String>,
+    ) -> Result<Self, MakeError> {
+        let image = |files: LayerBuilder| {
+            let label = (VERSION_LABEL, release.version.to_owned());
+            // What is not the program is small, so that compressing it costs nothing.
+            Ok::<_, LayerError>(base.clone().with(files.build()?, [label], Some(release.created())))
+        };
         let reference = |name, image: &Image| format!("{repository}/{name}@{}", image.digest());
+        let operators = image(LayerBuilder::new().file(VERSION_FILE, 0o644, release.version)?)?;
         let operators_reference = reference(OPERATORS, &operators);
-        let files = payload::files(&release, &operators_reference, own);
+        let files = payload::files(&release, &operators_reference, own)?;
         // Whoever looks for the release need not read what lies below.
-        let mut payload = LayerBuilder::new();
+        let mut content = LayerBuilder::new();
         for directory in DIRECTORIES {
-            payload = payload.emptied(directory)?;
+            content = content.emptied(directory)?;
         }
-        for (path, content) in files {
-            payload = payload.file(path, 0o644, content)?;
+        for (path, bytes) in &files {
+            content = content.file(path, 0o644, bytes.as_slice())?;
         }
-        // Small, so that compressing it costs nothing.
-        let layers = base.iter().cloned().chain([payload.build()?]).collect();
-        let image = Image::new(layers, &config);
+        let image = image(content)?;
         let reference = reference(RELEASE, &image);
-        Ok(Self { release, reference, operators_reference, image, operators })
+        let name = format!("{repository}/{RELEASE}:{}", release.version);
+        let key = crate::files::SIGNING_KEY.as_bytes();
+        let signed = sign(image.digest(), &name, key, None, release.created())
+            .map_err(|source| MakeError::Sign { version: release.version, source })?;
+        let signature = signed.signature;
+        Ok(Self { release, reference, operators_reference, files, signature, image, operators })
     }
 }
 
-fn write_file(path: PathBuf, text: &str) -> Result<(), WriteError> {
+fn write_file(path: PathBuf, content: &[u8]) -> Result<(), WriteError> {
     let parent = path.parent().unwrap_or(Path::new("/"));
     std::fs::create_dir_all(parent)
-        .and_then(|()| std::fs::write(&path, text))
+        .and_then(|()| std::fs::write(&path, content))
         .map_err(|source| WriteError::File { path, source })
 }

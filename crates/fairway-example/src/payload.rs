@@ -1,38 +1,39 @@
 //! The files that make an image a release image.
 
+use std::collections::BTreeMap;
+
 use fairway_api::Version;
-use fairway_release::metadata::{self, Kind};
+use fairway_release::ReleaseMetadata;
+use fairway_release::draft::{Draft, DraftError};
+use fairway_release::metadata::Kind;
 use fairway_release::payload::Files;
-use fairway_release::{ReleaseMetadata, image_references};
-use serde_json::json;
 
 use crate::Release;
 
 /// What the image of the operators is called in a release.
-pub const OPERATORS: &str = "platform-operators";
+const OPERATORS: &str = "platform-operators";
 
-/// The files of a release whose operators run an image. What else belongs to it, such as the
-/// manifests of the operator that applies it, is `more`.
-pub fn files(release: &Release, operators: &str, more: &Files) -> Files {
-    let mut files = more.clone();
-    for (name, text) in release.manifests(operators) {
-        files.insert(format!("release-manifests/{name}"), text.into_bytes());
+/// The files of a release whose operators run an image. `own` has the manifests of the operator
+/// that applies releases, by their paths in an image.
+pub fn files(
+    release: &Release,
+    operators: &str,
+    own: &BTreeMap<String, String>,
+) -> Result<Files, DraftError> {
+    let images = BTreeMap::from([(OPERATORS.to_owned(), operators.to_owned())]);
+    let mut draft = Draft::new(metadata(release), images, Some(release.created()));
+    for (path, text) in own {
+        draft.add(path, path, text.clone().into_bytes());
     }
-    files.insert(metadata::PATH.to_owned(), pretty(&json!(release_metadata(release))));
-    let references = json!({
-        "apiVersion": "image.openshift.io/v1",
-        "kind": "ImageStream",
-        "metadata": { "name": release.version, "creationTimestamp": release.created },
-        "spec": { "tags": [
-            { "name": OPERATORS, "from": { "kind": "DockerImage", "name": operators } },
-        ] },
-    });
-    files.insert(image_references::PATH.to_owned(), pretty(&references));
-    files
+    for (name, text) in release.manifests(operators) {
+        draft.add(&format!("release-manifests/{name}"), &name, text.into_bytes());
+    }
+    let (files, _) = draft.finish()?;
+    Ok(files)
 }
 
 /// What a release says about itself.
-pub fn release_metadata(release: &Release) -> ReleaseMetadata {
+pub fn metadata(release: &Release) -> ReleaseMetadata {
     let version = |text: &str| Version::parse(text).expect("the table has versions");
     let url = format!("https://platform.example/releases/{}", release.version);
     ReleaseMetadata {
@@ -42,8 +43,4 @@ pub fn release_metadata(release: &Release) -> ReleaseMetadata {
         next: Vec::new(),
         metadata: [("url".to_owned(), url)].into(),
     }
-}
-
-fn pretty(document: &serde_json::Value) -> Vec<u8> {
-    format!("{document:#}\n").into_bytes()
 }

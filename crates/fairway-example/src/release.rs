@@ -5,6 +5,10 @@
 
 use std::collections::BTreeMap;
 
+use jiff::Timestamp;
+use jiff::civil::{Date, date};
+use jiff::tz::Offset;
+
 use crate::files;
 
 /// A component of the platform, with an operator of its own.
@@ -33,22 +37,27 @@ pub struct Release {
     pub version: &'static str,
     /// The versions from which clusters may update to it.
     pub previous: &'static [&'static str],
-    /// When it was made: a fixed time, so that making it again gives the same image.
-    pub created: &'static str,
+    /// The day on which it was made: fixed, so that making it again gives the same image.
+    day: Date,
 }
 
 /// The releases, the oldest first.
 pub const RELEASES: [Release; 6] = [
-    Release { version: "4.9.0", previous: &[], created: "2025-06-03T09:00:00Z" },
-    Release { version: "5.0.0", previous: &["4.9.0"], created: "2026-01-13T09:00:00Z" },
-    Release { version: "5.0.1", previous: &["5.0.0"], created: "2026-02-10T09:00:00Z" },
-    Release { version: "5.1.0", previous: &["5.0.0", "5.0.1"], created: "2026-05-12T09:00:00Z" },
+    Release { version: "4.9.0", previous: &[], day: date(2025, 6, 3) },
+    Release { version: "5.0.0", previous: &["4.9.0"], day: date(2026, 1, 13) },
+    Release { version: "5.0.1", previous: &["5.0.0"], day: date(2026, 2, 10) },
+    Release { version: "5.1.0", previous: &["5.0.0", "5.0.1"], day: date(2026, 5, 12) },
     // From 5.0.1 it skips a minor version.
-    Release { version: "5.2.0", previous: &["5.0.1", "5.1.0"], created: "2026-08-11T09:00:00Z" },
-    Release { version: "5.3.0", previous: &["5.2.0"], created: "2026-11-10T09:00:00Z" },
+    Release { version: "5.2.0", previous: &["5.0.1", "5.1.0"], day: date(2026, 8, 11) },
+    Release { version: "5.3.0", previous: &["5.2.0"], day: date(2026, 11, 10) },
 ];
 
 impl Release {
+    /// When it was made.
+    pub fn created(&self) -> Timestamp {
+        Offset::UTC.to_timestamp(self.day.at(9, 0, 0, 0)).expect("a day of our time")
+    }
+
     /// The release of that version.
     pub fn find(version: &str) -> Option<Self> {
         RELEASES.into_iter().find(|release| release.version == version)

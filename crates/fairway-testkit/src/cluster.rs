@@ -1,5 +1,6 @@
 //! A Kubernetes API to test against.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -11,7 +12,6 @@ use fairway_example::Platform;
 use fairway_registry::base::Packing;
 use fairway_registry::layout;
 use fairway_registry::push::push;
-use fairway_release::payload;
 use fairway_sandbox::sandbox::{Options, Sandbox};
 use fairway_testbed::cache::{Cache, take_turn};
 use fairway_testbed::kube::{self as real, Cluster};
@@ -215,7 +215,7 @@ impl TestCluster {
 
     /// The releases of the example platform, made from the program under test; pods find their
     /// images. `own` has the manifests of the operator that applies releases.
-    pub async fn example_platform(&self, own: &payload::Files) -> Result<Platform> {
+    pub async fn example_platform(&self, own: &BTreeMap<String, String>) -> Result<Platform> {
         let program = environment::fairway_program()?;
         if let Hold::Sandbox { sandbox, .. } = &self.hold {
             let repository = format!("{}/platform", sandbox.registry());

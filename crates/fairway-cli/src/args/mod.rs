@@ -4,7 +4,7 @@ pub(crate) mod acceptance;
 pub(crate) mod cluster;
 mod duration;
 #[cfg(feature = "sandbox")]
-pub(crate) mod example_operator;
+pub(crate) mod example;
 pub(crate) mod graph;
 pub(crate) mod install;
 pub(crate) mod operator;
@@ -25,7 +25,7 @@ use clap_complete::Shell;
 
 use crate::exit::ExitStatus;
 #[cfg(feature = "sandbox")]
-use example_operator::ExampleOperatorArgs;
+use example::{ExampleOperatorArgs, ExamplePlatformArgs};
 use graph::GraphArgs;
 use install::InstallArgs;
 use operator::OperatorArgs;
@@ -212,6 +212,11 @@ Examples:
     #[command(hide = true)]
     ExampleOperator(ExampleOperatorArgs),
 
+    /// Make the releases of the example platform from this program
+    #[cfg(feature = "sandbox")]
+    #[command(hide = true)]
+    ExamplePlatform(ExamplePlatformArgs),
+
     /// Write the pages of the reference
     #[command(hide = true)]
     Reference(ReferenceArgs),
@@ -234,9 +239,30 @@ pub(crate) struct SandboxArgs {
     #[arg(long, value_name = "COUNT", default_value_t = 1, value_parser = clap::value_parser!(u8).range(..=20))]
     pub(crate) nodes: u8,
 
+    /// The release of the example platform that the cluster begins with
+    #[arg(
+        long,
+        value_name = "VERSION",
+        default_value = "5.0.0",
+        value_parser = fairway_example::RELEASES.map(|release| release.version)
+    )]
+    pub(crate) platform: String,
+
+    /// Leave the example platform out: a cluster with the update API and nothing else in it
+    #[arg(long, conflicts_with = "platform")]
+    pub(crate) no_platform: bool,
+
     /// An OCI image layout whose images pods can use; may be given several times
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) images: Vec<PathBuf>,
+}
+
+#[cfg(feature = "sandbox")]
+impl SandboxArgs {
+    /// The release of the platform, if there is to be one. Without nodes, nothing would run.
+    pub(crate) fn release(&self) -> Option<&str> {
+        (!self.no_platform && self.nodes > 0).then_some(self.platform.as_str())
+    }
 }
 
 #[derive(clap::Args)]

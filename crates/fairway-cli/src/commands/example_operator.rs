@@ -7,7 +7,7 @@ use http::header::USER_AGENT;
 use kube::Client;
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::args::example_operator::ExampleOperatorArgs;
+use crate::args::example::ExampleOperatorArgs;
 use crate::cluster::{PROGRAM, account, block_on};
 use crate::exit::ExitStatus;
 

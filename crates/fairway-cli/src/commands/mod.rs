@@ -4,6 +4,8 @@ mod completion;
 mod crds;
 #[cfg(feature = "sandbox")]
 mod example_operator;
+#[cfg(feature = "sandbox")]
+mod example_platform;
 mod graph;
 mod install;
 mod man;
@@ -36,6 +38,8 @@ pub(crate) fn run(command: Command, printer: &Printer) -> anyhow::Result<ExitSta
         Command::Man(args) => man::run(&args, printer),
         #[cfg(feature = "sandbox")]
         Command::ExampleOperator(args) => example_operator::run(&args),
+        #[cfg(feature = "sandbox")]
+        Command::ExamplePlatform(args) => example_platform::run(&args, printer),
         Command::Reference(args) => reference::run(&args, printer),
     }
 }

@@ -1,16 +1,21 @@
 //! The images of the releases.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
-use fairway_example::Platform;
-use fairway_example::images::{GRAPH_DATA, LAYOUT, RELEASES_FILE};
+use fairway_example::images::{GRAPH_DATA, LAYOUT, RELEASES_FILE, SIGNATURES};
+use fairway_example::{Platform, payload};
+use fairway_registry::Digest;
 use fairway_registry::base::Packing;
 use fairway_registry::layout::Layout;
-use fairway_release::payload::Files;
+use fairway_registry::signature::Keyring;
+
+use fairway_release::inclusion::DEFAULT_PROFILE;
+use fairway_release::{Release, Verification};
 
 /// A platform whose program is small.
 pub(crate) fn platform() -> Platform {
-    let (program, own) = (Path::new("/bin/true"), Files::new());
+    let (program, own) = (Path::new("/bin/true"), BTreeMap::new());
     Platform::make(program, "registry.example/platform", Packing::Plain, &own).unwrap()
 }
 
@@ -40,7 +45,28 @@ fn a_directory_has_everything_and_the_program_once() {
         assert_eq!(by_digest.config.entrypoint, ["/usr/bin/fairway"]);
     }
     let blobs = directory.path().join(LAYOUT).join("blobs/sha256").read_dir().unwrap().count();
-    assert_eq!(blobs, 2 + 6 * (2 + 3), "the program's two layers, and what is each release's own");
+    assert_eq!(blobs, 2 + 6 * (3 + 3), "the program's two layers, and what is each release's own");
     assert!(directory.path().join(GRAPH_DATA).join("channels/stable-5.1.yaml").exists());
     assert!(directory.path().join(RELEASES_FILE).exists());
+}
+
+#[test]
+fn every_release_trusts_the_signatures_of_the_others() {
+    let directory = tempfile::tempdir().unwrap();
+    let platform = platform();
+    platform.write(directory.path()).unwrap();
+    for made in &platform.releases {
+        let (_, digest) = made.reference.split_once('@').unwrap();
+        let digest = Digest::parse(digest).unwrap();
+        let files = payload::files(&made.release, &made.operators_reference, &BTreeMap::new());
+        let release = Release::load(&files.unwrap(), "release", DEFAULT_PROFILE).unwrap();
+        let trusted = Verification::of(&release.manifests).unwrap().unwrap();
+        let keyring = Keyring::parse(&trusted.keyrings["verifier-public-key-platform"]).unwrap();
+        let signature = directory.path().join(SIGNATURES);
+        let signature = signature.join(format!("sha256={}", digest.hex())).join("signature-1");
+        let now = "2026-12-01T00:00:00Z".parse().unwrap();
+        let claim = keyring.verify(&std::fs::read(signature).unwrap(), &digest, now).unwrap();
+        let name = format!("registry.example/platform/release:{}", made.release.version);
+        assert_eq!(claim.reference, name);
+    }
 }

@@ -1,14 +1,17 @@
 //! The releases are releases, and differ as they should.
 
+use std::collections::BTreeMap;
+
 use fairway_example::{RELEASES, Release, payload};
+use fairway_registry::Digest;
 use fairway_release::changes::Changes;
 use fairway_release::inclusion::{DEFAULT_PROFILE, Filter};
-use fairway_release::payload::Files;
 use fairway_release::task_graph::{Mode, TaskGraph};
 
 fn load(release: &Release) -> fairway_release::Release {
-    let operators = format!("registry.example/operators@sha256:{}", release.version);
-    let files = payload::files(release, &operators, &Files::new());
+    let operators =
+        format!("registry.example/operators@{}", Digest::of(release.version.as_bytes()));
+    let files = payload::files(release, &operators, &BTreeMap::new()).unwrap();
     let loaded =
         fairway_release::Release::load(&files, "registry.example/release", DEFAULT_PROFILE)
             .unwrap_or_else(|error| panic!("{}: {error}", release.version));

@@ -1,10 +1,11 @@
 //! A component of the platform on a cluster, for one test.
 
+use std::collections::BTreeMap;
+
 use anyhow::{Context, Result};
 use fairway_api::{ClusterOperator, ClusterOperatorStatus, Conditions as _};
 use fairway_example::{Platform, payload};
 use fairway_release::inclusion::DEFAULT_PROFILE;
-use fairway_release::payload::Files;
 use fairway_testkit::{TestCluster, wait};
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Pod};
@@ -26,7 +27,7 @@ impl Component {
     /// Installs a component of the release.
     pub(crate) async fn install(name: &'static str, version: &str) -> Result<Self> {
         let cluster = TestCluster::in_turn().await?;
-        let platform = cluster.example_platform(&Files::new()).await?;
+        let platform = cluster.example_platform(&BTreeMap::new()).await?;
         let component = Self { cluster, name, platform };
         remove(component.cluster.client(), name).await?;
         component.apply(version).await?;
@@ -36,7 +37,7 @@ impl Component {
     /// Applies the component's manifests of a release, as an update would.
     pub(crate) async fn apply(&self, version: &str) -> Result<()> {
         let made = self.platform.release(version).context("no such release")?;
-        let files = payload::files(&made.release, &made.operators_reference, &Files::new());
+        let files = payload::files(&made.release, &made.operators_reference, &BTreeMap::new())?;
         let release = fairway_release::Release::load(&files, &made.reference, DEFAULT_PROFILE)?;
         let infix = format!("_{}_", self.name);
         for manifest in release.manifests.iter().filter(|it| it.file.contains(&infix)) {

@@ -1,6 +1,6 @@
 //! `fairway install`: the operator of a release into a cluster that has none.
 
-mod progress;
+pub(crate) mod progress;
 mod report;
 
 use anyhow::Context;

@@ -10,13 +10,13 @@ use fairway_api::{ClusterVersion, ConditionStatus, Conditions as _};
 use crate::foreign_text::lines;
 
 /// Somebody who watches wants to see each step; a platform takes minutes.
-pub(super) const LOOK_AGAIN: Duration = Duration::from_secs(1);
+pub(crate) const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
 /// What there is to tell.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Progress {
+pub(crate) struct Progress {
     /// Whether all of it is in place.
-    pub(super) completed: bool,
+    pub(crate) completed: bool,
     /// What the operator says it does, if it says something yet.
     doing: Option<String>,
     /// What it says is wrong.
@@ -24,7 +24,7 @@ pub(super) struct Progress {
 }
 
 impl Progress {
-    pub(super) fn of(cluster_version: &ClusterVersion, image: &str) -> Self {
+    pub(crate) fn of(cluster_version: &ClusterVersion, image: &str) -> Self {
         let Some(status) = &cluster_version.status else { return Self::default() };
         let message = |type_: &str, wanted: Option<ConditionStatus>| {
             let condition = status.conditions.find(type_)?;

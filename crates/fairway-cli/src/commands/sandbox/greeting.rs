@@ -11,25 +11,38 @@ const HELLO: &str = "kubectl create deployment hello --image=shell -- sh -c 'whi
 pub(super) struct Greeting<'a> {
     pub(super) sandbox: &'a Sandbox,
     pub(super) took: Duration,
+    /// The release of the platform that is being installed, if one is.
+    pub(super) release: Option<&'a str>,
     /// Whether its files stay.
     pub(super) kept: bool,
 }
 
 impl fmt::Display for Greeting<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { sandbox, took, kept } = self;
+        let Self { sandbox, took, release, kept } = self;
         writeln!(f, "A Kubernetes API is ready at {} ({} ms).", sandbox.url(), took.as_millis())?;
         if let Some(nodes) = sandbox.nodes() {
             writeln!(f, "{}", nodes.mode())?;
         }
+        if let Some(release) = release {
+            writeln!(f, "The example platform is being installed, in its release {release}.")?;
+        }
         writeln!(f, "\nIn another terminal:\n")?;
-        for command in [
-            &format!("export KUBECONFIG={}", sandbox.kubeconfig().display()),
-            "kubectl get crd,clusterversion",
-            HELLO,
-            "kubectl rollout status deployment hello",
-            "kubectl logs deployment/hello",
-        ] {
+        writeln!(f, "  export KUBECONFIG={}", sandbox.kubeconfig().display())?;
+        let commands: &[&str] = match release {
+            Some(_) => &[
+                "kubectl get clusterversion,clusteroperators",
+                "fairway upgrade",
+                "fairway upgrade --to=5.0.1",
+            ],
+            None => &[
+                "kubectl get crd,clusterversion",
+                HELLO,
+                "kubectl rollout status deployment hello",
+                "kubectl logs deployment/hello",
+            ],
+        };
+        for command in commands {
             writeln!(f, "  {command}")?;
         }
         let files =

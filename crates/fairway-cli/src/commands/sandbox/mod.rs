@@ -3,6 +3,7 @@
 mod greeting;
 mod platform;
 mod shell_image;
+mod update_api;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -11,6 +12,7 @@ use anyhow::Context;
 use fairway_sandbox::sandbox::{Options, Sandbox, StartError};
 use tempfile::TempDir;
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::task::spawn_blocking;
 use tokio::time::Instant;
 
 use crate::args::SandboxArgs;
@@ -18,6 +20,7 @@ use crate::errors::WithHint;
 use crate::exit::ExitStatus;
 use crate::printer::Printer;
 use greeting::Greeting;
+use platform::Running;
 
 pub(crate) fn run(args: &SandboxArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -35,26 +38,57 @@ async fn serve(args: &SandboxArgs, printer: &Printer) -> anyhow::Result<ExitStat
     let mut terminate = signal(SignalKind::terminate())?;
     let layouts = place.path().join("layouts");
     let options = options(args, place.path(), &layouts)?;
-    // Meanwhile: a pod that needs it at once waits for it.
-    let shell = tokio::task::spawn_blocking(move || shell_image::write(&layouts));
+    // Meanwhile: a pod that needs an image at once waits for it.
+    let shell = spawn_blocking(move || shell_image::write(&layouts));
     let sandbox = Sandbox::start(options).await.map_err(advise)?;
-    platform::install(&sandbox)?;
+    let release = args.release();
+    let platform = match release {
+        Some(release) => Some(start_platform(&sandbox, release, printer).await?),
+        None => {
+            update_api::install(&sandbox)?;
+            None
+        }
+    };
     shell.await??;
-    let greeting = Greeting { sandbox: &sandbox, took: begun.elapsed(), kept: place.is_kept() };
-    write!(printer.stdout(), "{greeting}")?;
+    let (took, kept) = (begun.elapsed(), place.is_kept());
+    write!(printer.stdout(), "{}", Greeting { sandbox: &sandbox, took, release, kept })?;
     tokio::select! {
         _ = interrupt.recv() => {}
         _ = terminate.recv() => {}
+        () = followed(platform.as_ref(), printer) => {}
     }
     printer.note("stopping");
+    if let Some(platform) = platform {
+        platform.stop().await;
+    }
     sandbox.stop().await;
     Ok(ExitStatus::Yes)
+}
+
+async fn start_platform(
+    sandbox: &Sandbox,
+    release: &str,
+    printer: &Printer,
+) -> anyhow::Result<Running> {
+    printer.note("making the releases of the example platform from this program");
+    let (directory, registry) = (sandbox.directory().to_owned(), sandbox.registry());
+    let prepared = spawn_blocking(move || platform::prepare(&directory, registry)).await??;
+    prepared.start(sandbox, release).await
+}
+
+/// Tells how the platform comes into being; never ends.
+async fn followed(platform: Option<&Running>, printer: &Printer) {
+    if let Some(platform) = platform {
+        platform.follow(printer).await;
+    }
+    std::future::pending().await
 }
 
 fn options(args: &SandboxArgs, directory: &Path, layouts: &Path) -> anyhow::Result<Options> {
     let program = std::env::current_exe().context("cannot find the program that runs pods")?;
     let names = (1..=args.nodes).map(|number| format!("node-{number}")).collect();
-    let images = std::iter::once(layouts.to_owned()).chain(args.images.iter().cloned()).collect();
+    let own = [layouts.to_owned(), platform::images(directory)];
+    let images = own.into_iter().chain(args.images.iter().cloned()).collect();
     let options = Options::new(directory).nodes(names, program, images);
     Ok(Options { port: args.port, ..options })
 }

@@ -1,4 +1,4 @@
-//! What makes a platform of a Kubernetes cluster: the update API and its one ClusterVersion.
+//! The update API in a cluster that has no platform: its definitions, and the one ClusterVersion.
 
 use anyhow::Context;
 use fairway_sandbox::sandbox::Sandbox;

@@ -1,0 +1,34 @@
+//! `fairway example-platform`: the releases of the example platform, for clusters that pull images.
+
+use std::io::Write as _;
+
+use anyhow::Context as _;
+use fairway_example::Platform;
+use fairway_operator::manifests::own_manifests;
+use fairway_registry::base::Packing;
+
+use crate::args::example::ExamplePlatformArgs;
+use crate::cluster::block_on;
+use crate::exit::ExitStatus;
+use crate::output;
+use crate::printer::Printer;
+
+/// What the images are called if nobody pulls them from anywhere.
+const NOWHERE: &str = "localhost/platform";
+
+pub(crate) fn run(args: &ExamplePlatformArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
+    let program = std::env::current_exe().context("cannot find the program itself")?;
+    let repository = args.push.as_deref().unwrap_or(NOWHERE);
+    let platform = Platform::make(&program, repository, Packing::Compressed, &own_manifests())?;
+    if let Some(directory) = &args.dir {
+        output::directory(directory)?;
+        platform.write(directory)?;
+    }
+    if args.push.is_some() {
+        block_on(async { platform.push().await.context("cannot push the platform") })?;
+    }
+    for made in &platform.releases {
+        writeln!(printer.stdout(), "{} {}", made.release.version, made.reference)?;
+    }
+    Ok(ExitStatus::Yes)
+}

@@ -1,0 +1,154 @@
+//! The example platform in the sandbox: its releases, its update service, and the release that the
+//! cluster begins with.
+
+mod own;
+
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::Context;
+use fairway_api::cluster_version::{ClusterVersionSpec, SignatureStore};
+use fairway_api::{CLUSTER_VERSION_NAME, ClusterVersion};
+use fairway_example::Platform;
+use fairway_example::images::{GRAPH_DATA, LAYOUT, MadeRelease, RELEASES_FILE, SIGNATURES};
+use fairway_operator::install::Installation;
+use fairway_operator::manifests::own_manifests;
+use fairway_registry::base::Packing;
+use fairway_release::Release;
+use fairway_release::inclusion::{DEFAULT_PROFILE, Filter};
+use fairway_sandbox::rbac::User;
+use fairway_sandbox::sandbox::Sandbox;
+use fairway_update_service::source::{Directory, ReleasesFile};
+use fairway_update_service::{DEFAULT_PREFIX, Limits, Options, Service, Watched};
+use kube::Client;
+use kube::api::Api;
+use tokio::time::sleep;
+
+use crate::commands::install::progress::{LOOK_AGAIN, Progress};
+use crate::printer::Printer;
+
+/// Where the platform's files are, in the directory of a sandbox.
+const DIRECTORY: &str = "platform";
+
+/// The channel that the cluster looks at first: it has an update to the next patch and one to the
+/// next minor version.
+const CHANNEL: &str = "stable-5.1";
+
+/// How often the update service looks at the files of graph-data, which people may change.
+const LOOKS: Duration = Duration::from_secs(2);
+
+/// Whoever wrote the files before the service began has finished.
+const SETTLE: Duration = Duration::from_millis(100);
+
+/// The releases of the platform, in the directory of a sandbox.
+pub(super) struct Prepared {
+    platform: Platform,
+    directory: PathBuf,
+}
+
+/// A platform whose operator was asked to run.
+pub(super) struct Running {
+    service: Service,
+    client: Client,
+    image: String,
+}
+
+/// Where the platform's images are, in the directory of a sandbox.
+pub(super) fn images(sandbox: &Path) -> PathBuf {
+    sandbox.join(DIRECTORY).join(LAYOUT)
+}
+
+/// Makes the releases from this program, to be read from the registry of the sandbox.
+pub(super) fn prepare(sandbox: &Path, registry: SocketAddr) -> anyhow::Result<Prepared> {
+    let program = std::env::current_exe().context("cannot find the program itself")?;
+    let own = own::for_the_sandbox(own_manifests(), free_port()?)?;
+    let repository = format!("{registry}/platform");
+    let platform = Platform::make(&program, &repository, Packing::Plain, &own)
+        .context("cannot make the releases of the example platform")?;
+    let directory = sandbox.join(DIRECTORY);
+    platform.write(&directory)?;
+    Ok(Prepared { platform, directory })
+}
+
+impl Prepared {
+    /// Starts the update service, and brings the operator of a release into the cluster.
+    pub(super) async fn start(self, sandbox: &Sandbox, version: &str) -> anyhow::Result<Running> {
+        let made = self.platform.release(version).context("there is no such release")?;
+        let service = self.service().await?;
+        let root = format!("http://{}{DEFAULT_PREFIX}", service.address());
+        let groups = ["system:masters", "system:authenticated"].map(str::to_owned).into();
+        let admin = User { name: "fairway-install".to_owned(), groups };
+        let client = Client::new(sandbox.client_service(admin), "default");
+        install(&client, made, &root).await.context("cannot install the example platform")?;
+        Ok(Running { service, client, image: made.reference.clone() })
+    }
+
+    async fn service(&self) -> anyhow::Result<Service> {
+        let file = |name: &str| self.directory.join(name);
+        let graph_data = Directory::new(file(GRAPH_DATA)).settle(SETTLE);
+        let releases = ReleasesFile::new(file(RELEASES_FILE)).settle(SETTLE);
+        let (graph_data, releases) =
+            (Watched::new(graph_data, LOOKS), Watched::new(releases, LOOKS));
+        let options = Options {
+            signatures: Some(file(SIGNATURES)),
+            // Nobody is sent here by a balancer.
+            limits: Limits { drain: Duration::ZERO, ..Limits::default() },
+            ..Options::new(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), graph_data, releases)
+        };
+        Service::start(options).await.context("the update service cannot start")
+    }
+}
+
+impl Running {
+    /// Tells how far the installation is, until it is complete.
+    pub(super) async fn follow(&self, printer: &Printer) {
+        let versions: Api<ClusterVersion> = Api::all(self.client.clone());
+        let mut told = Progress::default();
+        while !told.completed {
+            if let Ok(version) = versions.get(CLUSTER_VERSION_NAME).await {
+                let progress = Progress::of(&version, &self.image);
+                if progress != told {
+                    printer.note(&progress);
+                    told = progress;
+                }
+            }
+            sleep(LOOK_AGAIN).await;
+        }
+    }
+
+    /// Where clusters ask for updates.
+    pub(super) fn update_service(&self) -> SocketAddr {
+        self.service.address()
+    }
+
+    /// Ends what does not end with the sandbox.
+    pub(super) async fn stop(self) {
+        self.service.stop().await;
+    }
+}
+
+async fn install(client: &Client, made: &MadeRelease, root: &str) -> anyhow::Result<()> {
+    let release = Release::load(&made.files, &made.reference, DEFAULT_PROFILE)?;
+    let store = SignatureStore { url: format!("{root}/signatures"), ..SignatureStore::default() };
+    let installation = Installation {
+        release: &release,
+        image: &made.reference,
+        filter: Filter { profile: Some(DEFAULT_PROFILE.to_owned()), ..Filter::default() },
+        spec: ClusterVersionSpec {
+            channel: Some(CHANNEL.to_owned()),
+            upstream: Some(format!("{root}/graph")),
+            signature_stores: vec![store],
+            ..ClusterVersionSpec::default()
+        },
+    };
+    installation.carry_out(client, |_| {}).await?;
+    Ok(())
+}
+
+/// A port for the operator's probes: pods share the network of the machine, where another operator
+/// may run.
+fn free_port() -> anyhow::Result<u16> {
+    let free = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).and_then(|free| free.local_addr());
+    Ok(free.context("there is no free port")?.port())
+}

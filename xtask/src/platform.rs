@@ -1,0 +1,36 @@
+//! `cargo xtask platform`: the releases of the example platform.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use anyhow::Result;
+
+use crate::cargo;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// Take this binary instead of building one
+    #[arg(long, value_name = "FILE")]
+    binary: Option<PathBuf>,
+
+    /// Write images, signatures and graph-data here instead of to target/platform
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+
+    /// Push the images as well, such as to 127.0.0.1:5000/platform
+    #[arg(long, value_name = "REPOSITORY")]
+    push: Option<String>,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+    let binary = match &arguments.binary {
+        Some(binary) => binary.clone(),
+        None => cargo::build_fairway(true)?,
+    };
+    let out = arguments.out.clone().unwrap_or_else(|| cargo::root().join("target/platform"));
+    // The program makes releases of itself.
+    let mut command = Command::new(binary);
+    command.arg("example-platform").arg("--dir").arg(out);
+    command.args(arguments.push.iter().map(|repository| format!("--push={repository}")));
+    cargo::run(&mut command)
+}
