@@ -248,6 +248,10 @@ pub(crate) struct SandboxArgs {
     )]
     pub(crate) platform: String,
 
+    /// Show updates of the platform from beginning to end, with explanations, and end
+    #[arg(long, conflicts_with_all = ["no_platform", "platform"])]
+    pub(crate) tour: bool,
+
     /// Leave the example platform out: a cluster with the update API and nothing else in it
     #[arg(long, conflicts_with = "platform")]
     pub(crate) no_platform: bool,

@@ -3,6 +3,7 @@
 mod greeting;
 mod platform;
 mod shell_image;
+mod tour;
 mod update_api;
 
 use std::io::Write;
@@ -50,19 +51,28 @@ async fn serve(args: &SandboxArgs, printer: &Printer) -> anyhow::Result<ExitStat
         }
     };
     shell.await??;
-    let (took, kept) = (begun.elapsed(), place.is_kept());
-    write!(printer.stdout(), "{}", Greeting { sandbox: &sandbox, took, release, kept })?;
-    tokio::select! {
-        _ = interrupt.recv() => {}
-        _ = terminate.recv() => {}
-        () = followed(platform.as_ref(), printer) => {}
-    }
+    let work = async {
+        if let Some(platform) = platform.as_ref().filter(|_| args.tour) {
+            return platform.guide(&sandbox, printer).lead().await;
+        }
+        let (took, kept) = (begun.elapsed(), place.is_kept());
+        write!(printer.stdout(), "{}", Greeting { sandbox: &sandbox, took, release, kept })?;
+        if let Some(platform) = &platform {
+            platform.follow(printer).await;
+        }
+        std::future::pending().await
+    };
+    let outcome = tokio::select! {
+        _ = interrupt.recv() => Ok(()),
+        _ = terminate.recv() => Ok(()),
+        outcome = work => outcome,
+    };
     printer.note("stopping");
     if let Some(platform) = platform {
         platform.stop().await;
     }
     sandbox.stop().await;
-    Ok(ExitStatus::Yes)
+    outcome.map(|()| ExitStatus::Yes)
 }
 
 async fn start_platform(
@@ -74,14 +84,6 @@ async fn start_platform(
     let (directory, registry) = (sandbox.directory().to_owned(), sandbox.registry());
     let prepared = spawn_blocking(move || platform::prepare(&directory, registry)).await??;
     prepared.start(sandbox, release).await
-}
-
-/// Tells how the platform comes into being; never ends.
-async fn followed(platform: Option<&Running>, printer: &Printer) {
-    if let Some(platform) = platform {
-        platform.follow(printer).await;
-    }
-    std::future::pending().await
 }
 
 fn options(args: &SandboxArgs, directory: &Path, layouts: &Path) -> anyhow::Result<Options> {

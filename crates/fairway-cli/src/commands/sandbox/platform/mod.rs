@@ -25,6 +25,7 @@ use kube::Client;
 use kube::api::Api;
 use tokio::time::sleep;
 
+use super::tour::Guide;
 use crate::commands::install::progress::{LOOK_AGAIN, Progress};
 use crate::printer::Printer;
 
@@ -117,9 +118,9 @@ impl Running {
         }
     }
 
-    /// Where clusters ask for updates.
-    pub(super) fn update_service(&self) -> SocketAddr {
-        self.service.address()
+    /// Who leads through what can be done with it.
+    pub(super) fn guide<'a>(&self, sandbox: &Sandbox, printer: &'a Printer) -> Guide<'a> {
+        Guide { client: self.client.clone(), kubeconfig: sandbox.kubeconfig(), printer }
     }
 
     /// Ends what does not end with the sandbox.

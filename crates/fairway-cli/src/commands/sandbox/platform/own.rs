@@ -26,7 +26,9 @@ fn listen_on(containers: &mut Value, port: u16) -> Option<()> {
     let is_listen =
         |argument: &&mut Value| argument.as_str().is_some_and(|it| it.starts_with("--listen="));
     *arguments.find(is_listen)? = json!(format!("--listen=127.0.0.1:{port}"));
-    container["ports"][0]["containerPort"] = json!(port);
+    for side in ["containerPort", "hostPort"] {
+        container["ports"][0][side] = json!(port);
+    }
     Some(())
 }
 

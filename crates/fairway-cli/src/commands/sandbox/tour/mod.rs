@@ -1,0 +1,163 @@
+//! `fairway sandbox --tour`: updates from beginning to end, with explanations.
+
+mod script;
+
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Context, ensure};
+use fairway_api::{CLUSTER_VERSION_NAME, ClusterOperator, ClusterVersion};
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::Client;
+use kube::api::{Api, Patch, PatchParams};
+use kube::runtime::wait::await_condition;
+use serde_json::json;
+use tokio::process::Command;
+use tokio::time::timeout;
+
+use crate::errors::WithHint;
+use crate::exit::ExitStatus;
+use crate::printer::Printer;
+use script::{Action, Step, TOUR, Until};
+
+/// What comes next takes seconds; on a slow machine, some more of them.
+const PATIENCE: Duration = Duration::from_mins(5);
+
+/// As wide as most terminals.
+const COLUMNS: usize = 80;
+
+/// Who leads through the tour.
+pub(super) struct Guide<'a> {
+    pub(super) client: Client,
+    pub(super) kubeconfig: PathBuf,
+    pub(super) printer: &'a Printer,
+}
+
+impl Guide<'_> {
+    /// Goes through all steps.
+    pub(super) async fn lead(&self) -> anyhow::Result<()> {
+        for (number, Step { title, explanation, actions }) in (1..).zip(TOUR) {
+            self.say(&format!("\n{number}. {title}\n\n{}\n", wrapped(explanation)))?;
+            for action in *actions {
+                self.act(*action).await.with_context(|| WithHint {
+                    message: format!("the tour cannot go on with step {number}"),
+                    hint: "start `fairway sandbox` without --tour, and look around".to_owned(),
+                })?;
+            }
+        }
+        self.say("\nThat was the tour. `fairway sandbox` starts the same platform to play with.\n")
+    }
+
+    fn say(&self, text: &str) -> anyhow::Result<()> {
+        let mut out = self.printer.stdout();
+        out.write_all(text.as_bytes())?;
+        Ok(out.flush()?)
+    }
+
+    async fn act(&self, action: Action) -> anyhow::Result<()> {
+        match action {
+            Action::Run(arguments, expected) => self.run(arguments, expected).await,
+            Action::Tell { component, key, text } => self.tell(component, key, text).await,
+            Action::Until(until) => self.wait(until).await,
+        }
+    }
+
+    async fn run(&self, arguments: &[&str], expected: ExitStatus) -> anyhow::Result<()> {
+        let command = format!("fairway {}", arguments.join(" "));
+        self.say(&format!("\n$ {command}\n"))?;
+        let program = std::env::current_exe().context("cannot find the program itself")?;
+        let output = Command::new(program)
+            .args(arguments)
+            .env("KUBECONFIG", &self.kubeconfig)
+            .kill_on_drop(true)
+            .output()
+            .await
+            .with_context(|| format!("cannot start `{command}`"))?;
+        for said in [output.stdout, output.stderr] {
+            self.say(&String::from_utf8_lossy(&said))?;
+        }
+        let code = output.status.code();
+        ensure!(
+            code == Some(expected.code().into()),
+            "`{command}` ended with {code:?} instead of {}",
+            expected.code()
+        );
+        Ok(())
+    }
+
+    async fn tell(&self, component: &str, key: &str, text: Option<&str>) -> anyhow::Result<()> {
+        let (namespace, name) =
+            (format!("openshift-{component}"), format!("{component}-behaviour"));
+        let patch = json!({ "data": { key: text } });
+        self.say(&format!(
+            "\n$ kubectl -n {namespace} patch configmap {name} --type=merge -p '{patch}'\n"
+        ))?;
+        let maps: Api<ConfigMap> = Api::namespaced(self.client.clone(), &namespace);
+        maps.patch(&name, &PatchParams::default(), &Patch::Merge(patch)).await?;
+        Ok(())
+    }
+
+    async fn wait(&self, until: Until) -> anyhow::Result<()> {
+        self.printer.note(format_args!("waiting for {until}"));
+        let client = self.client.clone();
+        let waited = match until {
+            Until::Degraded { component, .. } => {
+                let operators: Api<ClusterOperator> = Api::all(client);
+                let holds = move |operator: Option<&ClusterOperator>| {
+                    operator.is_some_and(|operator| until.holds_for_operator(operator))
+                };
+                timeout(PATIENCE, await_condition(operators, component, holds)).await.map(drop_it)
+            }
+            Until::Completed(_) | Until::Listed(_) => {
+                let versions: Api<ClusterVersion> = Api::all(client);
+                let holds = move |cluster: Option<&ClusterVersion>| {
+                    cluster.is_some_and(|cluster| until.holds_for_cluster(cluster))
+                };
+                let waiting = await_condition(versions, CLUSTER_VERSION_NAME, holds);
+                timeout(PATIENCE, waiting).await.map(drop_it)
+            }
+        };
+        let minutes = PATIENCE.as_secs() / 60;
+        waited.with_context(|| format!("waited {minutes} minutes in vain for {until}"))??;
+        Ok(())
+    }
+}
+
+/// Whether the wait went well; what was waited for was looked at already.
+fn drop_it<T, E>(waited: Result<T, E>) -> Result<(), E> {
+    waited.map(drop)
+}
+
+/// The text in lines that fit on a terminal.
+fn wrapped(text: &str) -> String {
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        let line = lines.last_mut().expect("there is a line");
+        if line.is_empty() {
+            line.push_str(word);
+        } else if line.chars().count() + 1 + word.chars().count() <= COLUMNS {
+            line.push(' ');
+            line.push_str(word);
+        } else {
+            lines.push(word.to_owned());
+        }
+    }
+    lines.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_fit_and_words_stay_whole() {
+        let text = "word ".repeat(40) + &"long".repeat(30);
+        let wrapped = wrapped(&text);
+        let lines: Vec<&str> = wrapped.lines().collect();
+        assert!(lines[..lines.len() - 1].iter().all(|line| line.len() <= COLUMNS), "{wrapped}");
+        assert_eq!(lines.last(), Some(&"long".repeat(30).as_str()));
+        let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+        assert_eq!(words(&wrapped), words(&text));
+    }
+}

@@ -1,0 +1,170 @@
+//! What the tour shows: steps with explanations, what is done, and what is waited for.
+
+use std::fmt;
+
+use fairway_api::cluster_version::UpdateState;
+use fairway_api::{ClusterOperator, ClusterVersion, Conditions as _};
+
+use crate::exit::ExitStatus;
+
+/// One step of the tour.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Step {
+    /// What it is about, in a few words.
+    pub(super) title: &'static str,
+    /// What is going to happen, and why.
+    pub(super) explanation: &'static str,
+    /// What is done, one after the other.
+    pub(super) actions: &'static [Action],
+}
+
+/// Something that is done, or waited for.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Action {
+    /// Runs this program with these arguments, which ends with this status.
+    Run(&'static [&'static str], ExitStatus),
+    /// Tells an operator how to behave; without a text, takes it back.
+    Tell { component: &'static str, key: &'static str, text: Option<&'static str> },
+    /// Waits until the cluster is as described.
+    Until(Until),
+}
+
+/// What can be waited for.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Until {
+    /// The cluster has completed the release of this version.
+    Completed(&'static str),
+    /// An update to this version is listed, recommended or not.
+    Listed(&'static str),
+    /// An operator is Degraded, or is not.
+    Degraded { component: &'static str, is: bool },
+}
+
+impl Until {
+    /// Whether the version of the cluster is as it should be; whoever waits for an operator does
+    /// not look at it.
+    pub(super) fn holds_for_cluster(self, cluster: &ClusterVersion) -> bool {
+        let Some(status) = &cluster.status else { return false };
+        match self {
+            Self::Completed(version) => status.history.first().is_some_and(|newest| {
+                newest.state == UpdateState::Completed && newest.version.as_deref() == Some(version)
+            }),
+            Self::Listed(version) => {
+                let available = status.available_updates.iter().flatten();
+                let conditional = status.conditional_updates.iter().map(|update| &update.release);
+                available.chain(conditional).any(|release| release.version == version)
+            }
+            Self::Degraded { .. } => false,
+        }
+    }
+
+    /// Whether an operator is as it should be.
+    pub(super) fn holds_for_operator(self, operator: &ClusterOperator) -> bool {
+        let Self::Degraded { is, .. } = self else { return false };
+        let conditions = operator.status.as_ref().map(|status| &status.conditions);
+        conditions.is_some_and(|conditions| match is {
+            true => conditions.is_true("Degraded"),
+            false => conditions.is_false("Degraded"),
+        })
+    }
+}
+
+impl fmt::Display for Until {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Completed(version) => write!(f, "{version} to be complete"),
+            Self::Listed(version) => write!(f, "an update to {version} to be listed"),
+            Self::Degraded { component, is: true } => write!(f, "{component} to be Degraded"),
+            Self::Degraded { component, is: false } => write!(f, "{component} to have recovered"),
+        }
+    }
+}
+
+/// The tour, from the first release to the third.
+pub(super) const TOUR: &[Step] = &[
+    Step {
+        title: "A platform",
+        explanation: "Six operators run in this sandbox. The release says in which order they come, \
+                      and Fairway has just brought all of it: release 5.0.0. It asked the update \
+                      service which updates there are, and this is what it found.",
+        actions: &[
+            Action::Until(Until::Completed("5.0.0")),
+            Action::Until(Until::Listed("5.0.1")),
+            Action::Run(&["upgrade"], ExitStatus::Yes),
+        ],
+    },
+    Step {
+        title: "An update",
+        explanation: "An update is one field of ClusterVersion. Fairway reads the release by its \
+                      digest, verifies its signature, asks whether anything speaks against it, and \
+                      then applies what has changed. Its own Deployment is among that: the operator \
+                      of the new release finishes what the old one has begun.",
+        actions: &[
+            Action::Run(&["upgrade", "--to=5.0.1"], ExitStatus::Yes),
+            Action::Until(Until::Completed("5.0.1")),
+        ],
+    },
+    Step {
+        title: "Something is degraded",
+        explanation: "Now the storage operator reports that one of its disks is broken. It still \
+                      works, so it must not stand in the way of the update that might repair it: \
+                      what is degraded is reported, and the update goes on to its end.",
+        actions: &[
+            Action::Tell {
+                component: "storage",
+                key: "degraded",
+                text: Some("One disk of three is broken."),
+            },
+            Action::Until(Until::Degraded { component: "storage", is: true }),
+            Action::Run(
+                &["upgrade", "--to=5.1.0", "--allow-upgrade-with-warnings"],
+                ExitStatus::Yes,
+            ),
+            Action::Until(Until::Completed("5.1.0")),
+            Action::Tell { component: "storage", key: "degraded", text: None },
+            Action::Until(Until::Degraded { component: "storage", is: false }),
+        ],
+    },
+    Step {
+        title: "A risk",
+        explanation: "The next release is in another channel. Two things speak against it: the \
+                      update service knows of a risk, and nobody here can tell whether it applies, \
+                      for the sandbox has no metrics; and this release wants an administrator to \
+                      confirm that nobody uses an API that 5.2 no longer has. So the update is \
+                      refused, and the answer says what would be accepted, and how.",
+        actions: &[
+            Action::Run(&["upgrade", "channel", "stable-5.2"], ExitStatus::Yes),
+            Action::Until(Until::Listed("5.2.0")),
+            Action::Run(&["upgrade", "--include-not-recommended"], ExitStatus::Yes),
+            Action::Run(&["upgrade", "--to=5.2.0"], ExitStatus::No),
+        ],
+    },
+];
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Write as _;
+
+    use super::*;
+
+    #[test]
+    fn what_the_tour_shows() {
+        let mut told = String::new();
+        for step in TOUR {
+            writeln!(told, "{}\n  {}", step.title, step.explanation).unwrap();
+            for action in step.actions {
+                let line = match action {
+                    Action::Run(arguments, status) => {
+                        format!("$ fairway {} ({})", arguments.join(" "), status.code())
+                    }
+                    Action::Tell { component, key, text } => {
+                        format!("{component}: {key}={}", text.unwrap_or("nothing"))
+                    }
+                    Action::Until(until) => format!("waits for {until}"),
+                };
+                writeln!(told, "  {line}").unwrap();
+            }
+        }
+        insta::assert_snapshot!(told, @"");
+    }
+}
