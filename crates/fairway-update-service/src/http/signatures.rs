@@ -30,15 +30,19 @@ pub(super) async fn signature(
     if !is_signature(algorithm, digest, name) {
         return Err(missing());
     }
-    let path = directory.join(algorithm).join(digest).join(name);
-    match read(&path).await {
-        Ok(bytes) => Ok(reply::momentary(StatusCode::OK, BINARY, bytes)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Err(missing()),
-        Err(error) => {
-            tracing::error!(path = %path.display(), %error, "a signature cannot be read");
-            Err(Refusal::File)
+    // As graph-data has them, or as stores have them.
+    for place in [format!("{algorithm}/{digest}"), format!("{algorithm}={digest}")] {
+        let path = directory.join(place).join(name);
+        match read(&path).await {
+            Ok(bytes) => return Ok(reply::momentary(StatusCode::OK, BINARY, bytes)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => {
+                tracing::error!(path = %path.display(), %error, "a signature cannot be read");
+                return Err(Refusal::File);
+            }
         }
     }
+    Err(missing())
 }
 
 /// A whole file, if it is one: opening anything else may never end.

@@ -158,12 +158,18 @@ async fn signatures_are_found_and_nothing_else_is() {
     fs::write(directory.join("signature-7"), vec![b'x'; 100 << 10]).unwrap();
     fs::create_dir(directory.join("signature-8")).unwrap();
     fs::write(world.path("signatures").join("secret"), b"secret").unwrap();
+    let stored = "cd".repeat(32);
+    let store = world.path("signatures").join(format!("sha256={stored}"));
+    fs::create_dir(&store).unwrap();
+    fs::write(store.join("signature-1"), b"\x90stored").unwrap();
     let mut options = world.options();
     options.signatures = Some(world.path("signatures"));
     let service = fairway_update_service::Service::start(options).await.unwrap();
     let at = |rest: &str| format!("/api/upgrades_info/signatures/{rest}");
     let reply = get(&service, &at(&format!("sha256={digest}/signature-1"))).await;
     assert_eq!((reply.status, reply.body.as_slice()), (200, b"\x90signed".as_slice()));
+    let reply = get(&service, &at(&format!("sha256={stored}/signature-1"))).await;
+    assert_eq!((reply.status, reply.body.as_slice()), (200, b"\x90stored".as_slice()));
     // Half of a signature is none.
     for unreadable in ["signature-7", "signature-8"] {
         let reply = get(&service, &at(&format!("sha256={digest}/{unreadable}"))).await;
