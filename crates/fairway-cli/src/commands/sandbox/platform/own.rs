@@ -5,6 +5,10 @@ use fairway_api::read;
 use fairway_operator::manifests::TextFiles;
 use serde_json::{Value, json};
 
+/// What brings the authorities that a node trusts. The nodes of a sandbox trust none, and nothing
+/// has to hide those that the image has.
+const AUTHORITIES: &str = "ssl-certs";
+
 /// Changes the Deployment: the operator listens on a port of its own, and for this machine alone.
 /// Pods share the network of the machine, where another operator may run.
 pub(super) fn for_the_sandbox(own: TextFiles, port: u16) -> anyhow::Result<TextFiles> {
@@ -13,15 +17,17 @@ pub(super) fn for_the_sandbox(own: TextFiles, port: u16) -> anyhow::Result<TextF
             return Ok((path, text));
         }
         let mut deployment: Value = read::document(&path, text.as_bytes())?;
-        let containers = &mut deployment["spec"]["template"]["spec"]["containers"];
-        listen_on(containers, port).with_context(|| format!("{path} has no such container"))?;
+        let pod = &mut deployment["spec"]["template"]["spec"];
+        adapt(pod, port).with_context(|| format!("{path} has no pod of the operator"))?;
         Ok((path, format!("{deployment:#}\n")))
     };
     own.into_iter().map(change).collect()
 }
 
-fn listen_on(containers: &mut Value, port: u16) -> Option<()> {
-    let container = containers.as_array_mut()?.first_mut()?;
+fn adapt(pod: &mut Value, port: u16) -> Option<()> {
+    pod["volumes"].as_array_mut()?.retain(|volume| volume["name"] != AUTHORITIES);
+    let container = pod["containers"].as_array_mut()?.first_mut()?;
+    container["volumeMounts"].as_array_mut()?.retain(|mount| mount["name"] != AUTHORITIES);
     let mut arguments = container["args"].as_array_mut()?.iter_mut();
     let is_listen =
         |argument: &&mut Value| argument.as_str().is_some_and(|it| it.starts_with("--listen="));
@@ -50,6 +56,8 @@ mod tests {
         let arguments = container["args"].as_array().unwrap();
         assert!(arguments.contains(&json!("--listen=127.0.0.1:40000")), "{arguments:?}");
         assert_eq!(container["ports"][0]["containerPort"], 40_000);
+        assert_eq!(container["ports"][0]["hostPort"], 40_000);
+        assert!(!after[*path].contains(AUTHORITIES), "{}", after[*path]);
         assert_eq!(container["image"], "{{.ReleaseImage}}");
     }
 }
