@@ -10,7 +10,6 @@ use fairway_api::{CLUSTER_VERSION_NAME, ClusterOperator, ClusterVersion, Conditi
 use fairway_example::images::{GRAPH_DATA, RELEASES_FILE};
 use fairway_example::{Platform, graph};
 use fairway_operator::manifests::{own_manifests, own_manifests_listening};
-use fairway_release::payload::Files;
 use fairway_testkit::{TestCluster, wait};
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Pod};
 use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding};
@@ -47,7 +46,6 @@ impl TestPlatform {
         } else {
             own_manifests()
         };
-        let own: Files = own.into_iter().map(|(path, text)| (path, text.into_bytes())).collect();
         let releases = cluster.example_platform(&own).await?;
         let files = tempfile::tempdir()?;
         write_graph(&releases, files.path())?;
