@@ -59,7 +59,7 @@ Examples:
     /// `fairway release verify --from-release` shows what it would say.
     ///
     /// Signatures are found in a store, which is a directory that any web server can serve, or in
-    /// ConfigMaps of the cluster.
+    /// the cluster, in a ConfigMap.
     #[command(after_help = "\
 Examples:
   fairway release sign registry.example/releases:5.1.0 --key team.asc --store signatures
