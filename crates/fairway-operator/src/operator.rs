@@ -175,7 +175,7 @@ impl Operator {
                 target: target.clone(),
                 cluster_version: sight.cluster_version.clone(),
                 cluster_operators: sight.cluster_operators,
-                proxy: sight.proxy,
+                surroundings: sight.surroundings,
             },
             rollout::Hands {
                 applier: Applier::new(self.client.clone(), leadership.clone()),

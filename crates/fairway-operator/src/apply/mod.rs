@@ -31,7 +31,7 @@ pub use error::ApplyError;
 pub use health::Health;
 pub use keeper::Keeper;
 pub use live::Live;
-pub use prepare::{Context, Owner, Surroundings, TlsProfile, Unprepared};
+pub use prepare::{Context, Owner, Unprepared};
 pub use task::{Applied, Outcome};
 
 /// Who owns what is applied here.

@@ -7,10 +7,14 @@ mod features;
 mod follow;
 mod optional;
 mod proxy;
+mod surroundings;
+mod tls_profile;
 
 pub use features::Features;
 pub use follow::Objects;
 pub use proxy::ProxySettings;
+pub use surroundings::Surroundings;
+pub use tls_profile::TlsProfile;
 
 use std::sync::Arc;
 
@@ -44,6 +48,8 @@ pub struct Sight {
     pub cluster_operators: watch::Receiver<Option<Objects<ClusterOperator>>>,
     /// The way to the outside, on platforms that have a Proxy.
     pub proxy: watch::Receiver<Option<ProxySettings>>,
+    /// What manifests of a release can ask for.
+    pub surroundings: watch::Receiver<Option<Surroundings>>,
     /// The features, on platforms that have a FeatureGate.
     pub features: watch::Receiver<Option<Features>>,
     /// The authorities to trust.
@@ -65,10 +71,12 @@ impl Sight {
         let config_map = |(namespace, name): (&str, &str)| {
             follow.objects(Api::<ConfigMap>::namespaced(client.clone(), namespace), named(name))
         };
+        let proxy = proxy::follow(client, &follow);
         Self {
             cluster_version: follow.objects(Api::all(client.clone()), named(CLUSTER_VERSION_NAME)),
             cluster_operators: follow.objects(Api::all(client.clone()), watcher::Config::default()),
-            proxy: proxy::follow(client, &follow),
+            surroundings: surroundings::follow(client, &follow, proxy.clone()),
+            proxy,
             features: features::follow(client, &follow),
             trusted_ca: config_map(config_map::TRUSTED_CA),
             admin_gates: config_map(config_map::ADMIN_GATES),

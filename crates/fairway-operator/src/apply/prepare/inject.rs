@@ -4,8 +4,8 @@ use fairway_release::{Manifest, ObjectId};
 use serde_json::Value;
 use url::Url;
 
-use super::{Surroundings, Unprepared, pods, tls};
-use crate::cluster::ProxySettings;
+use super::{Unprepared, pods, tls};
+use crate::cluster::{ProxySettings, Surroundings};
 
 /// Names the containers that get the way to the outside.
 const PROXY: &str = "config.openshift.io/inject-proxy";

@@ -11,7 +11,7 @@ use fairway_release::Manifest;
 use serde_json::{Map, Value, json};
 
 use super::MANAGED;
-use crate::cluster::ProxySettings;
+use crate::cluster::Surroundings;
 
 /// What is the same for all objects of a release.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -29,27 +29,6 @@ pub struct Context {
 pub struct Owner {
     /// Its identity.
     pub uid: String,
-}
-
-/// What manifests can ask for.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Surroundings {
-    /// The way to the outside.
-    pub proxy: ProxySettings,
-    /// Which TLS servers are to speak, if the cluster says so.
-    pub tls: Option<TlsProfile>,
-    /// Where the API server is to be found by those who cannot use its Service, if it is known:
-    /// `status.apiServerInternalURL` of the Infrastructure.
-    pub api_server: Option<String>,
-}
-
-/// Which TLS servers are to speak.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct TlsProfile {
-    /// The oldest version of TLS, such as `VersionTLS12`.
-    pub min_version: String,
-    /// The ciphers by the names that IANA has for them, the best ones first.
-    pub cipher_suites: Vec<String>,
 }
 
 /// Why a manifest cannot be applied as it is.

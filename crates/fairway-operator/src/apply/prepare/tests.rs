@@ -1,6 +1,7 @@
 use fairway_release::payload::{Files, Release};
 
 use super::*;
+use crate::cluster::ProxySettings;
 
 fn manifest(object: &Value) -> Manifest {
     let metadata = json!({"kind": "cincinnati-metadata-v0", "version": "5.1.0"});

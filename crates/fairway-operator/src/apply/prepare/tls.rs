@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::TlsProfile;
+use crate::cluster::TlsProfile;
 
 /// The configurations that have them, by API version and kind.
 const CONFIGURATIONS: [(&str, &str); 2] = [

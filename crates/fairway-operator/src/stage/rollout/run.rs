@@ -10,8 +10,8 @@ use tokio_util::sync::CancellationToken;
 use super::board::Board;
 use super::work::{Site, Superseded, Work};
 use super::{Pace, Phase, Rollout};
-use crate::apply::{Applier, Context, Owner, Surroundings};
-use crate::cluster::{Objects, ProxySettings, only};
+use crate::apply::{Applier, Context, Owner};
+use crate::cluster::{Objects, Surroundings, only};
 use crate::election::Leadership;
 use crate::metrics;
 use crate::stage::target::Target;
@@ -26,8 +26,8 @@ pub struct Inputs {
     pub cluster_version: watch::Receiver<Option<Objects<ClusterVersion>>>,
     /// What components say about themselves.
     pub cluster_operators: watch::Receiver<Option<Objects<ClusterOperator>>>,
-    /// The way to the outside, for manifests that ask for it.
-    pub proxy: watch::Receiver<Option<ProxySettings>>,
+    /// What manifests can ask for.
+    pub surroundings: watch::Receiver<Option<Surroundings>>,
 }
 
 /// What the stage writes with.
@@ -107,12 +107,12 @@ impl Inputs {
             if let Some(assignment) = self.look().filter(&counts) {
                 return Some(assignment);
             }
-            let Self { target, cluster_version, cluster_operators, proxy, .. } = self;
+            let Self { target, cluster_version, cluster_operators, surroundings, .. } = self;
             let changed = tokio::select! {
                 changed = target.changed() => changed,
                 changed = cluster_version.changed() => changed,
                 changed = cluster_operators.changed() => changed,
-                changed = proxy.changed() => changed,
+                changed = surroundings.changed() => changed,
             };
             changed.ok()?;
         }
@@ -123,14 +123,14 @@ impl Inputs {
         let target = self.target.borrow_and_update().clone().filter(|target| target.is_read);
         let cluster_version = only(self.cluster_version.borrow_and_update().as_ref()).cloned();
         let operators_seen = self.cluster_operators.borrow_and_update().is_some();
-        let proxy = self.proxy.borrow_and_update().clone();
+        let surroundings = self.surroundings.borrow_and_update().clone();
         let (target, cluster_version) = (target?, cluster_version.filter(|_| operators_seen)?);
         let history = cluster_version.status.as_ref().map_or(&[][..], |status| &status.history);
         let phase = Phase::of(history, &target.payload.release.image)?;
         let context = Context {
             owner: Owner { uid: cluster_version.uid()? },
             updating: false,
-            surroundings: Surroundings { proxy: proxy?, ..Surroundings::default() },
+            surroundings: surroundings?,
         };
         Some(Assignment { target, phase, context })
     }

@@ -97,7 +97,7 @@ impl Stage {
             target: self.target.subscribe(),
             cluster_version: self.sight.cluster_version.clone(),
             cluster_operators: self.sight.cluster_operators.clone(),
-            proxy: self.sight.proxy.clone(),
+            surroundings: self.sight.surroundings.clone(),
         };
         let client = self.cluster.client();
         let applier = Applier::new(client.clone(), leadership.clone());

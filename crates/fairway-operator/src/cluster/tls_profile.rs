@@ -1,0 +1,143 @@
+//! Which TLS the cluster's servers are to speak.
+
+use serde::Deserialize;
+
+/// Which TLS servers are to speak. What is empty is left to them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TlsProfile {
+    /// The oldest version of TLS, such as `VersionTLS12`.
+    pub min_version: String,
+    /// The ciphers by the names that IANA has for them, the best ones first.
+    pub cipher_suites: Vec<String>,
+}
+
+/// What the cluster's `APIServer` says about it.
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(super) struct Security {
+    #[serde(rename = "type")]
+    type_: String,
+    custom: Option<Custom>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Custom {
+    ciphers: Vec<String>,
+    #[serde(rename = "minTLSVersion")]
+    min_version: String,
+}
+
+const MODERN: [&str; 3] =
+    ["TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256"];
+
+/// What every profile but the strictest has besides.
+const INTERMEDIATE: [&str; 6] = [
+    "ECDHE-ECDSA-AES128-GCM-SHA256",
+    "ECDHE-RSA-AES128-GCM-SHA256",
+    "ECDHE-ECDSA-AES256-GCM-SHA384",
+    "ECDHE-RSA-AES256-GCM-SHA384",
+    "ECDHE-ECDSA-CHACHA20-POLY1305",
+    "ECDHE-RSA-CHACHA20-POLY1305",
+];
+
+/// What only the most lenient has besides.
+const OLD: [&str; 12] = [
+    "ECDHE-ECDSA-AES128-SHA256",
+    "ECDHE-RSA-AES128-SHA256",
+    "ECDHE-ECDSA-AES128-SHA",
+    "ECDHE-RSA-AES128-SHA",
+    "ECDHE-ECDSA-AES256-SHA",
+    "ECDHE-RSA-AES256-SHA",
+    "AES128-GCM-SHA256",
+    "AES256-GCM-SHA384",
+    "AES128-SHA256",
+    "AES128-SHA",
+    "AES256-SHA",
+    "DES-CBC3-SHA",
+];
+
+impl From<Security> for TlsProfile {
+    fn from(security: Security) -> Self {
+        let profile = |min_version: &str, ciphers: &[&[&str]]| Self {
+            min_version: min_version.to_owned(),
+            cipher_suites: ciphers.concat().into_iter().filter_map(iana).collect(),
+        };
+        match (security.type_.as_str(), security.custom) {
+            ("Old", _) => profile("VersionTLS10", &[&MODERN, &INTERMEDIATE, &OLD]),
+            ("Modern", _) => profile("VersionTLS13", &[&MODERN]),
+            ("Custom", Some(custom)) => Self {
+                cipher_suites: custom.ciphers.iter().filter_map(|cipher| iana(cipher)).collect(),
+                min_version: custom.min_version,
+            },
+            _ => profile("VersionTLS12", &[&MODERN, &INTERMEDIATE]),
+        }
+    }
+}
+
+/// The name that IANA has for a cipher of OpenSSL, of those that servers in Go can speak.
+fn iana(cipher: &str) -> Option<String> {
+    if cipher.starts_with("TLS_") {
+        return Some(cipher.to_owned());
+    }
+    let (exchange, rest) =
+        [("ECDHE-ECDSA-", "ECDHE_ECDSA"), ("ECDHE-RSA-", "ECDHE_RSA"), ("", "RSA")]
+            .into_iter()
+            .find_map(|(prefix, exchange)| Some((exchange, cipher.strip_prefix(prefix)?)))?;
+    let rest = match rest {
+        "AES128-GCM-SHA256" => "AES_128_GCM_SHA256",
+        "AES256-GCM-SHA384" => "AES_256_GCM_SHA384",
+        "AES128-SHA256" => "AES_128_CBC_SHA256",
+        "AES128-SHA" => "AES_128_CBC_SHA",
+        "AES256-SHA" => "AES_256_CBC_SHA",
+        "CHACHA20-POLY1305" if exchange != "RSA" => "CHACHA20_POLY1305_SHA256",
+        "DES-CBC3-SHA" if exchange == "RSA" => "3DES_EDE_CBC_SHA",
+        _ => return None,
+    };
+    Some(format!("TLS_{exchange}_WITH_{rest}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn profile(security: serde_json::Value) -> TlsProfile {
+        serde_json::from_value::<Security>(security).unwrap().into()
+    }
+
+    #[test]
+    fn every_profile_has_its_version_and_ciphers() {
+        for (security, version, ciphers, last) in [
+            (json!({}), "VersionTLS12", 9, "TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256"),
+            (
+                json!({"type": "Intermediate"}),
+                "VersionTLS12",
+                9,
+                "TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256",
+            ),
+            (json!({"type": "Old"}), "VersionTLS10", 21, "TLS_RSA_WITH_3DES_EDE_CBC_SHA"),
+            (json!({"type": "Modern"}), "VersionTLS13", 3, "TLS_CHACHA20_POLY1305_SHA256"),
+        ] {
+            let profile = profile(security);
+            assert_eq!(profile.min_version, version);
+            assert_eq!(profile.cipher_suites.len(), ciphers, "{version}");
+            assert_eq!(profile.cipher_suites.last().map(String::as_str), Some(last));
+        }
+    }
+
+    #[test]
+    fn a_profile_of_ones_own_keeps_its_order_and_what_can_be_spoken() {
+        let ciphers = ["AES128-SHA", "DHE-RSA-AES128-GCM-SHA256", "ECDHE-RSA-AES128-GCM-SHA256"];
+        let custom = json!({"ciphers": ciphers, "minTLSVersion": "VersionTLS11"});
+        let expected = TlsProfile {
+            min_version: "VersionTLS11".to_owned(),
+            cipher_suites: vec![
+                "TLS_RSA_WITH_AES_128_CBC_SHA".to_owned(),
+                "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256".to_owned(),
+            ],
+        };
+        assert_eq!(profile(json!({"type": "Custom", "custom": custom})), expected);
+    }
+}
