@@ -50,8 +50,8 @@ impl Place {
 pub(super) enum Attended {
     /// It is in place.
     InPlace,
-    /// It was applied, and somebody else has to wait for it.
-    Applied,
+    /// It is not, and somebody else has to see to it.
+    Left,
     /// The operator of another release takes over.
     Superseded,
 }
@@ -72,8 +72,7 @@ struct Failures {
 }
 
 impl Work<'_> {
-    /// Applies a manifest until it is in place. On a new cluster everything begins at once, and
-    /// workloads may need what is applied after them: they hold up nothing.
+    /// Applies a manifest until it is in place or, where nothing waits for it, once.
     pub(super) async fn attend(&self, task: &Task, holds_up: bool) -> Attended {
         let place = &self.places[task.position];
         let mut failures = Failures::default();
@@ -87,7 +86,7 @@ impl Work<'_> {
                     }
                 }
                 Try::Superseded => return Attended::Superseded,
-                Try::Awaited if !holds_up && is_workload(&task.id) => return Attended::Applied,
+                Try::Awaited | Try::Failed if !holds_up => return Attended::Left,
                 Try::Awaited => tokio::select! {
                     () = place.bell.notified() => {}
                     () = self.operator_reports(task) => {}
@@ -258,10 +257,6 @@ impl Work<'_> {
             std::future::pending::<()>().await;
         }
     }
-}
-
-fn is_workload(id: &ObjectId) -> bool {
-    id.group == "apps" && matches!(id.kind.as_str(), "Deployment" | "DaemonSet")
 }
 
 fn of_error(task: &Task, error: &ApplyError) -> Failure {

@@ -1,6 +1,7 @@
 //! What is to be done with a release, by what was done before.
 
 use fairway_api::cluster_version::{UpdateHistory, UpdateState};
+use fairway_release::ObjectId;
 use fairway_release::task_graph::Mode;
 
 use super::Phase;
@@ -27,6 +28,19 @@ impl Phase {
             Self::Installing => Mode::Initializing,
             Self::Updating => Mode::Updating,
             Self::Reconciling => Mode::Reconciling { attempt: 0 },
+        }
+    }
+
+    /// Whether what comes behind a manifest waits for it. On a new cluster everything begins at
+    /// once, and workloads may need what is applied after them; what was complete once is kept
+    /// whatever becomes of the rest.
+    pub(super) fn holds_up(self, id: &ObjectId) -> bool {
+        let is_workload =
+            id.group == "apps" && matches!(id.kind.as_str(), "Deployment" | "DaemonSet");
+        match self {
+            Self::Installing => !is_workload,
+            Self::Updating => true,
+            Self::Reconciling => false,
         }
     }
 }

@@ -130,15 +130,15 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// Attends to the tasks of a node, one after the other. Those are returned that were applied,
-    /// and that nobody has waited for.
+    /// Attends to the tasks of a node, one after the other. Those are returned that are not in place
+    /// and hold up nothing.
     async fn walk<'t>(&self, tasks: &'t [Task], phase: Phase) -> Result<Vec<&'t Task>, Superseded> {
         self.introduce(tasks).await;
         let mut left = Vec::new();
         for task in tasks.iter().filter(|task| self.places[task.position].is_wanted) {
-            match self.attend(task, phase != Phase::Installing).await {
+            match self.attend(task, phase.holds_up(&task.id)).await {
                 Attended::InPlace => {}
-                Attended::Applied => left.push(task),
+                Attended::Left => left.push(task),
                 Attended::Superseded => return Err(Superseded),
             }
         }

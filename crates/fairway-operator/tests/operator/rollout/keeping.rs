@@ -60,3 +60,23 @@ async fn what_is_in_place_is_kept_while_an_update_waits() -> Result<()> {
     stage.until_map("a", "right").await?;
     Ok(())
 }
+
+#[tokio::test]
+async fn what_was_complete_is_kept_whatever_is_wrong_with_the_rest() -> Result<()> {
+    let stage = Stage::begin(&[("5.1.0", UpdateState::Completed)]).await?;
+    let mut invalid = stage.config_map("invalid", "new");
+    invalid["data"] = json!({ "no legal/key": "value" });
+    stage.aim(
+        "5.1.0",
+        &[
+            ("0000_10_a_1", cluster_operator("network", "5.1.0")),
+            ("0000_10_a_2", invalid),
+            ("0000_10_a_3", stage.config_map("behind", "right")),
+        ],
+    );
+    stage.until_failing(&["ClusterOperatorNotAvailable", "UpdatePayloadResourceInvalid"]).await?;
+    stage.until_map("behind", "right").await?;
+    stage.config_maps().delete("behind", &DeleteParams::default()).await?;
+    stage.until_map("behind", "right").await?;
+    Ok(())
+}

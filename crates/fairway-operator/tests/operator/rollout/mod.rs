@@ -7,3 +7,4 @@ mod order;
 mod resuming;
 mod stage;
 mod superseding;
+mod workloads;
