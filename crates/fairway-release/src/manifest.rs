@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 
 use serde::Serialize;
 use serde_json::Value;
@@ -49,7 +50,8 @@ pub struct Manifest {
     /// Its annotations: they say which clusters get it.
     pub annotations: BTreeMap<String, String>,
     // Text takes a fraction of the memory that a tree takes, and most manifests are looked at once.
-    pub(crate) json: Box<str>,
+    // Whoever keeps some of a release shares it.
+    pub(crate) json: Arc<str>,
 }
 
 impl Manifest {

@@ -1,4 +1,4 @@
-//! The FeatureGate of platforms that have one.
+//! The `FeatureGate` of platforms that have one.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -50,7 +50,7 @@ pub struct Sight {
     pub proxy: watch::Receiver<Option<ProxySettings>>,
     /// What manifests of a release can ask for.
     pub surroundings: watch::Receiver<Option<Surroundings>>,
-    /// The features, on platforms that have a FeatureGate.
+    /// The features, on platforms that have a `FeatureGate`.
     pub features: watch::Receiver<Option<Features>>,
     /// The authorities to trust.
     pub trusted_ca: watch::Receiver<Option<Objects<ConfigMap>>>,

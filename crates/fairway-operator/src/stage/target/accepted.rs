@@ -19,7 +19,9 @@ pub(super) struct Accepted {
     /// Whether its signature was verified.
     pub(super) verified: bool,
     /// What was overridden so that it could be accepted.
-    pub(super) accepted_risks: Option<String>,
+    pub(super) overridden: Option<String>,
+    /// What the cluster gets of it, with what decided about that: it is told apart once.
+    selected: Option<(Filter, Arc<Payload>)>,
 }
 
 impl Accepted {
@@ -28,19 +30,19 @@ impl Accepted {
         image: &str,
         content: Arc<Release>,
         verified: bool,
-        accepted_risks: Option<String>,
+        overridden: Option<String>,
     ) -> Self {
         let release = payload::described(&content.metadata, image, &mut Vec::new());
-        Self { release, content: Some(content), verified, accepted_risks }
+        Self { release, content: Some(content), verified, overridden, selected: None }
     }
 
     /// The release of the operator itself. What the history says about it stays.
     pub(super) fn own(own: &OwnRelease, content: Arc<Release>, history: &[UpdateHistory]) -> Self {
         let release = own.release.clone();
         let begun = history.first().filter(|entry| same_content(&entry.image, &release.image));
-        let accepted_risks = begun.and_then(|entry| entry.accepted_risks.clone());
+        let overridden = begun.and_then(|entry| entry.accepted_risks.clone());
         let verified = begun.is_some_and(|entry| entry.verified);
-        Self { release, content: Some(content), verified, accepted_risks }
+        Self { release, content: Some(content), verified, overridden, selected: None }
     }
 
     /// A release that was accepted by an operator before this one.
@@ -50,8 +52,8 @@ impl Accepted {
             image: entry.image.clone(),
             ..cluster_version::Release::default()
         };
-        let accepted_risks = entry.accepted_risks.clone();
-        Self { release, content: None, verified: entry.verified, accepted_risks }
+        let (verified, overridden) = (entry.verified, entry.accepted_risks.clone());
+        Self { release, content: None, verified, overridden, selected: None }
     }
 
     pub(super) fn is(&self, image: &str) -> bool {
@@ -59,11 +61,18 @@ impl Accepted {
     }
 
     /// What the cluster gets of it; nothing of a release that was not read.
-    pub(super) fn payload(&self, filter: impl FnOnce(&Release) -> Filter) -> Payload {
-        let release = self.release.clone();
-        match &self.content {
-            Some(content) => Payload::select(content, release, &filter(content)),
-            None => Payload { release, manifests: Vec::new(), version_hash: String::new() },
+    pub(super) fn payload(&mut self, filter: Filter) -> Arc<Payload> {
+        if let Some((known, payload)) = &self.selected
+            && *known == filter
+        {
+            return Arc::clone(payload);
         }
+        let release = self.release.clone();
+        let payload = Arc::new(match &self.content {
+            Some(content) => Payload::select(content, release, &filter),
+            None => Payload { release, manifests: Vec::new(), version_hash: String::new() },
+        });
+        self.selected = Some((filter, Arc::clone(&payload)));
+        payload
     }
 }

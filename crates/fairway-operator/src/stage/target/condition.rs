@@ -81,7 +81,8 @@ pub(super) fn guarded(
     let lines: Vec<String> = lines.collect();
     let told = match lines.as_slice() {
         [one] => format!(" {one}"),
-        several => several.iter().map(|line| format!("\n* {line}")).collect(),
+        [] => String::new(),
+        several => format!("\n* {}", several.join("\n* ")),
     };
     let message = format!("Preconditions failed for payload loaded {release}:{told}");
     condition(ConditionStatus::False, release_accepted::PRECONDITION_CHECKS, &message)

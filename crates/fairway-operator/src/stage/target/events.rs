@@ -53,13 +53,11 @@ impl Told {
 
     /// That an update begins, and in spite of what.
     pub(super) fn accepted(version: &str, accepted_risks: Option<&str>) -> Self {
-        match accepted_risks {
-            Some(risks) => Self::new(EventType::Warning, "PreconditionWarn", risks),
-            None => {
-                let note = format!("Nothing stands against the update to {version}.");
-                Self::new(EventType::Normal, "PreconditionsPassed", &note)
-            }
+        if let Some(risks) = accepted_risks {
+            return Self::new(EventType::Warning, "PreconditionWarn", risks);
         }
+        let note = format!("Nothing stands against the update to {version}.");
+        Self::new(EventType::Normal, "PreconditionsPassed", &note)
     }
 }
 

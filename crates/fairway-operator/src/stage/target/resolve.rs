@@ -69,15 +69,15 @@ pub(super) fn resolve(asked: Option<&Update>, known: Known) -> Wish {
         (None, Some(_), Some(Architecture::Multi)) if !known.is_multi => match known.offered {
             // First all architectures, then another version.
             Some(offered) => match multi(offered, &known.own.version) {
-                Some(image) => request(image, Some(&known.own.version)),
-                None => Wish::Stay,
+                Found::Image(image) => request(image, Some(&known.own.version)),
+                _ => Wish::Stay,
             },
             None => Wish::NotKnownYet,
         },
         (None, Some(version), _) if version == known.own.version => Wish::Own,
         (None, Some(version), _) => match look_up(version, known) {
             Found::Image(image) => request(image, Some(version)),
-            Found::Nothing => Wish::Stay,
+            Found::Nothing | Found::Several => Wish::Stay,
             Found::NotLookedAt => Wish::NotKnownYet,
         },
         (None, None, _) => Wish::Stay,
@@ -86,7 +86,8 @@ pub(super) fn resolve(asked: Option<&Update>, known: Known) -> Wish {
 
 enum Found<'a> {
     Image(&'a str),
-    /// No release, or several that cannot be told apart.
+    /// Releases that cannot be told apart.
+    Several,
     Nothing,
     NotLookedAt,
 }
@@ -99,18 +100,17 @@ fn look_up<'a>(version: &str, known: Known<'a>) -> Found<'a> {
     let Some(offered) = known.offered else { return Found::NotLookedAt };
     let offered = releases(offered).filter(|release| release.version == version);
     let past = known.history.iter().filter(|entry| entry.version.as_deref() == Some(version));
-    let offered = only(offered.map(|release| release.image.as_str()));
-    match offered.or_else(|| only(past.map(|entry| entry.image.as_str()))) {
-        Some(Some(image)) => Found::Image(image),
-        Some(None) | None => Found::Nothing,
+    match only(offered.map(|release| release.image.as_str())) {
+        Found::Nothing => only(past.map(|entry| entry.image.as_str())),
+        found => found,
     }
 }
 
-fn multi<'a>(offered: &'a Evaluated, version: &str) -> Option<&'a str> {
+fn multi<'a>(offered: &'a Evaluated, version: &str) -> Found<'a> {
     let is_it = |release: &&Release| {
         release.version == version && release.architecture == Some(Architecture::Multi)
     };
-    only(releases(offered).filter(is_it).map(|release| release.image.as_str()))?
+    only(releases(offered).filter(is_it).map(|release| release.image.as_str()))
 }
 
 /// The updates that are offered, recommended or not.
@@ -126,10 +126,13 @@ pub(super) fn offered<'a>(offered: &'a Evaluated, image: &str) -> Option<&'a Rel
     releases(offered).chain(withheld).find(|release| same_content(&release.image, image))
 }
 
-/// The one image among these; `Some(None)` if they are several.
-fn only<'a>(mut images: impl Iterator<Item = &'a str>) -> Option<Option<&'a str>> {
-    let first = images.next()?;
-    Some(images.all(|image| same_content(image, first)).then_some(first))
+/// The one image among these.
+fn only<'a>(mut images: impl Iterator<Item = &'a str>) -> Found<'a> {
+    match images.next() {
+        None => Found::Nothing,
+        Some(first) if images.all(|image| same_content(image, first)) => Found::Image(first),
+        Some(_) => Found::Several,
+    }
 }
 
 #[cfg(test)]

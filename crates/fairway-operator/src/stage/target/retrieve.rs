@@ -9,7 +9,7 @@ use fairway_http::{Proxies, ProxyError};
 use fairway_registry::Digest;
 use fairway_registry::payload::{self, FetchError, Places};
 use fairway_registry::pull::Options;
-use fairway_registry::signature::{ClusterSignature, Sources, StoreAddress, Unverified, Verifier};
+use fairway_registry::signature::{ClusterSignature, Sources, StoreAddress, Verifier};
 use fairway_release::payload::PayloadError;
 use fairway_release::{Release, Verification};
 use tokio::task::JoinError;
@@ -171,8 +171,8 @@ impl Retriever {
             options,
             patience: STORES,
         };
-        let verified = verifier.verify(digest, &sources, clock::now()).await;
-        verified.map(drop).map_err(|unverified: Unverified| unverified.to_string())
+        let searched = verifier.verify(digest, &sources, clock::now()).await;
+        searched.map(drop).map_err(|unverified| unverified.to_string())
     }
 }
 

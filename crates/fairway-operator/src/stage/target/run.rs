@@ -140,7 +140,7 @@ impl Stage {
             return self.loaded();
         }
         if let Err(pending) = self.resume(view) {
-            return pending;
+            return *pending;
         }
         match wish {
             Wish::NotKnownYet => condition::waiting(),
@@ -180,7 +180,7 @@ impl Stage {
 
     /// Goes on with what an operator before this one has begun, without asking the gates again: no
     /// step is undone. Until that release was read again, there is nothing else to decide.
-    fn resume(&mut self, view: &View) -> Result<(), OperatorCondition> {
+    fn resume(&mut self, view: &View) -> Result<(), Box<OperatorCondition>> {
         if self.accepted.is_none() {
             match view.history().first() {
                 Some(begun) if !same_content(&begun.image, &self.own.release.image) => {
@@ -196,8 +196,8 @@ impl Stage {
         let Retrieved { content, .. } = self.retrieved(view, order, &named)?;
         let content = Arc::clone(content);
         if let Some(accepted) = &mut self.accepted {
-            let Accepted { verified, accepted_risks, .. } = accepted;
-            *accepted = Accepted::new(&image, content, *verified, accepted_risks.take());
+            let Accepted { verified, overridden, .. } = accepted;
+            *accepted = Accepted::new(&image, content, *verified, overridden.take());
         }
         self.job = None;
         Ok(())
@@ -226,7 +226,7 @@ impl Stage {
         let unaccepted = self.settings.unaccepted_risks;
         let Retrieved { content, unverified } = match self.retrieved(view, order, &named) {
             Ok(retrieved) => retrieved,
-            Err(pending) => return pending,
+            Err(pending) => return *pending,
         };
         let Some(risks) = &view.risks else { return condition::waiting() };
         let release = payload::described(&content.metadata, &request.image, &mut Vec::new());
@@ -248,9 +248,9 @@ impl Stage {
         });
         match decided {
             Err(refused) => *refused,
-            Ok(accepted_risks) => {
+            Ok(overridden) => {
                 let (content, verified) = (Arc::clone(content), unverified.is_none());
-                let accepted = Accepted::new(&request.image, content, verified, accepted_risks);
+                let accepted = Accepted::new(&request.image, content, verified, overridden);
                 self.accept(accepted);
                 self.loaded()
             }
@@ -260,7 +260,7 @@ impl Stage {
     fn accept(&mut self, accepted: Accepted) {
         let Release { version, image, .. } = &accepted.release;
         tracing::info!(version, image, "an update begins");
-        self.announcer.tell(Told::accepted(version, accepted.accepted_risks.as_deref()));
+        self.announcer.tell(Told::accepted(version, accepted.overridden.as_deref()));
         let before = self.accepted.as_ref().and_then(|before| before.content.as_ref());
         if let (Some(before), Some(after), Some(staying)) =
             (before, &accepted.content, &mut self.staying)
@@ -278,18 +278,20 @@ impl Stage {
         view: &View,
         order: Order,
         named: &Named,
-    ) -> Result<&Retrieved, OperatorCondition> {
+    ) -> Result<&Retrieved, Box<OperatorCondition>> {
         if !self.job.as_ref().is_some_and(|job| job.is_for(&order, &view.ways)) {
             self.job = None;
         }
         let begin = || Job::begin(&self.retriever, order, view.ways.clone());
         match self.job.get_or_insert_with(begin).progress() {
             Progress::Done(retrieved) => Ok(retrieved),
-            Progress::Running => Err(condition::retrieving(named)),
+            Progress::Running => Err(Box::new(condition::retrieving(named))),
             Progress::Failed(Failure::NotRetrieved(why)) => {
-                Err(condition::not_retrieved(named, why))
+                Err(Box::new(condition::not_retrieved(named, why)))
             }
-            Progress::Failed(Failure::NotLoaded(why)) => Err(condition::not_loaded(named, why)),
+            Progress::Failed(Failure::NotLoaded(why)) => {
+                Err(Box::new(condition::not_loaded(named, why)))
+            }
         }
     }
 
@@ -313,13 +315,16 @@ impl Stage {
     }
 
     fn target(&mut self, view: &View, release_accepted: OperatorCondition) -> Option<Target> {
-        let accepted = self.accepted.as_ref()?;
+        let accepted = self.accepted.as_mut()?;
         let versions = [accepted.release.version.as_str(), &self.own.release.version];
         let gates = view.features.gates(&versions);
-        let payload = accepted.payload(|content| {
-            let metadata = &content.metadata;
-            selection::when_loaded(&self.settings.selection, &view.features, &gates, metadata)
-        });
+        let filter = selection::when_loaded(
+            &self.settings.selection,
+            &view.features,
+            &gates,
+            &accepted.release.version,
+        );
+        let payload = accepted.payload(filter);
         let spec = &view.cluster_version.spec;
         let staying = self.staying.get_or_insert_with(|| {
             let always = &self.settings.selection.always_enabled;
@@ -329,10 +334,10 @@ impl Stage {
         staying.extend(capabilities.enabled.iter().cloned());
         Some(Target {
             generation: view.generation,
-            payload: Arc::new(payload),
+            payload,
             is_read: accepted.content.is_some(),
             verified: accepted.verified,
-            accepted_risks: accepted.accepted_risks.clone(),
+            accepted_risks: accepted.overridden.clone(),
             filter: selection::when_applied(spec, gates, &capabilities),
             capabilities,
             release_accepted,

@@ -2,9 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use fairway_api::ClusterVersionSpec;
-use fairway_api::cluster_version;
-use fairway_release::ReleaseMetadata;
+use fairway_api::{ClusterVersionSpec, Version, cluster_version};
 use fairway_release::inclusion::{self, Filter, capability_sets};
 
 use super::Capabilities;
@@ -17,13 +15,13 @@ pub(super) fn when_loaded(
     settings: &SelectionSettings,
     features: &Features,
     gates: &BTreeSet<String>,
-    metadata: &ReleaseMetadata,
+    version: &str,
 ) -> Filter {
     Filter {
         exclude: settings.exclude.clone(),
         feature_set: Some(features.set.clone()),
         feature_gates: Some(gates.clone()),
-        major_version: Some(metadata.version.major()),
+        major_version: Version::parse(version).ok().map(|version| version.major()),
         profile: Some(settings.profile.clone()),
         ..Filter::default()
     }

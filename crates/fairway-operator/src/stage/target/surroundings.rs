@@ -18,7 +18,7 @@ use tokio::time::timeout;
 /// Who the cluster is, for registries that ask: a namespace, a Secret, and a key of it.
 const PULL_SECRET: (&str, &str, &str) = ("openshift-config", "pull-secret", ".dockerconfigjson");
 
-/// Where signatures are, and what marks their ConfigMaps.
+/// Where signatures are, and what marks each `ConfigMap` with some.
 const SIGNATURES: (&str, &str) =
     ("openshift-config-managed", "release.openshift.io/verification-signatures");
 

@@ -1,4 +1,4 @@
-use fairway_api::cluster_version::Update;
+use fairway_api::cluster_version::{MatchingRule, MatchingRuleType, PromQl, Update};
 use fairway_api::reason::release_accepted;
 use fairway_risk::{
     Acceptance, Candidate, Concern, Ledger, Outcomes, Previous, QueryPolicy, Risk, Round, Source,
@@ -23,7 +23,14 @@ fn ledger() -> Ledger {
         source: Source::Upgradeable("dns".to_owned()),
         targets: Targets::MinorOrMajor,
     };
+    let query = |query: &str| MatchingRule {
+        type_: MatchingRuleType::PromQl,
+        promql: Some(PromQl { promql: query.to_owned(), ..PromQl::default() }),
+        ..MatchingRule::default()
+    };
+    let asked = Risk { matching_rules: vec![query("exposed")], ..risk("SlowDisk") };
     let candidates = vec![
+        Candidate { release: release("5.0.6"), risks: vec![asked.into()] },
         edge("5.0.4", &[]),
         edge("5.0.5", &["DiskLoss"]),
         edge("5.1.0", &["DiskLoss", "NetworkLoss"]),
@@ -167,11 +174,22 @@ fn where_risks_are_only_recorded_the_update_begins() {
 
 #[test]
 fn what_nobody_offers_begins_and_is_recorded() {
-    insta::assert_snapshot!(accepted(&Asked { offered: false, ..to("5.0.6") }), @"
-    Updating from 5.0.3 to 5.0.6 is not offered by the update service.
+    insta::assert_snapshot!(accepted(&Asked { offered: false, ..to("5.0.7") }), @"
+    Updating from 5.0.3 to 5.0.7 is not offered by the update service.
 
     Reason: UnknownUpdate
     ");
+}
+
+#[test]
+fn nothing_is_decided_before_it_is_known_what_applies() {
+    for unaccepted in [UnacceptedRisks::Gate, UnacceptedRisks::Record] {
+        let refused = decided(&Asked { unaccepted, ..to("5.0.6") }).unwrap_err();
+        assert_eq!(refused, condition::waiting(), "{unaccepted:?}");
+    }
+    let told = accepted(&Asked { accepts: &["SlowDisk"], ..to("5.0.6") });
+    assert!(told.contains("Reason: EvaluationFailed"), "{told}");
+    assert!(decided(&Asked { forced: true, ..to("5.0.6") }).is_ok());
 }
 
 #[test]
