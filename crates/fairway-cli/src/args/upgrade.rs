@@ -8,7 +8,7 @@ use fairway_risk::Range;
 
 use super::acceptance::{RiskChoice, UntilChoice, reason};
 use super::cluster::ClusterArgs;
-use super::duration::duration;
+use super::duration::some_time;
 use super::pull_spec::PullSpec;
 use super::report::ReportArgs;
 
@@ -77,9 +77,13 @@ pub(crate) struct RequestArgs {
     #[arg(long)]
     pub(crate) dry_run: bool,
 
-    /// How long to wait for the operator's answer; 0s does not wait
-    #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = duration)]
-    pub(crate) wait: Duration,
+    /// Do not wait for the operator's answer
+    #[arg(long)]
+    pub(crate) no_wait: bool,
+
+    /// How long to wait for the operator's answer
+    #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = some_time, conflicts_with = "no_wait")]
+    pub(crate) timeout: Duration,
 }
 
 /// What names a release.

@@ -41,14 +41,14 @@ async fn ask_and_withdraw() -> Result<()> {
     ");
     assert_eq!(api.get(NAME).await?.spec, before.spec);
 
-    let asked = document(kubeconfig, &["--to=5.2.0", "--allow-not-recommended", "--wait=0s"])?;
+    let asked = document(kubeconfig, &["--to=5.2.0", "--allow-not-recommended", "--no-wait"])?;
     assert_eq!((&asked["kind"], &asked["action"]), (&json!("UpgradeRequest"), &json!("requested")));
     assert_eq!(asked["accepted"][0]["name"], "SlowDisks");
     let update = desired(&api).await?.context("no request")?;
     assert_eq!(update.image(), Some(&*objects::release("5.2.0").image));
     assert!(update.is_update() && update.accepts("SlowDisks"));
 
-    said(kubeconfig, &["--to=5.1.1", "--wait=0s"]);
+    said(kubeconfig, &["--to=5.1.1", "--no-wait"]);
     let update = desired(&api).await?.context("no request")?;
     assert_eq!(update.version(), Some("5.1.1"));
     assert!(update.accepts("SlowDisks"), "what was accepted stays so");
@@ -75,7 +75,7 @@ async fn a_preflight_is_never_left_in_an_update() -> Result<()> {
     let preflight = Update { mode: Some("Preflight".into()), ..objects::update_to("5.1.1") };
     let wish = json!({ "spec": { "desiredUpdate": preflight } });
     api.patch(NAME, &PatchParams::default(), &Patch::Merge(wish)).await?;
-    said(cluster.kubeconfig(), &["--to=5.1.1", "--wait=0s"]);
+    said(cluster.kubeconfig(), &["--to=5.1.1", "--no-wait"]);
     assert!(desired(&api).await?.is_some_and(|update| update.is_update()));
     Ok(())
 }
@@ -118,7 +118,7 @@ async fn answered(release: Release, condition: OperatorCondition) -> Result<Stri
     let cluster = TestCluster::in_turn().await?;
     let api = risky(&cluster).await?;
     let kubeconfig = cluster.kubeconfig().to_owned();
-    let asking = tokio::spawn(async move { said(&kubeconfig, &["--to=5.1.1", "--wait=2m"]) });
+    let asking = tokio::spawn(async move { said(&kubeconfig, &["--to=5.1.1", "--timeout=2m"]) });
     let mut object = wait::until("the request", || async {
         let object = api.get(NAME).await?;
         Ok(object.spec.desired_update.is_some().then_some(object))
@@ -137,7 +137,7 @@ async fn answered(release: Release, condition: OperatorCondition) -> Result<Stri
 async fn an_operator_that_does_not_answer_is_waited_for_in_vain() -> Result<()> {
     let cluster = TestCluster::in_turn().await?;
     let api = risky(&cluster).await?;
-    insta::assert_snapshot!(said(cluster.kubeconfig(), &["--to-latest", "--wait=1s"]), @"
+    insta::assert_snapshot!(said(cluster.kubeconfig(), &["--to-latest", "--timeout=1s"]), @"
     exit code: 5
     ----- stdout -----
     Requested update to 5.1.1

@@ -39,10 +39,10 @@ pub(super) fn run(args: &UpgradeArgs, printer: &Printer) -> anyhow::Result<ExitS
         let decide = |object: &_| Plan::of(object, &wish, now);
         let plan = change::make(&cluster, request.dry_run, decide).await?;
         let dry_run = request.dry_run && plan.changes_something();
-        let awaits = plan.outcome.awaits_an_answer() && !dry_run && !request.wait.is_zero();
+        let awaits = plan.outcome.awaits_an_answer() && !dry_run && !request.no_wait;
         let answer = if awaits {
             printer.note("Waiting for the operator's answer…");
-            Some(await_answer(&cluster, &plan, request.wait).await?)
+            Some(await_answer(&cluster, &plan, request.timeout).await?)
         } else {
             None
         };

@@ -456,7 +456,7 @@ fn arguments_that_make_no_sense_together() {
         &["--allow-not-recommended"],
         &["--allow-upgrade-with-warnings"],
         &["--to=5.1.9", "--allow-explicit-upgrade"],
-        &["--to=5.1.9", "--wait=soon"],
+        &["--to=5.1.9", "--timeout=soon"],
     ] {
         let typed = Typed::try_parse_from([&["upgrade"], arguments].concat());
         assert!(typed.is_err(), "{arguments:?}");
