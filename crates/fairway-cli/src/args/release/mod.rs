@@ -52,6 +52,27 @@ Examples:
   fairway release info 5.1.0 -o json | jq -r '.images[]'")]
     Info(InfoArgs),
 
+    /// Write the files of a release
+    ///
+    /// They lie below the directory as in the image: the operator's own in `manifests`, all others
+    /// in `release-manifests`. Nothing that is there is replaced, unless `--force` says so.
+    #[command(after_help = "\
+Examples:
+  fairway release extract registry.example/team/releases:5.1.0 --to=5.1.0
+  fairway release extract oci:releases:5.1.0 --file=release-manifests/release-metadata")]
+    Extract(ExtractArgs),
+
+    /// Show what changes between two releases
+    ///
+    /// Images and manifests that are new (`+`), gone (`-`) or different (`~`), with their fields.
+    /// Long values are cut in the text; JSON and YAML have all of them.
+    #[command(after_help = "\
+Examples:
+  fairway release diff registry.example/team/releases:5.0.0 registry.example/team/releases:5.1.0
+  fairway release diff oci:releases:5.0.0 oci:releases:5.1.0 -o json | jq '.manifests[].name'
+  fairway release diff oci:releases:5.1.0 oci:rebuilt:5.1.0 --exit-code")]
+    Diff(DiffArgs),
+
     /// Sign a release, so that clusters take it
     ///
     /// A signature says that whoever has the key stands for the content of an image, by its digest.
@@ -83,25 +104,4 @@ Examples:
   fairway release verify oci:releases:5.1.0 --keyring team.asc --keyring partner.asc \\
     --store https://signatures.example/releases -o json")]
     Verify(VerifyArgs),
-
-    /// Write the files of a release
-    ///
-    /// They lie below the directory as in the image: the operator's own in `manifests`, all others
-    /// in `release-manifests`. Nothing that is there is replaced, unless `--force` says so.
-    #[command(after_help = "\
-Examples:
-  fairway release extract registry.example/team/releases:5.1.0 --to=5.1.0
-  fairway release extract oci:releases:5.1.0 --file=release-manifests/release-metadata")]
-    Extract(ExtractArgs),
-
-    /// Show what changes between two releases
-    ///
-    /// Images and manifests that are new (`+`), gone (`-`) or different (`~`), with their fields.
-    /// Long values are cut in the text; JSON and YAML have all of them.
-    #[command(after_help = "\
-Examples:
-  fairway release diff registry.example/team/releases:5.0.0 registry.example/team/releases:5.1.0
-  fairway release diff oci:releases:5.0.0 oci:releases:5.1.0 -o json | jq '.manifests[].name'
-  fairway release diff oci:releases:5.1.0 oci:rebuilt:5.1.0 --exit-code")]
-    Diff(DiffArgs),
 }

@@ -48,8 +48,8 @@ fn a_release_is_described() {
     updates from: 5.0.0, 5.0.1
     updates to: 5.1.1
     manifests: 14, of which 12 for self-managed-high-availability, checks before updates: 1
-    signed by keys of: verifier-public-key-team
-    signatures at: https://signatures.example
+    later releases are signed by: verifier-public-key-team
+    their signatures are at: https://signatures.example
     images: 2
       network  registry.example/network@sha256:1111111111111111111111111111111111111111111111111111111111111111
       storage  registry.example/storage@sha256:2222222222222222222222222222222222222222222222222222222222222222

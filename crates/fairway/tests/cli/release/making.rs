@@ -25,8 +25,8 @@ fn a_release_is_made_and_the_same_one_again() {
     ----- stdout -----
     oci:again@DIGEST
     ----- stderr -----
-    the operator's alerts are left out, because no manifest defines PrometheusRule and ServiceMonitor; --monitoring adds them
     warning: no ConfigMap says whose signatures count: without --force, clusters with this release refuse every other
+    warning: there are no alerts, because no manifest defines PrometheusRule and ServiceMonitor; --monitoring adds them
     release 5.1.0: manifests: 11, images: 2
     ");
     let digest = |layout: &str| {
@@ -89,13 +89,13 @@ fn everything_that_is_wrong_is_said_at_once_and_nothing_is_made() {
     insta::assert_snapshot!(said, @r#"
     exit code: 1
     ----- stderr -----
-    error: there is no release 5.1.0
+    error: cannot make release 5.1.0
       caused by: 7 things are wrong:
     * image other: "registry.example/other:latest" does not end with a digest such as @sha256:…
     * 5.1.0 cannot be updated to itself
     * storage/0000_50_storage_01_deployment.yaml:16:1: quay.io/example/storage:dev stands for the image "storage", which is not there
     * broken/0000_50_network_01_deployment.yaml: network/0000_50_network_01_deployment.yaml has the same name, and a release has room for one of them
-    * the release's metadata: url is left out: "errata" was found where an http or https address is wanted
+    * the release's metadata: url cannot be used: "errata" was found where an http or https address is wanted
     * broken/0000_50_broken_01.yaml:1:1: missing field `metadata`
     * broken/0000_50_broken_02.yaml:1:4: field a: unclosed bracket '['
     hint: `fairway release new --help` says what manifests and images it takes
@@ -142,9 +142,9 @@ fn doubts_are_said_and_alerts_come_where_they_are_known() {
     ----- stdout -----
     oci:releases@DIGEST
     ----- stderr -----
-    the operator's alerts are left out, because no manifest defines PrometheusRule and ServiceMonitor; --monitoring adds them
     warning: 0000_50_monitoring_01.yaml:1: configmap "monitoring/forgotten" is for no cluster: no include.release.openshift.io/… is "true"
     warning: no ConfigMap says whose signatures count: without --force, clusters with this release refuse every other
+    warning: there are no alerts, because no manifest defines PrometheusRule and ServiceMonitor; --monitoring adds them
     release 5.1.0: manifests: 10, images: 0
     "#);
     let manifests = |arguments: &[&str]| workshop.json(arguments)["manifests"].as_u64().unwrap();
