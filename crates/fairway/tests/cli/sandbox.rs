@@ -56,7 +56,8 @@ fn rest(child: &mut Child) -> String {
 #[test]
 fn it_says_how_to_go_on_and_ends_when_it_is_told_to() {
     let directory = tempfile::tempdir().unwrap();
-    let sandbox = Sandbox::start(fairway().args(["sandbox", "--dir"]).arg(directory.path()));
+    let sandbox =
+        Sandbox::start(fairway().args(["sandbox", "--no-platform", "--dir"]).arg(directory.path()));
     insta::assert_snapshot!(sandbox.greeting(directory.path()), @"
     (the address, and how long it took)
     (how pods run)
@@ -78,7 +79,7 @@ fn it_says_how_to_go_on_and_ends_when_it_is_told_to() {
 #[test]
 #[ignore = "needs kubectl: cargo xtask test"]
 fn its_hints_lead_to_a_deployment_that_runs() {
-    let sandbox = Sandbox::start(fairway().arg("sandbox"));
+    let sandbox = Sandbox::start(fairway().args(["sandbox", "--no-platform"]));
     let hints = sandbox.greeting.lines().filter_map(|line| line.strip_prefix("  "));
     let script: Vec<&str> = hints.collect();
     let followed = Command::new("sh").args(["-ec", &script.join("\n")]).output().unwrap();
@@ -97,7 +98,9 @@ fn its_hints_lead_to_a_deployment_that_runs() {
 #[test]
 fn without_a_directory_nothing_stays() {
     let temporary = tempfile::tempdir().unwrap();
-    let sandbox = Sandbox::start(fairway().args(["sandbox", "-q"]).env("TMPDIR", temporary.path()));
+    let sandbox = Sandbox::start(
+        fairway().args(["sandbox", "--no-platform", "-q"]).env("TMPDIR", temporary.path()),
+    );
     assert!(sandbox.greeting.ends_with("Nothing stays.\n"), "{}", sandbox.greeting);
     assert_eq!(sandbox.interrupt(), (Some(0), String::new()));
     let left: Vec<_> = temporary.path().read_dir().unwrap().collect();
@@ -133,4 +136,19 @@ fn what_keeps_it_from_starting() {
 
     For more information, try '--help'.
     ");
+}
+
+#[test]
+fn the_tour_goes_from_one_release_to_the_next() {
+    let toured = fairway().args(["sandbox", "--tour"]).output().unwrap();
+    let said = String::from_utf8(toured.stdout).unwrap();
+    assert!(toured.status.success(), "{said}{}", String::from_utf8_lossy(&toured.stderr));
+    for expected in [
+        "The operator has accepted it. Working towards 5.0.1",
+        "error: 5.2.0 is not recommended for this cluster",
+        "Cluster version is 5.2.0",
+        "That was the tour.",
+    ] {
+        assert!(said.contains(expected), "{expected} is missing in:\n{said}");
+    }
 }

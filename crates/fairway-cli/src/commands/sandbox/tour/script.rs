@@ -80,7 +80,7 @@ impl fmt::Display for Until {
     }
 }
 
-/// The tour, from the first release to the third.
+/// The tour, from 5.0.0 to 5.2.0.
 pub(super) const TOUR: &[Step] = &[
     Step {
         title: "A platform",
@@ -137,6 +137,16 @@ pub(super) const TOUR: &[Step] = &[
             Action::Until(Until::Listed("5.2.0")),
             Action::Run(&["upgrade", "--include-not-recommended"], ExitStatus::Yes),
             Action::Run(&["upgrade", "--to=5.2.0"], ExitStatus::No),
+        ],
+    },
+    Step {
+        title: "Taking a risk",
+        explanation: "Whoever knows better can accept exactly these risks, by name, for this update. \
+                      The history of the cluster keeps what was accepted.",
+        actions: &[
+            Action::Run(&["upgrade", "--to=5.2.0", "--allow-not-recommended"], ExitStatus::Yes),
+            Action::Until(Until::Completed("5.2.0")),
+            Action::Run(&["upgrade"], ExitStatus::Yes),
         ],
     },
 ];
