@@ -131,6 +131,11 @@ impl Platform {
     /// Writes images, signatures, graph-data and the list of releases into a directory.
     pub fn write(&self, directory: &Path) -> Result<(), WriteError> {
         self.write_images(&directory.join(LAYOUT))?;
+        self.write_data(directory)
+    }
+
+    /// Writes what an update service serves: signatures, graph-data and the list of releases.
+    pub fn write_data(&self, directory: &Path) -> Result<(), WriteError> {
         for made in &self.releases {
             let of_image = format!("sha256={}", made.image.digest().hex());
             let path = directory.join(SIGNATURES).join(of_image).join("signature-1");

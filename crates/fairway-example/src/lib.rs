@@ -11,8 +11,10 @@ mod files;
 pub mod graph;
 pub mod images;
 pub mod operator;
+mod own;
 pub mod payload;
 pub mod release;
 
 pub use images::Platform;
+pub use own::{OwnError, for_the_sandbox};
 pub use release::{COMPONENTS, Component, RELEASES, Release};

@@ -2,7 +2,6 @@
 //! templates in `manifests/` and literally in `release-manifests/`.
 
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
 
 use fairway_api::crds;
 use fairway_release::inclusion::DEFAULT_PROFILE;
@@ -31,16 +30,6 @@ pub fn own_manifests() -> TextFiles {
     files.into_iter().chain(definitions()).collect()
 }
 
-/// The same for an operator that shares the machine's network with others of its kind: it listens
-/// there instead.
-pub fn own_manifests_listening(at: SocketAddr) -> TextFiles {
-    let elsewhere = |text: String| {
-        text.replace("0.0.0.0:9099", &at.to_string())
-            .replace("Port: 9099", &format!("Port: {}", at.port()))
-    };
-    own_manifests().into_iter().map(|(path, text)| (path, elsewhere(text))).collect()
-}
-
 /// How Prometheus finds the operator, and its alerts: for clusters that know `ServiceMonitor` and
 /// `PrometheusRule`.
 pub fn monitoring_manifests() -> TextFiles {
@@ -61,19 +50,4 @@ fn definitions() -> impl Iterator<Item = (String, String)> {
         let path = format!("{FIRST}_01_{}.json", crd.spec.names.plural);
         (path, serde_json::to_string_pretty(&crd).expect("a definition is JSON"))
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_operator_can_listen_elsewhere() {
-        let moved = own_manifests_listening(([127, 0, 0, 1], 4711).into());
-        let (path, deployment) =
-            moved.iter().find(|(path, _)| path.contains("deployment")).unwrap();
-        assert!(deployment.contains("--listen=127.0.0.1:4711"), "{deployment}");
-        assert!(deployment.contains("containerPort: 4711"), "{deployment}");
-        assert_ne!(Some(deployment), own_manifests().get(path));
-    }
 }

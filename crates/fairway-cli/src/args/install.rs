@@ -30,6 +30,10 @@ pub(crate) struct InstallArgs {
     #[arg(long, value_name = "URL", value_parser = web_url)]
     pub(crate) upstream: Option<Url>,
 
+    /// Where signatures of later releases are; can be repeated. Without it, where the release says
+    #[arg(long = "signature-store", value_name = "URL", value_parser = web_url)]
+    pub(crate) signature_stores: Vec<Url>,
+
     /// The identity of the cluster, a version 4 UUID; without it, that of namespace kube-system
     #[arg(long, value_name = "UUID")]
     pub(crate) cluster_id: Option<String>,

@@ -7,9 +7,9 @@ use std::process::{Output, Stdio};
 use anyhow::{Context, Result, ensure};
 use fairway_api::cluster_version::{ClusterVersionStatus, UpdateState};
 use fairway_api::{CLUSTER_VERSION_NAME, ClusterOperator, ClusterVersion, Conditions as _};
-use fairway_example::images::{GRAPH_DATA, RELEASES_FILE};
-use fairway_example::{Platform, graph};
-use fairway_operator::manifests::{own_manifests, own_manifests_listening};
+use fairway_example::images::{GRAPH_DATA, RELEASES_FILE, SIGNATURES};
+use fairway_example::{Platform, for_the_sandbox};
+use fairway_operator::manifests::own_manifests;
 use fairway_testkit::{TestCluster, wait};
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Pod};
 use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding};
@@ -42,13 +42,13 @@ impl TestPlatform {
         let cluster = TestCluster::in_turn().await?.over_tls().await?;
         remove(cluster.client()).await?;
         let own = if cluster.is_sandbox() {
-            own_manifests_listening(free_address()?)
+            for_the_sandbox(own_manifests(), free_address()?.port())?
         } else {
             own_manifests()
         };
         let releases = cluster.example_platform(&own).await?;
         let files = tempfile::tempdir()?;
-        write_graph(&releases, files.path())?;
+        releases.write_data(files.path())?;
         let service = UpdateService::start(files.path())?;
         Ok(Self { cluster, releases, service, _files: files })
     }
@@ -61,7 +61,8 @@ impl TestPlatform {
                 "install",
                 &format!("--release-image={}", platform.image(version)?),
                 &format!("--channel={channel}"),
-                &format!("--upstream={}", platform.service.url),
+                &format!("--upstream={}/graph", platform.service.url),
+                &format!("--signature-store={}/signatures", platform.service.url),
                 "--no-wait",
             ])
             .await?;
@@ -188,17 +189,6 @@ impl Drop for TestPlatform {
     }
 }
 
-/// Writes what an update service reads.
-fn write_graph(platform: &Platform, directory: &Path) -> Result<()> {
-    for (path, text) in graph::data() {
-        let path = directory.join(GRAPH_DATA).join(path);
-        std::fs::create_dir_all(path.parent().context("a file is in a directory")?)?;
-        std::fs::write(path, text)?;
-    }
-    let releases: Vec<_> = platform.releases.iter().map(graph::release_image).collect();
-    Ok(std::fs::write(directory.join(RELEASES_FILE), serde_json::to_vec(&releases)?)?)
-}
-
 /// What a program printed.
 pub(crate) fn text(output: &Output) -> String {
     let said = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes));
@@ -261,11 +251,12 @@ impl UpdateService {
             .arg(format!("--address={address}"))
             .arg(format!("--graph-data={}", files.join(GRAPH_DATA).display()))
             .arg(format!("--releases={}", files.join(RELEASES_FILE).display()))
+            .arg(format!("--signatures={}", files.join(SIGNATURES).display()))
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .kill_on_drop(true)
             .spawn()?;
-        Ok(Self { _child: child, url: format!("http://{address}/api/upgrades_info/graph") })
+        Ok(Self { _child: child, url: format!("http://{address}/api/upgrades_info") })
     }
 }

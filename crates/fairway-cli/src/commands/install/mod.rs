@@ -4,10 +4,11 @@ pub(crate) mod progress;
 mod report;
 
 use anyhow::Context;
-use fairway_api::cluster_version::ClusterVersionSpec;
+use fairway_api::cluster_version::{ClusterVersionSpec, SignatureStore};
 use fairway_operator::install::{InstallError, Installation};
 use fairway_release::inclusion::{DEFAULT_PROFILE, Filter};
 use tokio::time::{Instant, sleep};
+use url::Url;
 
 use crate::args::install::InstallArgs;
 use crate::cluster::{Cluster, block_on};
@@ -55,8 +56,15 @@ fn spec(args: &InstallArgs) -> ClusterVersionSpec {
         cluster_id: args.cluster_id.clone().unwrap_or_default(),
         channel: args.channel.clone(),
         upstream: args.upstream.as_ref().map(ToString::to_string),
+        signature_stores: args.signature_stores.iter().map(store).collect(),
         ..ClusterVersionSpec::default()
     }
+}
+
+fn store(url: &Url) -> SignatureStore {
+    // A store is a place, to which paths are added.
+    let url = url.as_str().trim_end_matches('/').to_owned();
+    SignatureStore { url, ..SignatureStore::default() }
 }
 
 /// Whether the platform is complete before the time is over. Whatever changes is told.

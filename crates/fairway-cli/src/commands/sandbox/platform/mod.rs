@@ -1,8 +1,6 @@
 //! The example platform in the sandbox: its releases, its update service, and the release that the
 //! cluster begins with.
 
-mod own;
-
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -10,8 +8,8 @@ use std::time::Duration;
 use anyhow::Context;
 use fairway_api::cluster_version::{ClusterVersionSpec, SignatureStore};
 use fairway_api::{CLUSTER_VERSION_NAME, ClusterVersion};
-use fairway_example::Platform;
 use fairway_example::images::{GRAPH_DATA, LAYOUT, MadeRelease, RELEASES_FILE, SIGNATURES};
+use fairway_example::{Platform, for_the_sandbox};
 use fairway_operator::install::Installation;
 use fairway_operator::manifests::own_manifests;
 use fairway_registry::base::Packing;
@@ -63,7 +61,7 @@ pub(super) fn images(sandbox: &Path) -> PathBuf {
 /// Makes the releases from this program, to be read from the registry of the sandbox.
 pub(super) fn prepare(sandbox: &Path, registry: SocketAddr) -> anyhow::Result<Prepared> {
     let program = std::env::current_exe().context("cannot find the program itself")?;
-    let own = own::for_the_sandbox(own_manifests(), free_port()?)?;
+    let own = for_the_sandbox(own_manifests(), free_port()?)?;
     let repository = format!("{registry}/platform");
     let platform = Platform::make(&program, &repository, Packing::Plain, &own)
         .context("cannot make the releases of the example platform")?;
@@ -152,4 +150,28 @@ async fn install(client: &Client, made: &MadeRelease, root: &str) -> anyhow::Res
 fn free_port() -> anyhow::Result<u16> {
     let free = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).and_then(|free| free.local_addr());
     Ok(free.context("there is no free port")?.port())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    #[test]
+    fn the_operator_listens_where_it_is_told_to() {
+        let before = own_manifests();
+        let after = for_the_sandbox(before.clone(), 40_000).unwrap();
+        let changed: Vec<&String> =
+            after.keys().filter(|path| before.get(*path) != after.get(*path)).collect();
+        let [path] = changed.as_slice() else { panic!("{changed:?}") };
+        let deployment: Value = serde_json::from_str(&after[*path]).unwrap();
+        let container = &deployment["spec"]["template"]["spec"]["containers"][0];
+        let arguments = container["args"].as_array().unwrap();
+        assert!(arguments.contains(&json!("--listen=127.0.0.1:40000")), "{arguments:?}");
+        assert_eq!(container["ports"][0]["containerPort"], 40_000);
+        assert_eq!(container["ports"][0]["hostPort"], 40_000);
+        assert!(!after[*path].contains("ssl-certs"), "{}", after[*path]);
+        assert_eq!(container["image"], "{{.ReleaseImage}}");
+    }
 }
