@@ -10,7 +10,7 @@ use super::stage::{Stage, cluster_operator};
 
 const MAPS: usize = 12;
 
-/// ConfigMaps on several levels, with a cluster operator in the middle.
+/// Maps on several levels, with a cluster operator in the middle.
 fn release(stage: &Stage) -> Vec<(String, Value)> {
     let mut manifests: Vec<(String, Value)> = (0..MAPS)
         .map(|number| {
