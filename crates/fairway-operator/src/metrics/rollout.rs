@@ -119,8 +119,8 @@ mod tests {
         rollout.contended(&id, 6);
         let text: Vec<String> = rollout.families().iter().map(ToString::to_string).collect();
         insta::assert_snapshot!(text.concat(), @r#"
-        cluster_version_payload{version="5.1.0",type="pending"} 7
         cluster_version_payload{version="5.1.0",type="applied"} 3
+        cluster_version_payload{version="5.1.0",type="pending"} 7
         cluster_operator_payload_errors{version="5.1.0"} 2
         fairway_operator_contended_objects{group="",kind="Secret",namespace="",name="a"} 6
         "#);
