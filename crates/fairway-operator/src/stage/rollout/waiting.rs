@@ -12,6 +12,9 @@ const USUAL: SignedDuration = SignedDuration::from_mins(30);
 /// It restarts every node, one after the other.
 const NODES: (&str, SignedDuration) = ("machine-config", SignedDuration::from_mins(90));
 
+/// What is named of all that is waited for: a new cluster waits for everything at once.
+const MOST_NAMED: usize = 10;
+
 /// What is waited for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Waiting {
@@ -87,7 +90,10 @@ fn names(failures: &[&Failure]) -> String {
         .collect();
     names.sort_unstable();
     names.dedup();
-    names.join(", ")
+    let rest = names.len().saturating_sub(MOST_NAMED);
+    names.truncate(MOST_NAMED);
+    let rest = if rest > 0 { format!(" and {rest} more") } else { String::new() };
+    format!("{}{rest}", names.join(", "))
 }
 
 #[cfg(test)]
@@ -138,6 +144,13 @@ mod tests {
         assert_eq!(next, NOW + SignedDuration::from_secs(10 * 60 + 1));
         assert!(waiting(&failures[1..2], next).unwrap().is_slow);
         assert_eq!(next_slow(&failures[2..], NOW), None);
+    }
+
+    #[test]
+    fn a_long_list_is_cut() {
+        let failures: Vec<Failure> =
+            (10..22).map(|number| updating(&number.to_string(), 1)).collect();
+        insta::assert_snapshot!(text(&failures), @"ClusterOperatorsUpdating waiting on 10, 11, 12, 13, 14, 15, 16, 17, 18, 19 and 2 more");
     }
 
     #[test]
