@@ -33,6 +33,7 @@ pub(crate) struct UpgradeArgs {
 }
 
 /// An update to ask for, or to withdraw.
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 #[derive(clap::Args)]
 #[command(
     next_help_heading = "Asking for an update",

@@ -13,6 +13,7 @@ pub(super) enum Wish {
 }
 
 /// An update, and what may be overlooked for it.
+#[expect(clippy::struct_excessive_bools, reason = "each is overlooked by itself")]
 #[derive(Debug)]
 pub(super) struct UpdateWish {
     pub(super) target: Target,
