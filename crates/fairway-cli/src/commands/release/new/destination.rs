@@ -91,8 +91,8 @@ fn advise(error: push::PushError, name: &str) -> anyhow::Error {
         push::PushError::Plain { .. } => "--plain-http allows it",
         push::PushError::IdentityToken { .. } => "log in with a password, or with a robot account",
         push::PushError::Refused { .. } => {
-            "check its name, and that --pull-secret has somebody who may push; what has arrived is \
-             not sent again"
+            "check its name, --registry-ca, and that --pull-secret has somebody who may push; what \
+             has arrived is not sent again"
         }
     };
     let (message, hint) = (format!("cannot push to {name}"), hint.to_owned());
