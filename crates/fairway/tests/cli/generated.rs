@@ -48,8 +48,16 @@ fn manual_pages() {
     fairway-graph-show.1
     fairway-graph-why.1
     fairway-graph.1
+    fairway-install.1
     fairway-man.1
     fairway-operator.1
+    fairway-release-diff.1
+    fairway-release-extract.1
+    fairway-release-info.1
+    fairway-release-new.1
+    fairway-release-sign.1
+    fairway-release-verify.1
+    fairway-release.1
     fairway-sandbox.1
     fairway-update-service.1
     fairway-upgrade-accept.1
