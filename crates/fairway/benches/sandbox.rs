@@ -84,7 +84,7 @@ fn started() -> Result<Sandbox> {
     let directory = tempfile::tempdir()?;
     let watch = Stopwatch::start();
     let child = Command::new(env!("CARGO_BIN_EXE_fairway"))
-        .args(["sandbox", "--quiet", "--dir"])
+        .args(["sandbox", "--quiet", "--no-platform", "--dir"])
         .arg(directory.path())
         .stdout(Stdio::null())
         .spawn()

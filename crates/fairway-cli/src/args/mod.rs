@@ -92,8 +92,12 @@ pub(crate) enum Command {
     /// Run a Kubernetes API in this process, with nodes whose pods run
     ///
     /// For trying Fairway out, and for tests: it answers as a real API server does, needs no root
-    /// and no container engine, is ready in a blink, and leaves nothing behind. `kubectl` works
+    /// and no container engine, is ready in seconds, and leaves nothing behind. `kubectl` works
     /// with it as with any cluster. All state is in memory.
+    ///
+    /// An example platform of six operators comes with it, in several releases that are made from
+    /// this program, with an update service and the operator that updates it; `--tour` shows what
+    /// that is good for.
     ///
     /// Pods run as processes, in namespaces of their own where the kernel allows it. Their images
     /// come from OCI image layouts: the image `shell`, made of this machine's shell and its basic

@@ -175,6 +175,35 @@ mod tests {
                 writeln!(told, "  {line}").unwrap();
             }
         }
-        insta::assert_snapshot!(told, @"");
+        insta::assert_snapshot!(told, @"
+        A platform
+          Six operators run in this sandbox. The release says in which order they come, and Fairway has just brought all of it: release 5.0.0. It asked the update service which updates there are, and this is what it found.
+          waits for 5.0.0 to be complete
+          waits for an update to 5.0.1 to be listed
+          $ fairway upgrade (0)
+        An update
+          An update is one field of ClusterVersion. Fairway reads the release by its digest, verifies its signature, asks whether anything speaks against it, and then applies what has changed. Its own Deployment is among that: the operator of the new release finishes what the old one has begun.
+          $ fairway upgrade --to=5.0.1 (0)
+          waits for 5.0.1 to be complete
+        Something is degraded
+          Now the storage operator reports that one of its disks is broken. It still works, so it must not stand in the way of the update that might repair it: what is degraded is reported, and the update goes on to its end.
+          storage: degraded=One disk of three is broken.
+          waits for storage to be Degraded
+          $ fairway upgrade --to=5.1.0 --allow-upgrade-with-warnings (0)
+          waits for 5.1.0 to be complete
+          storage: degraded=nothing
+          waits for storage to have recovered
+        A risk
+          The next release is in another channel. Two things speak against it: the update service knows of a risk, and nobody here can tell whether it applies, for the sandbox has no metrics; and this release wants an administrator to confirm that nobody uses an API that 5.2 no longer has. So the update is refused, and the answer says what would be accepted, and how.
+          $ fairway upgrade channel stable-5.2 (0)
+          waits for an update to 5.2.0 to be listed
+          $ fairway upgrade --include-not-recommended (0)
+          $ fairway upgrade --to=5.2.0 (3)
+        Taking a risk
+          Whoever knows better can accept exactly these risks, by name, for this update. The history of the cluster keeps what was accepted.
+          $ fairway upgrade --to=5.2.0 --allow-not-recommended (0)
+          waits for 5.2.0 to be complete
+          $ fairway upgrade (0)
+        ");
     }
 }
