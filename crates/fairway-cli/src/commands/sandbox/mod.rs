@@ -43,12 +43,11 @@ async fn serve(args: &SandboxArgs, printer: &Printer) -> anyhow::Result<ExitStat
     let shell = spawn_blocking(move || shell_image::write(&layouts));
     let sandbox = Sandbox::start(options).await.map_err(advise)?;
     let release = args.release();
-    let platform = match release {
-        Some(release) => Some(start_platform(&sandbox, release, printer).await?),
-        None => {
-            update_api::install(&sandbox)?;
-            None
-        }
+    let platform = if let Some(release) = release {
+        Some(start_platform(&sandbox, release, printer).await?)
+    } else {
+        update_api::install(&sandbox)?;
+        None
     };
     shell.await??;
     let work = async {

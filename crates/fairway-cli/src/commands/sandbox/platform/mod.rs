@@ -3,6 +3,7 @@
 
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
+use std::pin::pin;
 use std::time::Duration;
 
 use anyhow::Context;
@@ -19,12 +20,14 @@ use fairway_sandbox::rbac::User;
 use fairway_sandbox::sandbox::Sandbox;
 use fairway_update_service::source::{Directory, ReleasesFile};
 use fairway_update_service::{DEFAULT_PREFIX, Limits, Options, Service, Watched};
+use futures::StreamExt as _;
 use kube::Client;
 use kube::api::Api;
-use tokio::time::sleep;
+use kube::runtime::WatchStreamExt as _;
+use kube::runtime::watcher::watch_object;
 
 use super::tour::Guide;
-use crate::commands::install::progress::{LOOK_AGAIN, Progress};
+use crate::commands::install::progress::Progress;
 use crate::printer::Printer;
 
 /// Where the platform's files are, in the directory of a sandbox.
@@ -103,16 +106,17 @@ impl Running {
     /// Tells how far the installation is, until it is complete.
     pub(super) async fn follow(&self, printer: &Printer) {
         let versions: Api<ClusterVersion> = Api::all(self.client.clone());
+        let mut seen = pin!(watch_object(versions, CLUSTER_VERSION_NAME).default_backoff());
         let mut told = Progress::default();
-        while !told.completed {
-            if let Ok(version) = versions.get(CLUSTER_VERSION_NAME).await {
-                let progress = Progress::of(&version, &self.image);
-                if progress != told {
-                    printer.note(&progress);
-                    told = progress;
-                }
+        while !told.completed
+            && let Some(version) = seen.next().await
+        {
+            let Ok(Some(version)) = version else { continue };
+            let progress = Progress::of(&version, &self.image);
+            if progress != told {
+                printer.note(&progress);
+                told = progress;
             }
-            sleep(LOOK_AGAIN).await;
         }
     }
 

@@ -62,9 +62,8 @@ impl Until {
     pub(super) fn holds_for_operator(self, operator: &ClusterOperator) -> bool {
         let Self::Degraded { is, .. } = self else { return false };
         let conditions = operator.status.as_ref().map(|status| &status.conditions);
-        conditions.is_some_and(|conditions| match is {
-            true => conditions.is_true("Degraded"),
-            false => conditions.is_false("Degraded"),
+        conditions.is_some_and(|conditions| {
+            if is { conditions.is_true("Degraded") } else { conditions.is_false("Degraded") }
         })
     }
 }
