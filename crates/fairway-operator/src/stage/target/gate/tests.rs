@@ -60,7 +60,7 @@ fn to(version: &str) -> Asked<'_> {
     }
 }
 
-fn decided(asked: &Asked) -> Result<Option<String>, OperatorCondition> {
+fn decided(asked: &Asked) -> Result<Option<String>, Box<OperatorCondition>> {
     let release = release(asked.to);
     let accepted = serde_json::json!({
         "acceptRisks": asked.accepts.iter().map(|name| serde_json::json!({"name": name})).collect::<Vec<_>>(),
@@ -94,7 +94,6 @@ fn decided(asked: &Asked) -> Result<Option<String>, OperatorCondition> {
         unverified: asked.unverified,
         unaccepted: asked.unaccepted,
     })
-    .map_err(|refused| *refused)
 }
 
 fn accepted(asked: &Asked) -> String {
@@ -104,8 +103,8 @@ fn accepted(asked: &Asked) -> String {
 fn refused(asked: &Asked) -> String {
     let refused = decided(asked).unwrap_err();
     assert_eq!(refused.type_, release_accepted::TYPE);
-    let (reason, message) = (refused.reason.unwrap(), refused.message.unwrap());
-    format!("{:?} {reason}\n{message}", refused.status)
+    let OperatorCondition { status, reason, message, .. } = *refused;
+    format!("{status:?} {}\n{}", reason.unwrap(), message.unwrap())
 }
 
 #[test]
@@ -185,7 +184,7 @@ fn what_nobody_offers_begins_and_is_recorded() {
 fn nothing_is_decided_before_it_is_known_what_applies() {
     for unaccepted in [UnacceptedRisks::Gate, UnacceptedRisks::Record] {
         let refused = decided(&Asked { unaccepted, ..to("5.0.6") }).unwrap_err();
-        assert_eq!(refused, condition::waiting(), "{unaccepted:?}");
+        assert_eq!(*refused, condition::waiting(), "{unaccepted:?}");
     }
     let told = accepted(&Asked { accepts: &["SlowDisk"], ..to("5.0.6") });
     assert!(told.contains("Reason: EvaluationFailed"), "{told}");
