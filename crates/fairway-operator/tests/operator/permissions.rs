@@ -75,7 +75,12 @@ async fn client_of_the_operator(cluster: &TestCluster) -> Result<Client> {
     for object in roles()? {
         create(&client, object).await?;
     }
-    for (kind, plural) in [("Proxy", "proxies"), ("FeatureGate", "featuregates")] {
+    for (kind, plural) in [
+        ("Proxy", "proxies"),
+        ("FeatureGate", "featuregates"),
+        ("APIServer", "apiservers"),
+        ("Infrastructure", "infrastructures"),
+    ] {
         create(&client, definition(kind, plural)).await?;
     }
     let accounts: Api<ServiceAccount> = Api::namespaced(client, NAMESPACE);
