@@ -47,14 +47,14 @@ fn what_each_release_changes() {
     let told: Vec<String> =
         RELEASES.windows(2).map(|pair| changes(pair[0].version, pair[1].version)).collect();
     insta::assert_snapshot!(told.join("\n"), @r#"
-    4.9.0 → 5.0.0: 0 images, 1 manifests
+    4.9.0 → 5.0.0: images: 0, manifests: 1
     + configmap "openshift-storage/snapshot-classes"
 
-    5.0.0 → 5.0.1: 0 images, 1 manifests
+    5.0.0 → 5.0.1: images: 0, manifests: 1
     ~ configmap "openshift-network/network-defaults"
         data.mtu: "1500" → "1400"
 
-    5.0.1 → 5.1.0: 0 images, 7 manifests
+    5.0.1 → 5.1.0: images: 0, manifests: 7
     ~ configmap "openshift-config-managed/admin-gates"
         data: nothing → {"ack-5.1-backups-v1beta1-removal-in-5.2":"Release 5.2 no longer serves backups.…
     ~ configmap "openshift-ingress/ingress-defaults"
@@ -72,14 +72,14 @@ fn what_each_release_changes() {
         spec.versions[name=v1beta1].schema.openAPIV3Schema.properties.spec.properties.keep: nothing → {"minimum":1,"type":"integer"}
         spec.versions[name=v1beta1].storage: true → false
 
-    5.1.0 → 5.2.0: 0 images, 2 manifests
+    5.1.0 → 5.2.0: images: 0, manifests: 2
     ~ configmap "openshift-config-managed/admin-gates"
         data: {"ack-5.1-backups-v1beta1-removal-in-5.2":"Release 5.2 no longer serves backups.… → nothing
     ~ customresourcedefinition "backups.platform.example"
         spec.versions[name=v1beta1].deprecated: true → nothing
         spec.versions[name=v1beta1].served: true → false
 
-    5.2.0 → 5.3.0: 0 images, 1 manifests
+    5.2.0 → 5.3.0: images: 0, manifests: 1
     + configmap "openshift-machine-config/pool-defaults"
     "#);
 }
@@ -90,7 +90,7 @@ fn the_order_of_an_update() {
     let graph = TaskGraph::new(&release.manifests, Mode::Updating);
     insta::assert_snapshot!(graph, @"
     0: 30 platform, 1 manifest; after 1
-    1: 07 network, 10 platform, 19 manifests
+    1: 07 network, 10 platform, 20 manifests
     2: nothing; after 0
     3: 50 cloud-credential, 9 manifests; after 2
     4: 50 ingress, 10 manifests; after 2
