@@ -10,12 +10,15 @@ use fairway_api::{CLUSTER_VERSION_NAME, ClusterVersion};
 use fairway_release::inclusion::Filter;
 use fairway_release::{Manifest, ObjectId, Release};
 use k8s_openapi::api::core::v1::Namespace;
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::api::{DynamicObject, Patch, PatchParams, PostParams};
 use kube::core::GroupVersionKind;
 use kube::discovery::ApiResource;
+use kube::runtime::wait::await_condition;
+use kube::runtime::wait::conditions::is_crd_established;
 use kube::{Api, Client};
 use serde_json::{Value, json};
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::timeout;
 
 use crate::stage::updates::same_content;
 
@@ -43,9 +46,6 @@ const PATIENCE: Duration = Duration::from_mins(1);
 
 /// How long a definition takes on a busy cluster until the API server answers for it.
 const ESTABLISHING: Duration = Duration::from_mins(1);
-
-/// Often enough that nobody notices the wait.
-const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
 /// What is installed.
 pub struct Installation<'a> {
@@ -193,13 +193,11 @@ async fn apply(client: &Client, manifest: &Manifest) -> Result<(), InstallError>
         applied => drop(applied.map_err(failed)?),
     }
     if id.kind == "CustomResourceDefinition" {
-        let deadline = Instant::now() + ESTABLISHING;
-        while !is_established(&within(api.get(&id.name)).await?.map_err(failed)?.data) {
-            if Instant::now() >= deadline {
-                return Err(InstallError::NotEstablished { object: id.clone() });
-            }
-            sleep(LOOK_AGAIN).await;
-        }
+        let definitions: Api<CustomResourceDefinition> = Api::all(client.clone());
+        let established = await_condition(definitions, &id.name, is_crd_established());
+        let not_established = || InstallError::NotEstablished { object: id.clone() };
+        let answers = timeout(ESTABLISHING, established).await.map_err(|_| not_established())?;
+        answers.map_err(|_| not_established())?;
     }
     Ok(())
 }
@@ -217,14 +215,6 @@ fn mark(object: &mut Value) {
         *labels = json!({});
     }
     labels["fairway.dev/managed"] = json!("true");
-}
-
-fn is_established(definition: &Value) -> bool {
-    let conditions = definition["status"]["conditions"].as_array();
-    conditions
-        .into_iter()
-        .flatten()
-        .any(|condition| condition["type"] == "Established" && condition["status"] == "True")
 }
 
 async fn within<T>(request: impl Future<Output = T>) -> Result<T, InstallError> {

@@ -7,7 +7,7 @@ use anyhow::Context;
 use fairway_api::cluster_version::{ClusterVersionSpec, SignatureStore};
 use fairway_operator::install::{InstallError, Installation};
 use fairway_release::inclusion::{DEFAULT_PROFILE, Filter};
-use tokio::time::{Instant, sleep};
+use tokio::time::timeout;
 use url::Url;
 
 use crate::args::install::InstallArgs;
@@ -17,7 +17,7 @@ use crate::errors::WithHint;
 use crate::exit::ExitStatus;
 use crate::output;
 use crate::printer::Printer;
-use progress::{LOOK_AGAIN, Progress};
+use progress::follow;
 use report::Report;
 
 pub(crate) fn run(args: &InstallArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
@@ -41,7 +41,8 @@ pub(crate) fn run(args: &InstallArgs, printer: &Printer) -> anyhow::Result<ExitS
         let told = |object: &_| printer.note(format_args!("applying {object}"));
         let done = installation.carry_out(cluster.client(), told).await;
         done.map_err(|error| advise(error, &image))?;
-        let completed = !args.no_wait && wait(args, &cluster, &image, printer).await?;
+        let complete = timeout(args.timeout, follow(cluster.client(), &image, printer));
+        let completed = !args.no_wait && complete.await.is_ok();
         let report = Report { version, image: image.clone(), completed };
         let timed_out = !args.no_wait && !completed;
         let status = if timed_out { ExitStatus::TimedOut } else { ExitStatus::Yes };
@@ -65,28 +66,6 @@ fn store(url: &Url) -> SignatureStore {
     // A store is a place, to which paths are added.
     let url = url.as_str().trim_end_matches('/').to_owned();
     SignatureStore { url, ..SignatureStore::default() }
-}
-
-/// Whether the platform is complete before the time is over. Whatever changes is told.
-async fn wait(
-    args: &InstallArgs,
-    cluster: &Cluster,
-    image: &str,
-    printer: &Printer,
-) -> anyhow::Result<bool> {
-    let deadline = Instant::now() + args.timeout;
-    let mut told = Progress::default();
-    loop {
-        let progress = Progress::of(&cluster.cluster_version().await?, image);
-        if progress != told {
-            printer.note(&progress);
-        }
-        if progress.completed || Instant::now() >= deadline {
-            return Ok(progress.completed);
-        }
-        told = progress;
-        sleep(LOOK_AGAIN).await;
-    }
 }
 
 fn advise(error: InstallError, image: &str) -> anyhow::Error {

@@ -1,16 +1,35 @@
 //! How far a new platform is.
 
 use std::fmt;
-use std::time::Duration;
+use std::pin::pin;
 
 use fairway_api::cluster_version::UpdateState;
 use fairway_api::reason::{failing, progressing};
-use fairway_api::{ClusterVersion, ConditionStatus, Conditions as _};
+use fairway_api::{CLUSTER_VERSION_NAME, ClusterVersion, ConditionStatus, Conditions as _};
+use futures::StreamExt as _;
+use kube::runtime::{WatchStreamExt as _, watcher::watch_object};
+use kube::{Api, Client};
 
 use crate::foreign_text::lines;
+use crate::printer::Printer;
 
-/// Somebody who watches wants to see each step; a platform takes minutes.
-pub(crate) const LOOK_AGAIN: Duration = Duration::from_secs(1);
+/// Tells how far the platform is, until all of it is in place.
+pub(crate) async fn follow(client: &Client, image: &str, printer: &Printer) {
+    let versions: Api<ClusterVersion> = Api::all(client.clone());
+    let mut seen = pin!(watch_object(versions, CLUSTER_VERSION_NAME).default_backoff());
+    let mut told = Progress::default();
+    while !told.completed
+        && let Some(version) = seen.next().await
+    {
+        // A cluster that is coming into being is away at times.
+        let Ok(Some(version)) = version else { continue };
+        let progress = Progress::of(&version, image);
+        if progress != told {
+            printer.note(&progress);
+            told = progress;
+        }
+    }
+}
 
 /// What there is to tell.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -60,7 +79,7 @@ mod tests {
 
     use super::*;
 
-    fn progress(status: serde_json::Value) -> Progress {
+    fn progress(status: &serde_json::Value) -> Progress {
         let object = json!({
             "metadata": { "name": "version" },
             "spec": { "clusterID": "b6b0b1a0-6c1e-4b52-8a3c-7d9b5a1f2c3d" },
@@ -72,7 +91,7 @@ mod tests {
     #[test]
     fn what_the_operator_says_is_told() {
         assert_eq!(Progress::default().to_string(), "waiting for the operator to start");
-        let said = progress(json!({ "conditions": [
+        let said = progress(&json!({ "conditions": [
             { "type": "Progressing", "status": "True", "message": "3 of 9 done\u{1b}[2J" },
             { "type": "Failing", "status": "True", "message": "network is not available\nat all" },
         ]}));
@@ -87,7 +106,7 @@ mod tests {
     #[test]
     fn only_the_release_that_was_installed_completes_it() {
         let entry = |image: &str, state: &str| {
-            progress(json!({ "history": [{
+            progress(&json!({ "history": [{
                 "state": state, "image": image, "version": "5.0.0", "verified": false,
                 "startedTime": "2026-01-01T00:00:00Z", "completionTime": null,
             }]}))

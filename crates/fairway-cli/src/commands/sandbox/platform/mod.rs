@@ -3,12 +3,10 @@
 
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
-use std::pin::pin;
 use std::time::Duration;
 
 use anyhow::Context;
 use fairway_api::cluster_version::{ClusterVersionSpec, SignatureStore};
-use fairway_api::{CLUSTER_VERSION_NAME, ClusterVersion};
 use fairway_example::images::{GRAPH_DATA, LAYOUT, MadeRelease, RELEASES_FILE, SIGNATURES};
 use fairway_example::{Platform, for_the_sandbox};
 use fairway_operator::install::Installation;
@@ -20,14 +18,10 @@ use fairway_sandbox::rbac::User;
 use fairway_sandbox::sandbox::Sandbox;
 use fairway_update_service::source::{Directory, ReleasesFile};
 use fairway_update_service::{DEFAULT_PREFIX, Limits, Options, Service, Watched};
-use futures::StreamExt as _;
 use kube::Client;
-use kube::api::Api;
-use kube::runtime::WatchStreamExt as _;
-use kube::runtime::watcher::watch_object;
 
 use super::tour::Guide;
-use crate::commands::install::progress::Progress;
+use crate::commands::install;
 use crate::printer::Printer;
 
 /// Where the platform's files are, in the directory of a sandbox.
@@ -105,19 +99,7 @@ impl Prepared {
 impl Running {
     /// Tells how far the installation is, until it is complete.
     pub(super) async fn follow(&self, printer: &Printer) {
-        let versions: Api<ClusterVersion> = Api::all(self.client.clone());
-        let mut seen = pin!(watch_object(versions, CLUSTER_VERSION_NAME).default_backoff());
-        let mut told = Progress::default();
-        while !told.completed
-            && let Some(version) = seen.next().await
-        {
-            let Ok(Some(version)) = version else { continue };
-            let progress = Progress::of(&version, &self.image);
-            if progress != told {
-                printer.note(&progress);
-                told = progress;
-            }
-        }
+        install::progress::follow(&self.client, &self.image, printer).await;
     }
 
     /// Who leads through what can be done with it.
