@@ -11,7 +11,7 @@ use fairway_release::inclusion::Filter;
 use fairway_release::{Manifest, ObjectId, Release};
 use k8s_openapi::api::core::v1::Namespace;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
-use kube::api::{DynamicObject, Patch, PatchParams, PostParams};
+use kube::api::{DynamicObject, PostParams};
 use kube::core::GroupVersionKind;
 use kube::discovery::ApiResource;
 use kube::runtime::wait::await_condition;
@@ -20,10 +20,9 @@ use kube::{Api, Client};
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
+use crate::apply::{ApplyError, FIELD_MANAGER, MANAGED, Place};
+use crate::election::Leadership;
 use crate::stage::updates::same_content;
-
-/// What the operator writes with, too: it goes on with these objects as its own.
-const FIELD_MANAGER: &str = "fairway";
 
 /// The component whose manifests are the operator's own.
 const OPERATOR: &str = "cluster-version-operator";
@@ -46,6 +45,9 @@ const PATIENCE: Duration = Duration::from_mins(1);
 
 /// How long a definition takes on a busy cluster until the API server answers for it.
 const ESTABLISHING: Duration = Duration::from_mins(1);
+
+/// Longer than all requests of an installation take together.
+const LONGEST: Duration = Duration::from_hours(1);
 
 /// What is installed.
 pub struct Installation<'a> {
@@ -83,7 +85,7 @@ pub enum InstallError {
         /// The object.
         object: ObjectId,
         /// Why not.
-        source: kube::Error,
+        source: ApplyError,
     },
     /// The API server does not answer for a kind.
     #[error("the API server does not answer for the kind that {object} defines")]
@@ -124,9 +126,11 @@ impl Installation<'_> {
         }
         let cluster_versions: Api<ClusterVersion> = Api::all(client.clone());
         self.refuse_another_release(&cluster_versions).await?;
+        // Before there is an operator, nobody else leads.
+        let (_term, leadership) = Leadership::until(Instant::now() + LONGEST);
         for manifest in manifests {
             tell(&manifest.id);
-            apply(client, manifest).await?;
+            apply(client, manifest, &leadership).await?;
         }
         tell(&ObjectId {
             group: "config.openshift.io".to_owned(),
@@ -176,7 +180,11 @@ impl Installation<'_> {
     }
 }
 
-async fn apply(client: &Client, manifest: &Manifest) -> Result<(), InstallError> {
+async fn apply(
+    client: &Client,
+    manifest: &Manifest,
+    leadership: &Leadership,
+) -> Result<(), InstallError> {
     let id = &manifest.id;
     let failed = |source| InstallError::Apply { object: id.clone(), source };
     let kind = GroupVersionKind::gvk(&id.group, &manifest.version, &id.kind);
@@ -187,9 +195,13 @@ async fn apply(client: &Client, manifest: &Manifest) -> Result<(), InstallError>
     };
     let mut object = manifest.object();
     mark(&mut object);
-    let parameters = PatchParams::apply(FIELD_MANAGER).force();
-    match within(api.patch(&id.name, &parameters, &Patch::Apply(&object))).await? {
-        Err(kube::Error::Api(refusal)) if refusal.code == 404 && is_for_later(id) => return Ok(()),
+    let place = Place { api, name: &id.name, leadership };
+    match place.make(&object).await {
+        Err(ApplyError::Api(kube::Error::Api(refusal)))
+            if refusal.code == 404 && is_for_later(id) =>
+        {
+            return Ok(());
+        }
         applied => drop(applied.map_err(failed)?),
     }
     if id.kind == "CustomResourceDefinition" {
@@ -214,7 +226,8 @@ fn mark(object: &mut Value) {
     if !labels.is_object() {
         *labels = json!({});
     }
-    labels["fairway.dev/managed"] = json!("true");
+    let (label, value) = MANAGED;
+    labels[label] = json!(value);
 }
 
 async fn within<T>(request: impl Future<Output = T>) -> Result<T, InstallError> {

@@ -31,6 +31,7 @@ pub use error::ApplyError;
 pub use health::Health;
 pub use keeper::Keeper;
 pub use live::Live;
+pub(crate) use place::Place;
 pub use prepare::{Context, Owner, Unprepared};
 pub use task::{Applied, Outcome};
 

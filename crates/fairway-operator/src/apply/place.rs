@@ -16,17 +16,17 @@ use crate::election::Leadership;
 const TRIES: usize = 5;
 
 /// One object in the API.
-pub(super) struct Place<'a> {
-    pub(super) api: Api<DynamicObject>,
-    pub(super) name: &'a str,
-    pub(super) leadership: &'a Leadership,
+pub(crate) struct Place<'a> {
+    pub(crate) api: Api<DynamicObject>,
+    pub(crate) name: &'a str,
+    pub(crate) leadership: &'a Leadership,
 }
 
 type Answer = Result<Value, ApplyError>;
 
 impl Place<'_> {
     /// The object, if it is there.
-    pub(super) async fn get(&self) -> Result<Option<Value>, ApplyError> {
+    pub(crate) async fn get(&self) -> Result<Option<Value>, ApplyError> {
         within_time(self.api.get_opt(self.name)).await?.as_ref().map(value).transpose()
     }
 
@@ -42,7 +42,7 @@ impl Place<'_> {
     }
 
     /// Makes the object what is wanted, and nothing else of ours.
-    pub(super) async fn make(&self, wanted: &Value) -> Answer {
+    pub(crate) async fn make(&self, wanted: &Value) -> Answer {
         match self.apply(wanted).await {
             Ok(applied) => self.own(wanted, applied).await,
             Err(ApplyError::Api(error)) if is_untypable(&error) => self.replace(wanted).await,
