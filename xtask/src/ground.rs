@@ -129,7 +129,11 @@ fn on_debian(variables: Variables, selection: &Selection<'_>) -> Result<usize> {
             (environment::IMAGE, image.into()),
         ],
     );
-    let outcome = run_all(&variables, selection);
+    let outcome = run_all(&variables, selection).and_then(|cases| {
+        // Last, for it takes the whole machine; and only here, where pods can pull its images.
+        suite::ROLLOUT.run(&variables, selection)?;
+        Ok(cases)
+    });
     let stopped = registry.stop().and(cluster.stop()).context("cannot stop what the tests used");
     stopped.and(outcome)
 }

@@ -28,6 +28,9 @@ pub(crate) const OPERATOR: Suite =
 /// The operators of the example platform. In the sandbox, likewise.
 pub(crate) const EXAMPLE: Suite = Suite { package: "fairway-example", programs: &["operators"] };
 
+/// That platform, installed and updated. In the sandbox, likewise.
+pub(crate) const ROLLOUT: Suite = Suite { package: "fairway", programs: &["rollout"] };
+
 impl Suite {
     /// Runs the suite, and says how many cases passed.
     pub(crate) fn run(&self, variables: &Variables, selection: &Selection<'_>) -> Result<usize> {

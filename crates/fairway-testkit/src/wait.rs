@@ -19,17 +19,29 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// Asks until there is an answer; an error ends the wait.
 ///
 /// `what` completes the sentence "waited … for".
-pub async fn until<T, F>(what: &str, mut ask: impl FnMut() -> F) -> Result<T>
+pub async fn until<T, F>(what: &str, ask: impl FnMut() -> F) -> Result<T>
 where
     F: Future<Output = Result<Option<T>>>,
 {
-    let deadline = Instant::now() + PATIENCE;
+    until_within(PATIENCE, what, ask).await
+}
+
+/// The same for what takes longer than usual.
+pub async fn until_within<T, F>(
+    patience: Duration,
+    what: &str,
+    mut ask: impl FnMut() -> F,
+) -> Result<T>
+where
+    F: Future<Output = Result<Option<T>>>,
+{
+    let deadline = Instant::now() + patience;
     loop {
         if let Some(answer) = ask().await? {
             return Ok(answer);
         }
         if Instant::now() > deadline {
-            bail!("waited {} s in vain for {what}", PATIENCE.as_secs());
+            bail!("waited {} s in vain for {what}", patience.as_secs());
         }
         sleep(PAUSE).await;
     }

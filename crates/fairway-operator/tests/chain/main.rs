@@ -1,5 +1,6 @@
 //! The whole chain: graph-data → update service → operator → ClusterVersion.
 
+mod degraded;
 mod faults;
 mod front;
 mod full_data;

@@ -42,6 +42,11 @@ impl Telemetry {
         Ok(Self { front: front.await?, known })
     }
 
+    /// From now on, it has these samples.
+    pub(crate) fn knows(&self, samples: &str) {
+        samples.clone_into(&mut lock(&self.known.samples));
+    }
+
     /// How the operator asks it.
     pub(crate) fn source(&self) -> Result<MetricsSource> {
         prometheus(&self.front.url())

@@ -1,4 +1,3 @@
 //! A platform from its installation through its updates: real releases, real pods, the real program.
 
 mod platform;
-mod story;

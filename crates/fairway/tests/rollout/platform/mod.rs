@@ -1,8 +1,15 @@
 //! The example platform on a cluster, for one test.
 
+mod drift;
+mod refusals;
+mod removal;
+mod story;
+
+use std::fs;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::Path;
 use std::process::{Output, Stdio};
+use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use fairway_api::cluster_version::{ClusterVersionStatus, UpdateState};
@@ -11,10 +18,9 @@ use fairway_example::images::{GRAPH_DATA, RELEASES_FILE, SIGNATURES};
 use fairway_example::{Platform, for_the_sandbox};
 use fairway_operator::manifests::own_manifests;
 use fairway_testkit::{TestCluster, wait};
-use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Pod};
-use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding};
-use kube::api::{Api, DeleteParams, ListParams, LogParams, Patch, PatchParams};
-use kube::{Client, ResourceExt as _};
+use k8s_openapi::api::core::v1::{ConfigMap, Pod};
+use kube::ResourceExt as _;
+use kube::api::{Api, ListParams, LogParams, Patch, PatchParams};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::process::{Child, Command};
@@ -25,22 +31,22 @@ const FAIRWAY: &str = env!("CARGO_BIN_EXE_fairway");
 /// Where the operator is.
 pub(crate) const NAMESPACE: &str = "openshift-cluster-version";
 
-/// What is told by this label is a release's.
-const MANAGED: &str = "fairway.dev/managed=true";
+/// An update replaces pods one after the other, and a busy machine takes its time for each.
+const UPDATE: Duration = Duration::from_mins(4);
 
 /// A platform, and an update service that knows its releases.
 pub(crate) struct TestPlatform {
     pub(crate) cluster: TestCluster,
     pub(crate) releases: Platform,
     service: UpdateService,
-    _files: TempDir,
+    files: TempDir,
 }
 
 impl TestPlatform {
     /// A cluster without anything, releases that it can pull, and an update service.
     pub(crate) async fn prepare() -> Result<Self> {
         let cluster = TestCluster::in_turn().await?.over_tls().await?;
-        remove(cluster.client()).await?;
+        removal::remove(cluster.client()).await?;
         let own = if cluster.is_sandbox() {
             for_the_sandbox(own_manifests(), free_address()?.port())?
         } else {
@@ -50,7 +56,7 @@ impl TestPlatform {
         let files = tempfile::tempdir()?;
         releases.write_data(files.path())?;
         let service = UpdateService::start(files.path())?;
-        Ok(Self { cluster, releases, service, _files: files })
+        Ok(Self { cluster, releases, service, files })
     }
 
     /// The same with a release installed.
@@ -74,6 +80,14 @@ impl TestPlatform {
     /// How the image of a release is pulled.
     pub(crate) fn image(&self, version: &str) -> Result<String> {
         Ok(self.releases.release(version).context("no such release")?.reference.clone())
+    }
+
+    /// Lets the update service lose the signature of a release.
+    pub(crate) fn lose_signature(&self, version: &str) -> Result<()> {
+        let image = self.image(version)?;
+        let (_, digest) = image.rsplit_once("@sha256:").context("no digest")?;
+        let of_image = self.files.path().join(SIGNATURES).join(format!("sha256={digest}"));
+        fs::remove_dir_all(of_image).context("there was no signature")
     }
 
     /// Runs the program about this cluster.
@@ -106,7 +120,7 @@ impl TestPlatform {
         what: &str,
         says: impl Fn(&ClusterVersionStatus) -> bool,
     ) -> Result<ClusterVersionStatus> {
-        let said = wait::until(what, || async {
+        let said = wait::until_within(UPDATE, what, || async {
             // The operator may bring the definition while it is asked for.
             let status = self.status().await.ok();
             Ok(status.filter(&says))
@@ -145,11 +159,23 @@ impl TestPlatform {
 
     /// Tells an operator of the platform how to behave; `null` takes a word back.
     pub(crate) async fn tell(&self, operator: &str, data: Value) -> Result<()> {
-        let maps: Api<ConfigMap> =
-            Api::namespaced(self.cluster.client(), &format!("openshift-{operator}"));
+        let maps = self.config_maps(&format!("openshift-{operator}"));
         let patch = Patch::Merge(json!({ "data": data }));
         maps.patch(&format!("{operator}-behaviour"), &PatchParams::default(), &patch).await?;
         Ok(())
+    }
+
+    /// A ConfigMap of the platform, if it is there.
+    pub(crate) async fn config_map(
+        &self,
+        namespace: &str,
+        name: &str,
+    ) -> Result<Option<ConfigMap>> {
+        Ok(self.config_maps(namespace).get_opt(name).await?)
+    }
+
+    pub(crate) fn config_maps(&self, namespace: &str) -> Api<ConfigMap> {
+        Api::namespaced(self.cluster.client(), namespace)
     }
 
     /// Waits until a cluster operator has a condition.
@@ -185,7 +211,10 @@ impl TestPlatform {
 
 impl Drop for TestPlatform {
     fn drop(&mut self) {
-        self.cluster.clean_up(remove);
+        // A sandbox goes as a whole.
+        if !self.cluster.is_sandbox() {
+            self.cluster.clean_up(removal::remove);
+        }
     }
 }
 
@@ -198,42 +227,6 @@ pub(crate) fn text(output: &Output) -> String {
 /// An address that nobody listens on at this moment.
 fn free_address() -> Result<SocketAddr> {
     Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?)
-}
-
-/// Removes what releases brought: the operator first, which would bring it again.
-async fn remove(client: Client) -> Result<()> {
-    let managed = ListParams::default().labels(MANAGED);
-    let namespaces: Api<Namespace> = Api::all(client.clone());
-    let at_once = DeleteParams::background().grace_period(0);
-    let pods: Api<Pod> = Api::namespaced(client.clone(), NAMESPACE);
-    let own = namespaces.get_opt(NAMESPACE).await?.into_iter();
-    let others = namespaces.list(&managed).await?;
-    for namespace in own.chain(others) {
-        gone(namespaces.delete(&namespace.name_any(), &DeleteParams::background()).await)?;
-        if namespace.name_any() == NAMESPACE {
-            pods.delete_collection(&at_once, &ListParams::default()).await?;
-        }
-    }
-    Api::<ClusterRole>::all(client.clone()).delete_collection(&at_once, &managed).await?;
-    Api::<ClusterRoleBinding>::all(client.clone()).delete_collection(&at_once, &managed).await?;
-    gone(
-        Api::<ClusterVersion>::all(client.clone())
-            .delete(CLUSTER_VERSION_NAME, &DeleteParams::background())
-            .await,
-    )?;
-    wait::until("the namespaces of the platform to go", || async {
-        let left = namespaces.list(&managed).await?.items.len();
-        Ok((left == 0 && namespaces.get_opt(NAMESPACE).await?.is_none()).then_some(()))
-    })
-    .await
-}
-
-/// What is gone already need not go.
-fn gone<T>(deleted: kube::Result<T>) -> Result<()> {
-    match deleted {
-        Err(kube::Error::Api(refusal)) if refusal.code == 404 => Ok(()),
-        deleted => Ok(deleted.map(drop)?),
-    }
 }
 
 /// The program as an update service.
