@@ -1,6 +1,5 @@
 //! Where a release begins.
 
-use std::collections::BTreeSet;
 use std::pin::pin;
 use std::time::Duration;
 
@@ -9,9 +8,9 @@ use fairway_release::task_graph::Task;
 use futures::stream::{FuturesUnordered, StreamExt as _};
 use tokio::time::Instant;
 
-use super::Effect;
 use super::progress::Progress;
 use super::work::Work;
+use super::{Effect, Failure, Phase};
 use crate::clock;
 
 /// An API server that restarts answers again by then. Whatever is not known after that has its turn
@@ -24,31 +23,36 @@ impl Work<'_> {
     pub(super) async fn begin(&self) {
         let Release { version, image, .. } = &self.assignment.target.payload.release;
         let is_new = self.site.board.phase_of(image).is_none();
-        let found = if is_new { self.survey().await } else { BTreeSet::new() };
+        let found = if is_new { self.survey().await } else { Vec::new() };
+        let count = found.len();
         self.site.metrics.begin(version);
         self.site.board.change(|progress| {
             if is_new {
                 *progress = Progress::new(image.clone(), self.assignment.phase);
             }
             progress.want(self.wanted());
-            for position in &found {
-                progress.reached(*position, None);
+            for (position, trouble) in found {
+                match trouble {
+                    Some(trouble) if !is_only_told(&trouble) => progress.note(position, trouble),
+                    told => progress.reached(position, told),
+                }
             }
         });
-        let (phase, found) = (self.phase(), found.len());
-        tracing::info!(version, image, ?phase, found, "a release begins");
+        let phase = self.phase();
+        tracing::info!(version, image, ?phase, found = count, "a release begins");
     }
 
-    /// The manifests whose objects are in place already.
-    async fn survey(&self) -> BTreeSet<usize> {
+    /// What is known of manifests without doing anything: those whose objects are in place already,
+    /// and what is wrong with others that were.
+    async fn survey(&self) -> Vec<Found> {
         let wanted = self.tasks().filter(|task| self.places[task.position].is_wanted);
         let mut looks: FuturesUnordered<_> = wanted.map(|task| self.found(task)).collect();
         let mut patience = pin!(clock::sleep_until(Some(Instant::now() + PATIENCE)));
-        let mut found = BTreeSet::new();
+        let mut found = Vec::new();
         loop {
             tokio::select! {
                 look = looks.next() => match look {
-                    Some(position) => found.extend(position),
+                    Some(look) => found.extend(look),
                     None => return found,
                 },
                 () = &mut patience => return found,
@@ -56,12 +60,22 @@ impl Work<'_> {
         }
     }
 
-    /// The place of a manifest whose object is as it should be, and does what it should.
-    async fn found(&self, task: &Task) -> Option<usize> {
+    /// What is wrong with an object that is there counts only where everything was in place once:
+    /// a restart must not take back what was told. Otherwise its turn may be still to come.
+    async fn found(&self, task: &Task) -> Option<Found> {
         let _permit = self.permits.acquire().await;
         let manifest = &self.manifests()[task.position];
         let found = self.site.hands.applier.look(manifest, &self.context()).await.ok()??;
         let trouble = self.trouble(task, &found);
-        trouble.is_none_or(|trouble| trouble.effect == Effect::Report).then_some(task.position)
+        let counts =
+            trouble.as_ref().is_none_or(is_only_told) || self.phase() == Phase::Reconciling;
+        counts.then_some((task.position, trouble))
     }
+}
+
+/// The place of a manifest, and what is wrong with its object.
+type Found = (usize, Option<Failure>);
+
+fn is_only_told(trouble: &Failure) -> bool {
+    trouble.effect == Effect::Report
 }
