@@ -38,7 +38,7 @@ pub(crate) struct Progress {
     pub(crate) completed: bool,
     /// What the operator says it does, if it says something yet.
     doing: Option<String>,
-    /// What it says is wrong.
+    /// What it says is wrong, where what it does does not tell.
     failing: Option<String>,
 }
 
@@ -51,13 +51,21 @@ impl Progress {
             counts.then(|| condition.message.clone()).flatten()
         };
         let newest = status.history.first();
+        let doing = message(progressing::TYPE, None);
+        let failing = message(failing::TYPE, Some(ConditionStatus::True));
+        let is_told = |failing: &String| doing.as_ref().is_some_and(|it| tells(it, failing));
         Self {
             completed: newest
                 .is_some_and(|entry| entry.image == image && entry.state == UpdateState::Completed),
-            doing: message(progressing::TYPE, None),
-            failing: message(failing::TYPE, Some(ConditionStatus::True)),
+            failing: failing.filter(|failing| !is_told(failing)),
+            doing,
         }
     }
+}
+
+/// Whether a text has a sentence in it, which may begin in small letters there.
+fn tells(text: &str, sentence: &str) -> bool {
+    text.to_lowercase().contains(&sentence.to_lowercase())
 }
 
 impl fmt::Display for Progress {
@@ -101,6 +109,11 @@ mod tests {
           network is not available
           at all
         ");
+        let said = progress(json!({ "conditions": [
+            { "type": "Progressing", "status": "True", "message": "Stuck: network is not there" },
+            { "type": "Failing", "status": "True", "message": "Network is not there" },
+        ]}));
+        insta::assert_snapshot!(said, @"Stuck: network is not there");
     }
 
     #[test]
