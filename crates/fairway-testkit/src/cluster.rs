@@ -9,6 +9,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail, ensure};
 use fairway_api::{ClusterOperator, ClusterVersion};
 use fairway_example::Platform;
+use fairway_registry::Image;
 use fairway_registry::base::Packing;
 use fairway_registry::layout;
 use fairway_registry::push::push;
@@ -208,23 +209,39 @@ impl TestCluster {
             layout::write(&sandbox.directory().join(IMAGES).join(name), &image, "test")?;
             return Ok(format!("localhost/{name}@{}", image.digest()));
         }
+        self.publish(&image, name, "test").await
+    }
+
+    /// The registry from which nodes pull.
+    pub fn registry(&self) -> Result<String> {
+        match &self.hold {
+            Hold::Sandbox { sandbox, .. } => Ok(sandbox.registry().to_string()),
+            _ => environment::registry(),
+        }
+    }
+
+    /// Puts an image into the registry; its reference by digest.
+    pub async fn publish(&self, image: &Image, name: &str, tag: &str) -> Result<String> {
+        let repository = format!("{}/{name}", self.registry()?);
+        if let Hold::Sandbox { sandbox, .. } = &self.hold {
+            layout::write(&sandbox.directory().join(IMAGES).join(name), image, tag)?;
+            return Ok(format!("{repository}@{}", image.digest()));
+        }
         install_tls_provider();
-        let destination = format!("{}/{name}:test", environment::registry()?);
-        push(&image, &destination).await.context("cannot push the test's image")
+        push(image, &format!("{repository}:{tag}")).await.context("cannot push the test's image")
     }
 
     /// The releases of the example platform, made from the program under test; pods find their
     /// images. `own` has the manifests of the operator that applies releases.
     pub async fn example_platform(&self, own: &BTreeMap<String, String>) -> Result<Platform> {
         let program = environment::fairway_program()?;
+        let repository = format!("{}/platform", self.registry()?);
         if let Hold::Sandbox { sandbox, .. } = &self.hold {
-            let repository = format!("{}/platform", sandbox.registry());
             let platform = Platform::make(&program, &repository, Packing::Plain, own)?;
             platform.write_images(&sandbox.directory().join(IMAGES).join("platform"))?;
             return Ok(platform);
         }
         install_tls_provider();
-        let repository = format!("{}/platform", environment::registry()?);
         let platform = Platform::make(&program, &repository, Packing::Compressed, own)?;
         platform.push().await.context("cannot push the platform")?;
         Ok(platform)

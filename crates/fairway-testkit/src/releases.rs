@@ -63,13 +63,18 @@ impl TestRelease {
         Ok(())
     }
 
-    /// Puts its image into a layout; the name and the digest of the image.
-    pub fn store(&self, directory: &Path) -> Result<(String, Digest)> {
+    /// Its image.
+    pub fn image(&self) -> Result<Image> {
         let mut layer = LayerBuilder::new();
         for (path, content) in &self.files {
             layer = layer.file(path, 0o644, content.clone())?;
         }
-        let image = Image::new(vec![layer.build()?], &ImageConfig::default());
+        Ok(Image::new(vec![layer.build()?], &ImageConfig::default()))
+    }
+
+    /// Puts its image into a layout; the name and the digest of the image.
+    pub fn store(&self, directory: &Path) -> Result<(String, Digest)> {
+        let image = self.image()?;
         layout::write(directory, &image, &self.version)?;
         Ok((format!("registry.example/release@{}", image.digest()), image.digest().clone()))
     }
