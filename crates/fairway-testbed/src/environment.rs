@@ -27,3 +27,6 @@ pub const DATA: &str = "FAIRWAY_DATA";
 /// How often a test does what may go wrong only sometimes: once or twice if unset, often in a
 /// soak.
 pub const SOAK_ROUNDS: &str = "FAIRWAY_SOAK_ROUNDS";
+
+/// The seed of the moments at which things break in a test: another one each time if unset.
+pub const CHAOS_SEED: &str = "FAIRWAY_CHAOS_SEED";

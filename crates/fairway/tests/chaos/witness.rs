@@ -1,0 +1,116 @@
+//! Somebody who watches all the time, and remembers what was said.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use anyhow::{Result, bail, ensure};
+use fairway_api::cluster_version::{ClusterVersionStatus, UpdateState};
+use fairway_api::{CLUSTER_VERSION_NAME, ClusterVersion, ConditionStatus, Conditions as _};
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::api::ListParams;
+use kube::{Api, Client, ResourceExt as _};
+use tokio::task::JoinHandle;
+use tokio::time::interval;
+
+use crate::platform::NUMBER;
+
+/// Often enough to see most of what is said, seldom enough not to slow the others down.
+const LOOKS: Duration = Duration::from_millis(30);
+
+/// Watches until this value goes.
+pub(crate) struct Witness {
+    complaint: Arc<Mutex<Option<String>>>,
+    task: JoinHandle<()>,
+}
+
+impl Witness {
+    pub(crate) fn start(client: &Client, namespace: &str) -> Self {
+        let versions: Api<ClusterVersion> = Api::all(client.clone());
+        let maps: Api<ConfigMap> = Api::namespaced(client.clone(), namespace);
+        let complaint = Arc::new(Mutex::new(None));
+        let told = Arc::clone(&complaint);
+        let task = tokio::spawn(async move {
+            let (mut memory, mut looks) = (Memory::default(), interval(LOOKS));
+            loop {
+                looks.tick().await;
+                // An API server that is broken on purpose is asked again.
+                let Ok(maps) = maps.list(&ListParams::default()).await else { continue };
+                let Ok(version) = versions.get(CLUSTER_VERSION_NAME).await else { continue };
+                let status = version.status.unwrap_or_default();
+                if let Err(error) = memory.compare(&status, &maps.items) {
+                    let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
+                    told.get_or_insert(format!("{error:#}"));
+                }
+            }
+        });
+        Self { complaint, task }
+    }
+
+    /// Fails if something happened that should not.
+    pub(crate) fn testify(&self) -> Result<()> {
+        match &*self.complaint.lock().unwrap_or_else(PoisonError::into_inner) {
+            None => Ok(()),
+            Some(complaint) => bail!("{complaint}"),
+        }
+    }
+}
+
+impl Drop for Witness {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+/// How far everything was at the last look.
+#[derive(Default)]
+struct Memory {
+    /// The history, the oldest entry first: the image, and whether it is completed.
+    history: Vec<(String, bool)>,
+    /// How many manifests of the newest entry were done.
+    done: usize,
+    /// The release of each map.
+    maps: BTreeMap<String, usize>,
+}
+
+impl Memory {
+    /// Nothing goes back.
+    fn compare(&mut self, status: &ClusterVersionStatus, maps: &[ConfigMap]) -> Result<()> {
+        for map in maps {
+            let number = map.data.as_ref().and_then(|data| data.get(NUMBER)?.parse().ok());
+            let Some(number) = number else { continue };
+            let before = self.maps.insert(map.name_any(), number).unwrap_or_default();
+            ensure!(before <= number, "{} went from {before} back to {number}", map.name_any());
+        }
+        let history = history(status);
+        let is_new = history.len() > self.history.len();
+        for (place, (image, was_completed)) in self.history.iter().enumerate() {
+            let kept = history.get(place).is_some_and(|(found, is_completed)| {
+                found == image && (*is_completed || !was_completed)
+            });
+            ensure!(kept, "the history was {:?} and became {history:?}", self.history);
+        }
+        self.history = history;
+        let Some(done) = done(status) else { return Ok(()) };
+        ensure!(is_new || self.done <= done, "{} were done, and then {done}", self.done);
+        self.done = done;
+        Ok(())
+    }
+}
+
+fn history(status: &ClusterVersionStatus) -> Vec<(String, bool)> {
+    let entries = status.history.iter().rev();
+    entries.map(|entry| (entry.image.clone(), entry.state == UpdateState::Completed)).collect()
+}
+
+/// How many manifests of the newest entry are done, as people are told while it is on its way.
+fn done(status: &ClusterVersionStatus) -> Option<usize> {
+    let newest = status.history.first()?;
+    let condition = status.conditions.find("Progressing")?;
+    if newest.state == UpdateState::Completed || condition.status != ConditionStatus::True {
+        return None;
+    }
+    let message = condition.message.as_deref().unwrap_or_default();
+    let (before, _) = message.split_once(" of ").unwrap_or_default();
+    Some(before.rsplit(' ').next().and_then(|number| number.parse().ok()).unwrap_or_default())
+}
