@@ -30,22 +30,22 @@ impl Dice {
         Self { state: self.throw() }
     }
 
-    /// One of these numbers.
-    pub(crate) fn among(&mut self, range: Range<u64>) -> u64 {
-        let width = range.end.saturating_sub(range.start).max(1);
-        range.start + self.throw() % width
+    /// A number below that one, or 0.
+    pub(crate) fn below(&mut self, limit: usize) -> usize {
+        let limit = limit.max(1) as u64;
+        usize::try_from(self.throw() % limit).unwrap_or_default()
     }
 
     /// A time between these.
     pub(crate) fn time(&mut self, range: &Range<Duration>) -> Duration {
-        let micros = |time: Duration| u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
-        Duration::from_micros(self.among(micros(range.start)..micros(range.end)))
+        let width = range.end.saturating_sub(range.start).as_micros();
+        let micros = self.below(usize::try_from(width).unwrap_or(usize::MAX));
+        range.start + Duration::from_micros(micros as u64)
     }
 
     /// One of these.
-    pub(crate) fn pick<T: Copy>(&mut self, choices: &[T]) -> T {
-        let last = choices.len() as u64;
-        choices[usize::try_from(self.among(0..last)).unwrap_or_default()]
+    pub(crate) fn pick<T: Clone>(&mut self, choices: &[T]) -> T {
+        choices[self.below(choices.len())].clone()
     }
 
     /// `SplitMix64`: short, and even enough for this.

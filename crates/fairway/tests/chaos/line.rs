@@ -11,7 +11,7 @@ use tokio::task::JoinHandle;
 /// Passes on what is said, until this value goes.
 pub(crate) struct Line {
     address: SocketAddr,
-    cuts: Arc<Mutex<Vec<u64>>>,
+    cuts: Arc<Mutex<Vec<usize>>>,
     task: JoinHandle<()>,
 }
 
@@ -24,7 +24,7 @@ impl Line {
         let task = tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
                 let cut = next.lock().unwrap_or_else(PoisonError::into_inner).pop();
-                tokio::spawn(pass_on(stream, registry.clone(), cut.unwrap_or(u64::MAX)));
+                tokio::spawn(pass_on(stream, registry.clone(), cut.unwrap_or(usize::MAX)));
             }
         });
         Ok(Self { address, cuts, task })
@@ -35,7 +35,7 @@ impl Line {
     }
 
     /// One of the next connections ends when the registry has said so many bytes.
-    pub(crate) fn cut_after(&self, bytes: u64) {
+    pub(crate) fn cut_after(&self, bytes: usize) {
         self.cuts.lock().unwrap_or_else(PoisonError::into_inner).push(bytes);
     }
 }
@@ -46,10 +46,10 @@ impl Drop for Line {
     }
 }
 
-async fn pass_on(stream: TcpStream, registry: String, after: u64) -> std::io::Result<()> {
+async fn pass_on(stream: TcpStream, registry: String, after: usize) -> std::io::Result<()> {
     let (mut questions, mut answers) = stream.into_split();
     let (registry, mut asked) = TcpStream::connect(registry).await?.into_split();
-    let mut registry = registry.take(after);
+    let mut registry = registry.take(after as u64);
     tokio::select! {
         passed = copy(&mut registry, &mut answers) => passed?,
         passed = copy(&mut questions, &mut asked) => passed?,

@@ -61,12 +61,15 @@ impl Operator {
         Ok(Self { start, child })
     }
 
-    /// Lets it work for so long. It has no reason to end.
+    /// Lets it work for so long.
     pub(crate) async fn work(&mut self, time: Duration) -> Result<()> {
-        match timeout(time, self.child.wait()).await {
-            Err(_) => Ok(()),
-            Ok(ended) => bail!("the operator ended by itself ({})\n{}", ended?, self.log()),
-        }
+        timeout(time, self.ended()).await.unwrap_or(Ok(()))
+    }
+
+    /// Fails when it ends: it has no reason to.
+    pub(crate) async fn ended(&mut self) -> Result<()> {
+        let ended = self.child.wait().await?;
+        bail!("the operator ended by itself ({ended})\n{}", self.log())
     }
 
     /// `kill -9`, and another one.

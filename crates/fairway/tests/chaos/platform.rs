@@ -9,8 +9,11 @@ pub(crate) const LEVELS: [u32; 4] = [10, 20, 30, 40];
 /// Parts of a level, which are applied side by side.
 const PARTS: [&str; 3] = ["alpha", "beta", "gamma"];
 
-/// Objects of a part that are there in all releases.
-const MAPS: u32 = 2;
+/// Maps of a part.
+const MAPS_OF_A_PART: usize = 2;
+
+/// Maps that are there in every release: those of the parts, and one for each component.
+pub(crate) const MAPS: usize = LEVELS.len() * (PARTS.len() * MAPS_OF_A_PART + 1);
 
 /// The key by which a map tells the number of its release.
 pub(crate) const NUMBER: &str = "number";
@@ -30,7 +33,7 @@ pub(crate) fn release(namespace: &str, number: usize) -> TestRelease {
     let mut release = TestRelease::new(&version(number));
     for level in LEVELS {
         for part in PARTS {
-            for place in 0..MAPS {
+            for place in 0..MAPS_OF_A_PART {
                 let name = format!("{part}-{level}-{place}");
                 let map = map(namespace, &name, number);
                 release = release.object(&format!("0000_{level}_{part}_{place}0-map"), map);

@@ -9,24 +9,25 @@ use fairway_testkit::environment::SOAK_ROUNDS;
 
 use crate::components::SLOWNESS;
 use crate::dice::Dice;
-use crate::platform::{LEVELS, version};
+use crate::platform::{MAPS, version};
 use crate::trouble::Trouble;
 use crate::world::World;
 
 /// How often something breaks in the test command; a soak says how often.
 const TROUBLES: usize = 8;
 
-/// When something breaks, from the last time. No update is through so soon, for it waits for the
-/// components one after the other: something happens in each.
-fn moments() -> Range<Duration> {
-    Duration::ZERO..SLOWNESS.start * u32::try_from(LEVELS.len()).unwrap_or(1)
-}
+/// How many maps are written at most until something breaks: a few times in every update.
+const MAPS_BETWEEN: usize = MAPS / 4;
 
-/// How many connections to the registry break in each update.
-const CUTS: Range<u64> = 1..4;
+/// How long after that: before the next one is written, or while a component takes its time.
+const AFTER_A_MAP: [Range<Duration>; 2] =
+    [Duration::ZERO..Duration::from_millis(30), Duration::ZERO..SLOWNESS.end];
 
-/// How many bytes a registry says before: the image of a release has some kilobytes.
-const BEFORE_THE_CUT: Range<u64> = 0..4000;
+/// So many connections to the registry break at most in each update.
+const CUTS: usize = 4;
+
+/// So much a registry says at most before that: the image of a release has some kilobytes.
+const BEFORE_THE_CUT: usize = 4000;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_operator_that_is_killed_at_any_moment_goes_on() -> Result<()> {
@@ -46,32 +47,38 @@ async fn everything_around_an_operator_may_break() -> Result<()> {
 }
 
 /// Updates again and again until enough has broken; how many updates that took.
-async fn update_through(
-    world: &mut World,
-    troubles: &[Trouble],
-    dice: &mut Dice,
-) -> Result<usize> {
+#[expect(clippy::print_stdout, reason = "whoever sees a test fail wants to know what broke")]
+async fn update_through(world: &mut World, troubles: &[Trouble], dice: &mut Dice) -> Result<usize> {
     let wanted = std::env::var(SOAK_ROUNDS).ok().map(|rounds| rounds.parse()).transpose()?;
     let mut left = wanted.unwrap_or(TROUBLES);
     let mut updates = 0;
     while left > 0 {
         updates += 1;
         if troubles.len() > 1 {
-            (0..dice.among(CUTS)).for_each(|_| world.line.cut_after(dice.among(BEFORE_THE_CUT)));
+            (0..dice.below(CUTS)).for_each(|_| world.line.cut_after(dice.below(BEFORE_THE_CUT)));
         }
         world.ask(updates).await?;
-        while left > 0 {
-            world.operator.work(dice.time(&moments())).await?;
-            if world.has_completed(updates).await {
-                break;
-            }
+        while left > 0 && world.witness.written(updates) < MAPS {
+            a_moment(world, updates, dice).await?;
             let trouble = dice.pick(troubles);
+            println!("{trouble:?}, while told: {}", world.progress().await);
             trouble.happen(&world.cluster, &mut world.operator, dice).await?;
             left -= 1;
         }
         world.until_completed(updates).await?;
     }
     Ok(updates)
+}
+
+/// Waits until some more of a release is in the cluster, and then for a while.
+async fn a_moment(world: &mut World, number: usize, dice: &mut Dice) -> Result<()> {
+    let enough = world.witness.written(number) + dice.below(MAPS_BETWEEN);
+    tokio::select! {
+        written = world.witness.until_written(number, enough.min(MAPS)) => written?,
+        ended = world.operator.ended() => return ended,
+    }
+    let after = dice.pick(&AFTER_A_MAP);
+    world.operator.work(dice.time(&after)).await
 }
 
 /// Compares a world with one in which nothing broke.

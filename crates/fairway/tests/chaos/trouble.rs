@@ -10,8 +10,8 @@ use crate::operator::Operator;
 /// As the operator names itself to the API server: whoever watches it is not disturbed.
 const OPERATOR: &str = "fairway/";
 
-/// How often something happens that happens at once.
-const IN_A_ROW: std::ops::Range<u64> = 1..6;
+/// So often at most something happens that happens at once.
+const IN_A_ROW: usize = 5;
 
 /// Something that breaks.
 #[derive(Clone, Copy, Debug)]
@@ -52,7 +52,7 @@ impl Trouble {
         operator: &mut Operator,
         dice: &mut Dice,
     ) -> Result<()> {
-        let few = usize::try_from(dice.among(IN_A_ROW))?;
+        let few = 1 + dice.below(IN_A_ROW);
         let break_ = |fault: Fault| {
             if let Some(sandbox) = cluster.as_sandbox() {
                 sandbox.faults().add(fault.user_agent(OPERATOR).times(few));

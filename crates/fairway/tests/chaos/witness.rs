@@ -1,15 +1,15 @@
 //! Somebody who watches all the time, and remembers what was said.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Context as _, Result, bail, ensure};
 use fairway_api::cluster_version::{ClusterVersionStatus, UpdateState};
 use fairway_api::{CLUSTER_VERSION_NAME, ClusterVersion, ConditionStatus, Conditions as _};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::ListParams;
 use kube::{Api, Client, ResourceExt as _};
+use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::interval;
 
@@ -20,7 +20,7 @@ const LOOKS: Duration = Duration::from_millis(30);
 
 /// Watches until this value goes.
 pub(crate) struct Witness {
-    complaint: Arc<Mutex<Option<String>>>,
+    memory: watch::Receiver<Memory>,
     task: JoinHandle<()>,
 }
 
@@ -28,28 +28,36 @@ impl Witness {
     pub(crate) fn start(client: &Client, namespace: &str) -> Self {
         let versions: Api<ClusterVersion> = Api::all(client.clone());
         let maps: Api<ConfigMap> = Api::namespaced(client.clone(), namespace);
-        let complaint = Arc::new(Mutex::new(None));
-        let told = Arc::clone(&complaint);
+        let (remember, memory) = watch::channel(Memory::default());
         let task = tokio::spawn(async move {
-            let (mut memory, mut looks) = (Memory::default(), interval(LOOKS));
+            let mut looks = interval(LOOKS);
             loop {
                 looks.tick().await;
                 // An API server that is broken on purpose is asked again.
                 let Ok(maps) = maps.list(&ListParams::default()).await else { continue };
                 let Ok(version) = versions.get(CLUSTER_VERSION_NAME).await else { continue };
                 let status = version.status.unwrap_or_default();
-                if let Err(error) = memory.compare(&status, &maps.items) {
-                    let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
-                    told.get_or_insert(format!("{error:#}"));
-                }
+                remember.send_modify(|memory| memory.look(&status, &maps.items));
             }
         });
-        Self { complaint, task }
+        Self { memory, task }
+    }
+
+    /// How many maps are as the release of that number wants them.
+    pub(crate) fn written(&self, number: usize) -> usize {
+        self.memory.borrow().written(number)
+    }
+
+    /// Waits until so many are.
+    pub(crate) async fn until_written(&self, number: usize, enough: usize) -> Result<()> {
+        let mut memory = self.memory.clone();
+        let written = memory.wait_for(|memory| memory.written(number) >= enough);
+        written.await.map(drop).context("the witness is gone")
     }
 
     /// Fails if something happened that should not.
     pub(crate) fn testify(&self) -> Result<()> {
-        match &*self.complaint.lock().unwrap_or_else(PoisonError::into_inner) {
+        match &self.memory.borrow().complaint {
             None => Ok(()),
             Some(complaint) => bail!("{complaint}"),
         }
@@ -71,9 +79,21 @@ struct Memory {
     done: usize,
     /// The release of each map.
     maps: BTreeMap<String, usize>,
+    /// What went back, at first.
+    complaint: Option<String>,
 }
 
 impl Memory {
+    fn written(&self, number: usize) -> usize {
+        self.maps.values().filter(|&&found| found == number).count()
+    }
+
+    fn look(&mut self, status: &ClusterVersionStatus, maps: &[ConfigMap]) {
+        if let Err(error) = self.compare(status, maps) {
+            self.complaint.get_or_insert(format!("{error:#}"));
+        }
+    }
+
     /// Nothing goes back.
     fn compare(&mut self, status: &ClusterVersionStatus, maps: &[ConfigMap]) -> Result<()> {
         for map in maps {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use fairway_api::cluster_version::UpdateState;
-use fairway_api::{CLUSTER_VERSION_NAME, ClusterOperator, ClusterVersion};
+use fairway_api::{CLUSTER_VERSION_NAME, ClusterOperator, ClusterVersion, Conditions as _};
 use fairway_sandbox::faults::Fault;
 use fairway_testkit::{TestCluster, TestNamespace, objects, wait};
 use k8s_openapi::api::core::v1::ConfigMap;
@@ -45,7 +45,7 @@ pub(crate) struct World {
     pub(crate) operator: Operator,
     pub(crate) line: Line,
     _components: Components,
-    witness: Witness,
+    pub(crate) witness: Witness,
     _files: TempDir,
     namespace: TestNamespace,
     pub(crate) cluster: TestCluster,
@@ -126,6 +126,14 @@ impl World {
         newest.is_some_and(|newest| {
             newest.version == Some(version(number)) && newest.state == UpdateState::Completed
         })
+    }
+
+    /// What people are told of an update on its way.
+    pub(crate) async fn progress(&self) -> String {
+        let found = self.versions().get(CLUSTER_VERSION_NAME).await.ok();
+        let conditions = found.and_then(|found| found.status).unwrap_or_default().conditions;
+        let told = conditions.find("Progressing").and_then(|found| found.message.clone());
+        told.unwrap_or_default()
     }
 
     pub(crate) async fn until_completed(&self, number: usize) -> Result<()> {
