@@ -1,3 +1,4 @@
 //! A platform from its installation through its updates: real releases, real pods, the real program.
 
+mod killed;
 mod platform;
