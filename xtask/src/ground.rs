@@ -131,7 +131,7 @@ fn on_debian(variables: Variables, selection: &Selection<'_>) -> Result<usize> {
     );
     let outcome = run_all(&variables, selection).and_then(|cases| {
         // Last, for it takes the whole machine; and only here, where pods can pull its images.
-        suite::ROLLOUT.run(&variables, selection)?;
+        suite::PLATFORM.run(&variables, selection)?;
         Ok(cases)
     });
     let stopped = registry.stop().and(cluster.stop()).context("cannot stop what the tests used");

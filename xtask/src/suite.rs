@@ -28,8 +28,8 @@ pub(crate) const OPERATOR: Suite =
 /// The operators of the example platform. In the sandbox, likewise.
 pub(crate) const EXAMPLE: Suite = Suite { package: "fairway-example", programs: &["operators"] };
 
-/// That platform, installed and updated. In the sandbox, likewise.
-pub(crate) const ROLLOUT: Suite = Suite { package: "fairway", programs: &["rollout"] };
+/// Platforms on their way from release to release, from a registry. In the sandbox, likewise.
+pub(crate) const PLATFORM: Suite = Suite { package: "fairway", programs: &["chaos", "rollout"] };
 
 impl Suite {
     /// Runs the suite, and says how many cases passed.

@@ -23,12 +23,6 @@ const MAPS_BETWEEN: usize = MAPS / 4;
 const AFTER_A_MAP: [Range<Duration>; 2] =
     [Duration::ZERO..Duration::from_millis(30), Duration::ZERO..SLOWNESS.end];
 
-/// So many connections to the registry break at most in each update.
-const CUTS: usize = 4;
-
-/// So much a registry says at most before that: the image of a release has some kilobytes.
-const BEFORE_THE_CUT: usize = 4000;
-
 #[tokio::test(flavor = "multi_thread")]
 async fn an_operator_that_is_killed_at_any_moment_goes_on() -> Result<()> {
     let mut dice = Dice::take()?;
@@ -54,15 +48,12 @@ async fn update_through(world: &mut World, troubles: &[Trouble], dice: &mut Dice
     let mut updates = 0;
     while left > 0 {
         updates += 1;
-        if troubles.len() > 1 {
-            (0..dice.below(CUTS)).for_each(|_| world.line.cut_after(dice.below(BEFORE_THE_CUT)));
-        }
         world.ask(updates).await?;
         while left > 0 && world.witness.written(updates) < MAPS {
             a_moment(world, updates, dice).await?;
             let trouble = dice.pick(troubles);
             println!("{trouble:?}, while told: {}", world.progress().await);
-            trouble.happen(&world.cluster, &mut world.operator, dice).await?;
+            trouble.happen(world, dice).await?;
             left -= 1;
         }
         world.until_completed(updates).await?;
@@ -73,10 +64,7 @@ async fn update_through(world: &mut World, troubles: &[Trouble], dice: &mut Dice
 /// Waits until some more of a release is in the cluster, and then for a while.
 async fn a_moment(world: &mut World, number: usize, dice: &mut Dice) -> Result<()> {
     let enough = world.witness.written(number) + dice.below(MAPS_BETWEEN);
-    tokio::select! {
-        written = world.witness.until_written(number, enough.min(MAPS)) => written?,
-        ended = world.operator.ended() => return ended,
-    }
+    world.until_written(number, enough.min(MAPS)).await?;
     let after = dice.pick(&AFTER_A_MAP);
     world.operator.work(dice.time(&after)).await
 }

@@ -134,3 +134,52 @@ fn done(status: &ClusterVersionStatus) -> Option<usize> {
     let (before, _) = message.split_once(" of ").unwrap_or_default();
     Some(before.rsplit(' ').next().and_then(|number| number.parse().ok()).unwrap_or_default())
 }
+
+#[cfg(test)]
+mod tests {
+    use fairway_testkit::objects;
+    use serde_json::json;
+
+    use super::*;
+
+    /// A look at a cluster on its way to a release, which has so many maps of it.
+    fn look(number: usize, done: usize, maps: usize) -> (ClusterVersionStatus, Vec<ConfigMap>) {
+        let mut status = objects::status_at("5.1.0");
+        let image = format!("image-{number}");
+        let on_the_way = json!({"state": "Partial", "image": image, "completionTime": null});
+        status.history.insert(0, serde_json::from_value(on_the_way).unwrap());
+        let told = format!("Working towards 5.1.{number}: {done} of 45 done");
+        let progressing = fairway_api::OperatorCondition::new("Progressing", true).message(told);
+        status.conditions.set(progressing, objects::beginning().0);
+        let map = |place: usize| {
+            let number = if place < maps { number } else { number - 1 };
+            json!({"metadata": {"name": place.to_string()}, "data": {NUMBER: number.to_string()}})
+        };
+        let maps = (0..4).map(|place| serde_json::from_value(map(place)).unwrap());
+        (status, maps.collect())
+    }
+
+    #[test]
+    fn only_what_goes_back_is_complained_about() {
+        let completed = |(mut status, maps): (ClusterVersionStatus, _)| {
+            status.history[0].state = UpdateState::Completed;
+            (status, maps)
+        };
+        let cases = [
+            (vec![look(1, 0, 0), look(1, 3, 1), look(1, 3, 2)], None),
+            (vec![look(1, 3, 1), look(1, 2, 2)], Some("3 were done, and then 2")),
+            (vec![look(1, 3, 2), look(1, 3, 1)], Some("1 went from 1 back to 0")),
+            (vec![look(1, 3, 2), look(2, 3, 1)], Some("the history was ")),
+            (vec![completed(look(1, 3, 2)), look(1, 3, 2)], Some("the history was ")),
+        ];
+        for (looks, expected) in cases {
+            let mut memory = Memory::default();
+            for (status, maps) in &looks {
+                memory.look(status, maps);
+            }
+            let complaint = memory.complaint.as_deref();
+            assert_eq!(complaint.is_some(), expected.is_some(), "{complaint:?}");
+            assert!(complaint.unwrap_or_default().starts_with(expected.unwrap_or_default()));
+        }
+    }
+}

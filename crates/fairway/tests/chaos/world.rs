@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
 use fairway_api::cluster_version::UpdateState;
 use fairway_api::{CLUSTER_VERSION_NAME, ClusterOperator, ClusterVersion, Conditions as _};
 use fairway_sandbox::faults::Fault;
@@ -15,6 +15,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use tokio::time::timeout;
 
 use crate::components::Components;
 use crate::dice::Dice;
@@ -120,7 +121,7 @@ impl World {
     }
 
     /// Whether the cluster has that release. Who cannot be asked has not.
-    pub(crate) async fn has_completed(&self, number: usize) -> bool {
+    async fn has_completed(&self, number: usize) -> bool {
         let found = self.versions().get(CLUSTER_VERSION_NAME).await.ok();
         let newest = found.and_then(|found| found.status?.history.into_iter().next());
         newest.is_some_and(|newest| {
@@ -141,6 +142,22 @@ impl World {
         let completed =
             wait::until(&what, || async { Ok(self.has_completed(number).await.then_some(())) });
         completed.await.with_context(|| self.operator.log())
+    }
+
+    /// Waits until so many maps are as the release of that number wants them.
+    pub(crate) async fn until_written(&mut self, number: usize, enough: usize) -> Result<()> {
+        let written = async {
+            tokio::select! {
+                written = self.witness.until_written(number, enough) => written,
+                ended = self.operator.ended() => ended,
+            }
+        };
+        match timeout(wait::PATIENCE, written).await {
+            Ok(written) => written,
+            Err(_) => {
+                bail!("{enough} maps of {} do not come\n{}", version(number), self.operator.log())
+            }
+        }
     }
 
     /// How it ended.
