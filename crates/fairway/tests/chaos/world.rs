@@ -103,9 +103,10 @@ impl World {
     pub(crate) async fn ask(&self, number: usize) -> Result<()> {
         let image = release(self.namespace.name(), number).image()?;
         let stored = self.cluster.publish(&image, "chaos", &version(number)).await?;
-        let (_, path) = stored.split_once('/').context("a registry has a name")?;
+        let (_, repository) = stored.split_once('/').context("a registry has a name")?;
         // It is signed by nobody.
-        let wanted = json!({"image": format!("{}/{path}", self.line.address()), "force": true});
+        let wanted =
+            json!({"image": format!("{}/{repository}", self.line.address()), "force": true});
         let patch = Patch::Merge(json!({"spec": {"desiredUpdate": wanted}}));
         let versions = self.versions();
         wait::until("an update to be asked for", || async {

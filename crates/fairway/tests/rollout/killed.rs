@@ -62,7 +62,7 @@ async fn kill(platform: &TestPlatform) -> Result<()> {
     let pods: Api<Pod> = Api::namespaced(platform.cluster.client(), NAMESPACE);
     let process = wait::until("the operator to run", || async {
         let found = pods.list(&ListParams::default()).await?.items;
-        Ok(found.iter().filter_map(|pod| process_of(pod.metadata.uid.as_deref()?)).next())
+        Ok(found.iter().find_map(|pod| process_of(pod.metadata.uid.as_deref()?)))
     })
     .await?;
     kill_process(process, Signal::KILL).context("cannot kill the operator")
