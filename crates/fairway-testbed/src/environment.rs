@@ -24,6 +24,10 @@ pub const CONFORMANCE: &str = "FAIRWAY_CONFORMANCE";
 /// left out where it is unset.
 pub const DATA: &str = "FAIRWAY_DATA";
 
+/// A directory with releases of the size of a platform's, each in a directory of the name of its
+/// version; what needs them is left out where it is unset.
+pub const BENCH_PAYLOAD: &str = "FAIRWAY_BENCH_PAYLOAD";
+
 /// How often a test does what may go wrong only sometimes: once or twice if unset, often in a
 /// soak.
 pub const SOAK_ROUNDS: &str = "FAIRWAY_SOAK_ROUNDS";

@@ -86,12 +86,16 @@ impl TestCluster {
     /// with this value.
     pub async fn own() -> Result<Self> {
         match backend()? {
-            Backend::Sandbox => return Self::sandbox().await,
-            Backend::Kube => {}
+            Backend::Sandbox => Self::sandbox().await,
+            Backend::Kube => Self::control_plane().await,
             Backend::Kubeconfig => {
                 bail!("a cluster of one's own cannot be had from somebody else's")
             }
         }
+    }
+
+    /// A real control plane of your own, whatever other tests run against.
+    pub async fn control_plane() -> Result<Self> {
         let start = || Cluster::start(real::Options::control_plane());
         let cluster = tokio::task::spawn_blocking(start).await??;
         let (kubeconfig, log) = (cluster.kubeconfig().to_owned(), cluster.audit_log().to_owned());

@@ -12,6 +12,20 @@ pub fn conformance(folder: &str) -> Option<PathBuf> {
     std::env::var_os(CONFORMANCE).map(|root| PathBuf::from(root).join(folder))
 }
 
+/// Releases of the size of a platform's, where there are such: their directories, by version.
+pub fn bench_payload() -> Result<Option<Vec<PathBuf>>> {
+    let Some(root) = std::env::var_os(BENCH_PAYLOAD).map(PathBuf::from) else { return Ok(None) };
+    let entries = std::fs::read_dir(&root).with_context(|| {
+        format!("{BENCH_PAYLOAD} names {}, which cannot be read", root.display())
+    })?;
+    let mut releases: Vec<PathBuf> =
+        entries.map(|entry| Ok(entry?.path())).collect::<std::io::Result<_>>()?;
+    releases.retain(|path| path.join("release-manifests").is_dir());
+    releases.sort();
+    ensure!(!releases.is_empty(), "{} has no directory with a release", root.display());
+    Ok(Some(releases))
+}
+
 /// The address of the registry that tests share.
 pub fn registry() -> Result<String> {
     from_the_test_command(REGISTRY)

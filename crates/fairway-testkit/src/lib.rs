@@ -1,7 +1,7 @@
 //! What tests of several crates share.
 //!
 //! * [`TestCluster`] is a Kubernetes API, whatever is behind it.
-//! * [`AuditLog`] tells who asked that API for what.
+//! * [`AuditLog`] tells who asked that API for what, [`Requests`] how often the program did.
 //! * [`objects`] makes the objects that tests need, [`images`] the images.
 //! * [`platform`] has the data of a whole platform, real or of the same size.
 //! * [`releases`] makes releases, as directories and as images.
@@ -22,11 +22,13 @@ mod namespace;
 pub mod objects;
 pub mod platform;
 pub mod releases;
+mod requests;
 pub mod story;
 pub mod wait;
 
 pub use audit::{AuditEvent, AuditLog, AuditMark};
 pub use cluster::TestCluster;
 pub use namespace::TestNamespace;
+pub use requests::Requests;
 
 pub use fairway_testbed as testbed;

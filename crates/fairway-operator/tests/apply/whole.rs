@@ -1,13 +1,11 @@
 //! All objects of a release that is as large as a platform's.
 #![expect(clippy::print_stdout, reason = "it says how long it took, and decides nothing by it")]
 
-use std::path::Path;
-
 use anyhow::{Context as _, Result};
 use fairway_operator::apply::Outcome;
-use fairway_release::Manifest;
-use fairway_release::payload::{Files, Release, is_part};
-use fairway_testkit::TestCluster;
+use fairway_operator::own_release::content;
+use fairway_release::{Manifest, Release};
+use fairway_testkit::{TestCluster, environment};
 use futures::{StreamExt as _, TryStreamExt as _, stream};
 use tokio::time::Instant;
 
@@ -16,24 +14,13 @@ use crate::ground::Ground;
 /// As many as an operator writes at once.
 const AT_ONCE: usize = 16;
 
-/// The release in the directory that `FAIRWAY_BENCH_PAYLOAD` names.
+/// The first release of those that `FAIRWAY_BENCH_PAYLOAD` names.
 fn release() -> Result<Option<Release>> {
-    let Some(root) = std::env::var_os("FAIRWAY_BENCH_PAYLOAD") else {
-        println!("left out: FAIRWAY_BENCH_PAYLOAD is not set");
+    let Some(releases) = environment::bench_payload()? else {
+        println!("left out: {} is not set", environment::BENCH_PAYLOAD);
         return Ok(None);
     };
-    let mut files = Files::default();
-    for directory in ["manifests", "release-manifests"] {
-        for entry in std::fs::read_dir(Path::new(&root).join(directory))? {
-            let path = entry?.path();
-            let name = path.file_name().context("a file")?.to_string_lossy().into_owned();
-            let part = format!("{directory}/{name}");
-            if is_part(&part) {
-                files.insert(part, std::fs::read(path)?);
-            }
-        }
-    }
-    Ok(Some(Release::load(&files, "registry.example/release", "default")?))
+    Ok(Some(content(&releases[0], "registry.example/release", "default")?))
 }
 
 /// What everything else needs.

@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use fairway_api::{CLUSTER_VERSION_NAME, ClusterVersion};
+use fairway_testkit::Requests;
 use fairway_testkit::measure::{Figure, Table};
 use fairway_testkit::platform::Platform;
 use fairway_testkit::testbed::process::{peak_bytes, resident_bytes};
@@ -23,7 +24,7 @@ use tokio::time::{Instant, sleep_until};
 
 use graphs::Case;
 use neighbours::Neighbours;
-use operated::{Operator, Requests, Site, decided};
+use operated::{Operator, Site, decided};
 
 /// Both sides get so many turns; the median counts.
 const TURNS: usize = 5;
@@ -130,7 +131,7 @@ async fn rest(site: &Site, case: &Case, idle: Duration) -> Result<()> {
     let (mark, before) = (site.cluster.audit_log()?.mark()?, operator.processor_time()?);
     let asked = neighbours.answers();
     sleep_until(Instant::now() + idle).await;
-    let requests = Requests::since(site, mark)?;
+    let requests = Requests::since(&site.cluster.audit_log()?, mark)?;
 
     println!("\nThe operator of {} while nothing happens for {} s", case.name, idle.as_secs());
     let table = Table::new("the operator", "at most");

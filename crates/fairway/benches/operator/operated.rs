@@ -1,6 +1,5 @@
 //! A cluster, and the program that operates it.
 
-use std::collections::BTreeMap;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
@@ -11,7 +10,7 @@ use fairway_api::{
 };
 use fairway_testkit::releases::TestRelease;
 use fairway_testkit::testbed::process::processor_time;
-use fairway_testkit::{AuditEvent, AuditMark, TestCluster, TestNamespace, objects};
+use fairway_testkit::{AuditMark, Requests, TestCluster, TestNamespace, objects};
 use futures::TryStreamExt as _;
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
 use kube::Api;
@@ -21,9 +20,6 @@ use tempfile::TempDir;
 
 use crate::graphs::Case;
 use crate::neighbours::Neighbours;
-
-/// How `fairway` calls itself when it asks API servers.
-const USER_AGENT: &str = "fairway/";
 
 /// As many as a platform has.
 const CLUSTER_OPERATORS: usize = 33;
@@ -120,7 +116,7 @@ impl Operator {
 
     /// What it asked the API server since it started.
     pub(crate) fn requests(&self, site: &Site) -> Result<Requests> {
-        Requests::since(site, self.mark)
+        Requests::since(&site.cluster.audit_log()?, self.mark)
     }
 }
 
@@ -130,41 +126,6 @@ impl Drop for Operator {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
-}
-
-/// Requests of the operator, by what was done to what. A watch counts when its first event comes:
-/// earlier, some API servers say nothing of it.
-#[derive(Default)]
-pub(crate) struct Requests(BTreeMap<String, usize>);
-
-impl Requests {
-    pub(crate) fn since(site: &Site, mark: AuditMark) -> Result<Self> {
-        let mut requests = BTreeMap::new();
-        for event in site.cluster.audit_log()?.since(mark)? {
-            if event.user_agent.starts_with(USER_AGENT) && !event.ends_watch() {
-                *requests.entry(what(&event)).or_default() += 1;
-            }
-        }
-        Ok(Self(requests))
-    }
-
-    pub(crate) fn count(&self, wanted: impl Fn(&str) -> bool) -> usize {
-        self.0.iter().filter(|(what, _)| wanted(what)).map(|(_, count)| count).sum()
-    }
-}
-
-impl std::fmt::Display for Requests {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let told: Vec<String> =
-            self.0.iter().map(|(what, count)| format!("{count} {what}")).collect();
-        f.write_str(&told.join(", "))
-    }
-}
-
-/// Such as `watch configmaps`.
-fn what(event: &AuditEvent) -> String {
-    let resource = event.object_ref.as_ref().map_or("", |object| &object.resource);
-    format!("{} {resource}", event.verb)
 }
 
 /// Waits until everything is decided; the ClusterVersion then.
