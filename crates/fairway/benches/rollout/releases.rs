@@ -1,0 +1,123 @@
+//! The releases that are rolled out.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result};
+use fairway_operator::own_release::content;
+use fairway_registry::{Image, ImageConfig, LayerBuilder, layout};
+use fairway_release::inclusion::DEFAULT_PROFILE;
+use fairway_release::{Manifest, ObjectId};
+use serde_json::{Value, json};
+
+/// As many definitions, and as large ones, as a platform with many add-ons has.
+const LARGE_DEFINITIONS: usize = 200;
+const LARGE_BYTES: usize = 100 * 1024;
+
+/// A schema has such pieces of text.
+const DESCRIPTION_BYTES: usize = 512;
+
+const WORDS: [&str; 16] = [
+    "node", "the", "of", "storage", "selects", "cluster", "a", "field", "network", "is",
+    "optional", "object", "in", "names", "limit", "address",
+];
+
+/// A release: as a directory, as an image, and as what it brings.
+pub(crate) struct Payload {
+    pub(crate) version: String,
+    pub(crate) directory: PathBuf,
+    pub(crate) image: String,
+    pub(crate) manifests: Vec<Manifest>,
+}
+
+impl Payload {
+    /// Reads the directory of a release, and puts its image into a layout of its own below another.
+    pub(crate) fn read(directory: &Path, layouts: &Path) -> Result<Self> {
+        let layer = LayerBuilder::new().host_tree("", directory)?.build()?;
+        let image = Image::new(vec![layer], &ImageConfig::default());
+        let reference = format!("registry.example/release@{}", image.digest());
+        let release = content(directory, &reference, DEFAULT_PROFILE)?;
+        let version = release.metadata.version.to_string();
+        layout::write(&layouts.join(image.digest().hex()), &image, &version)?;
+        let (directory, manifests) = (directory.to_owned(), release.manifests);
+        Ok(Self { version, directory, image: reference, manifests })
+    }
+
+    /// What another release has otherwise, or not at all.
+    pub(crate) fn changed_since<'a>(&'a self, before: &Self) -> Vec<&'a Manifest> {
+        let known: BTreeMap<&ObjectId, Value> =
+            before.manifests.iter().map(|it| (&it.id, written(it))).collect();
+        self.manifests.iter().filter(|it| known.get(&it.id) != Some(&written(it))).collect()
+    }
+
+    /// Its objects of a kind.
+    pub(crate) fn of_kind(&self, kind: &str) -> impl Iterator<Item = &Manifest> {
+        self.manifests.iter().filter(move |manifest| manifest.id.kind == kind)
+    }
+
+    /// Writes the same release with large definitions below a directory.
+    pub(crate) fn write_with_large_definitions(&self, directory: &Path) -> Result<()> {
+        for part in ["manifests", "release-manifests"] {
+            std::fs::create_dir_all(directory.join(part))?;
+            for entry in std::fs::read_dir(self.directory.join(part))? {
+                let entry = entry?;
+                std::fs::copy(entry.path(), directory.join(part).join(entry.file_name()))?;
+            }
+        }
+        for number in 0..LARGE_DEFINITIONS {
+            let name = format!("release-manifests/0000_05_large{number:03}_00_crd.yaml");
+            let text = large_definition(number).to_string();
+            std::fs::write(directory.join(&name), text).with_context(|| name)?;
+        }
+        Ok(())
+    }
+}
+
+/// What is written of an object: components say their status themselves.
+pub(crate) fn written(manifest: &Manifest) -> Value {
+    let mut object = manifest.object();
+    object.as_object_mut().map(|object| object.remove("status"));
+    object
+}
+
+fn large_definition(number: usize) -> Value {
+    let (group, plural, kind) =
+        (format!("large{number}.example.com"), "larges", format!("Large{number}"));
+    let fields: serde_json::Map<String, Value> = (0..LARGE_BYTES / DESCRIPTION_BYTES)
+        .map(|field| {
+            let description = description(number * LARGE_BYTES + field);
+            (format!("field{field}"), json!({"type": "string", "description": description}))
+        })
+        .collect();
+    json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {
+            "name": format!("{plural}.{group}"),
+            "annotations": {"include.release.openshift.io/self-managed-high-availability": "true"},
+        },
+        "spec": {
+            "group": group, "scope": "Namespaced",
+            "names": {"plural": plural, "singular": "large", "kind": kind, "listKind": format!("{kind}List")},
+            "versions": [{
+                "name": "v1", "served": true, "storage": true,
+                "schema": {"openAPIV3Schema": {
+                    "type": "object",
+                    "properties": {"spec": {"type": "object", "properties": fields}},
+                }},
+            }],
+        },
+    })
+}
+
+/// Words in an order that does not repeat: text that is packed as badly as that of people.
+fn description(seed: usize) -> String {
+    // Knuth's multiplier spreads neighbouring seeds.
+    let mut dice = (seed as u64).wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+    let mut text = String::new();
+    while text.len() < DESCRIPTION_BYTES {
+        dice = dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        text += WORDS[(dice >> 60) as usize];
+        text.push(' ');
+    }
+    text
+}
