@@ -10,6 +10,7 @@ pub mod cluster;
 mod dice;
 pub mod election;
 pub mod endpoint;
+mod event;
 pub mod install;
 pub mod manifests;
 pub mod metrics;

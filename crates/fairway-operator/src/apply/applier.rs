@@ -20,6 +20,7 @@ use super::prepare::{Context, Intent, Unprepared};
 use super::task::{Applied, GONE, Task};
 use super::watched::{Key, Watched};
 use crate::election::Leadership;
+use crate::event;
 
 /// Brings objects of a release into the cluster; clones share everything. Its watches end with the
 /// last of them.
@@ -76,7 +77,7 @@ impl Applier {
         let object = ObjectReference {
             api_version: Some(kind_of(manifest).api_version()),
             kind: Some(manifest.id.kind.clone()),
-            namespace: text("namespace"),
+            namespace: text("namespace").or_else(|| Some(event::NAMESPACE.to_owned())),
             name: Some(manifest.id.name.clone()),
             uid: text("uid"),
             ..ObjectReference::default()

@@ -6,9 +6,7 @@ use kube::runtime::events::{Event, EventType, Recorder, Reporter};
 
 use super::request::within_time;
 use crate::election::Leadership;
-
-/// Who says so.
-const REPORTER: &str = "cluster-version-operator";
+use crate::event::REPORTER;
 
 /// What the event says: it is the same every time, so that events are counted and not repeated.
 fn event(rival: Option<&str>) -> Event {

@@ -7,10 +7,8 @@ use kube::runtime::events::{Event, EventType, Recorder, Reporter};
 use tokio::sync::mpsc;
 
 use crate::election::Leadership;
+use crate::event::{NAMESPACE, REPORTER};
 use crate::text;
-
-/// Who says so.
-const REPORTER: &str = "cluster-version-operator";
 
 /// Bytes of what an event says; API servers take 1 KiB.
 const NOTE: usize = 1000;
@@ -85,6 +83,7 @@ pub(super) fn announcer(
         api_version: Some("config.openshift.io/v1".to_owned()),
         kind: Some("ClusterVersion".to_owned()),
         name: Some(CLUSTER_VERSION_NAME.to_owned()),
+        namespace: Some(NAMESPACE.to_owned()),
         ..ObjectReference::default()
     };
     let write = async move {
