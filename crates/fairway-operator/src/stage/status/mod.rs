@@ -67,7 +67,7 @@ pub(crate) async fn run(
     loop {
         let due = match inputs.wanted(settled.as_ref()) {
             None => inputs.next_slow().map(clock::instant_of),
-            Some(wanted) if !pace.allows(wanted.news, Instant::now()) => pace.due(),
+            Some(wanted) if !pace.allows(wanted.news, Instant::now()) => pace.due(wanted.news),
             Some(Wanted { object, news }) => {
                 // Who leads no more is dropped by the election, and until then writes nothing.
                 let Ok(written) = leadership.write(write(&api, &object, &metrics)).await else {
