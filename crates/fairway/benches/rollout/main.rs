@@ -53,9 +53,20 @@ fn main() -> Result<()> {
     let to = Payload::read(to, layouts.path())?;
     let update = Update { changed: to.changed_since(&from), from: &from, to: &to };
     tokio::runtime::Runtime::new()?.block_on(async {
-        roll_out(&update, layouts.path(), turns, idle).await?;
-        hold_large_definitions(&from).await
+        if is_asked_for("rollout") {
+            roll_out(&update, layouts.path(), turns, idle).await?;
+        }
+        if is_asked_for("large definitions") {
+            hold_large_definitions(&from).await?;
+        }
+        Ok(())
     })
+}
+
+/// Whether the filter, the first argument that is not an option, leaves a measurement in.
+fn is_asked_for(name: &str) -> bool {
+    let filter = std::env::args().skip(1).find(|argument| !argument.starts_with("--"));
+    filter.is_none_or(|filter| name.contains(&filter))
 }
 
 /// The number that follows an option.
