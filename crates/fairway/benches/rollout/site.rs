@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::{Child, Command};
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use fairway_api::cluster_version::{Update, UpdateState};
 use fairway_api::{CLUSTER_VERSION_NAME, ClusterVersion, ClusterVersionStatus};
 use fairway_testkit::testbed::process::processor_time;
@@ -20,8 +20,8 @@ use crate::releases::Payload;
 /// Where the operator has its Lease.
 const NAMESPACE: &str = "openshift-cluster-version";
 
-/// A release that takes longer is stuck.
-const PATIENCE: Duration = Duration::from_mins(4);
+/// A release that takes longer is stuck: old API servers think for minutes about large definitions.
+const PATIENCE: Duration = Duration::from_mins(15);
 
 /// A control plane of its own.
 pub(crate) struct Site {
@@ -71,15 +71,17 @@ impl Site {
         let api = self.cluster_versions();
         let only = WatchParams::default().fields(&format!("metadata.name={CLUSTER_VERSION_NAME}"));
         let wait = async {
-            let mut events = std::pin::pin!(api.watch(&only, "0").await?);
-            while let Some(event) = events.try_next().await? {
-                if let WatchEvent::Added(object) | WatchEvent::Modified(object) = event
-                    && object.status.as_ref().is_some_and(is_completed)
-                {
-                    return Ok(());
+            // A watch ends after some minutes, and the next one begins with the object as it is.
+            loop {
+                let mut events = std::pin::pin!(api.watch(&only, "0").await?);
+                while let Some(event) = events.try_next().await? {
+                    if let WatchEvent::Added(object) | WatchEvent::Modified(object) = event
+                        && object.status.as_ref().is_some_and(is_completed)
+                    {
+                        return anyhow::Ok(());
+                    }
                 }
             }
-            bail!("the watch of ClusterVersion has ended")
         };
         let waited = tokio::time::timeout(PATIENCE, wait).await;
         waited.with_context(|| format!("{} is not completed in time", payload.version))?
