@@ -12,23 +12,26 @@ use super::progress::Progress;
 use super::work::Work;
 use super::{Effect, Failure, Phase};
 use crate::clock;
+use crate::payload::Payload;
 
 /// An API server that restarts answers again by then. Whatever is not known after that has its turn
 /// later; only the count begins lower.
 const PATIENCE: Duration = Duration::from_mins(1);
 
 impl Work<'_> {
-    /// Publishes where the release begins. What is known of it stays, whatever else has changed; of
-    /// a release that nobody has worked on since the operator started, the objects tell.
+    /// Publishes where the release begins. What is known of its manifests stays, whatever else has
+    /// changed; of those that nobody has worked on since the operator started, the objects tell.
     pub(super) async fn begin(&self) {
-        let Release { version, image, .. } = &self.assignment.target.payload.release;
-        let is_new = self.site.board.phase_of(image).is_none();
+        let Payload { release, version_hash, .. } = &*self.assignment.target.payload;
+        let Release { version, image, .. } = release;
+        let is_new = !self.site.board.is_about(image, version_hash);
+        let phase = self.phase();
         let found = if is_new { self.survey().await } else { Vec::new() };
         let count = found.len();
         self.site.metrics.begin(version);
         self.site.board.change(|progress| {
             if is_new {
-                *progress = Progress::new(image.clone(), self.assignment.phase);
+                *progress = Progress::new(image.clone(), version_hash.clone(), phase);
             }
             progress.want(self.wanted());
             for (position, trouble) in found {
@@ -38,7 +41,6 @@ impl Work<'_> {
                 }
             }
         });
-        let phase = self.phase();
         tracing::info!(version, image, ?phase, found = count, "a release begins");
     }
 

@@ -18,7 +18,7 @@ pub(super) struct Board {
 
 impl Board {
     pub(super) fn new(out: watch::Sender<Option<Arc<Rollout>>>, metrics: metrics::Rollout) -> Self {
-        let progress = Mutex::new(Progress::new(String::new(), Phase::Reconciling));
+        let progress = Mutex::new(Progress::new(String::new(), String::new(), Phase::Reconciling));
         Self { progress, out, metrics }
     }
 
@@ -57,6 +57,11 @@ impl Board {
     pub(super) fn phase_of(&self, image: &str) -> Option<Phase> {
         let progress = self.progress();
         (progress.image() == image).then(|| progress.phase())
+    }
+
+    /// Whether what is known is about just these manifests of a release.
+    pub(super) fn is_about(&self, image: &str, version_hash: &str) -> bool {
+        self.progress().is_about(image, version_hash)
     }
 
     /// Everything is in place, if it is.

@@ -6,10 +6,12 @@ use fairway_release::ObjectId;
 
 use super::{Effect, Failure, Phase, Rollout};
 
-/// How far one release is. Manifests are named by their places in it.
+/// How far one release is. Manifests are named by their places among those that the cluster gets.
 #[derive(Clone, Debug)]
 pub(super) struct Progress {
     image: String,
+    /// Identifies the manifests that have those places.
+    version_hash: String,
     phase: Phase,
     wanted: BTreeSet<usize>,
     /// What was in place once. It only grows: whatever happens to an object later is a failure of
@@ -20,9 +22,10 @@ pub(super) struct Progress {
 }
 
 impl Progress {
-    pub(super) fn new(image: String, phase: Phase) -> Self {
+    pub(super) fn new(image: String, version_hash: String, phase: Phase) -> Self {
         Self {
             image,
+            version_hash,
             phase,
             wanted: BTreeSet::new(),
             in_place: BTreeSet::new(),
@@ -33,6 +36,11 @@ impl Progress {
 
     pub(super) fn image(&self) -> &str {
         &self.image
+    }
+
+    /// Whether it is about just these manifests.
+    pub(super) fn is_about(&self, image: &str, version_hash: &str) -> bool {
+        (self.image.as_str(), self.version_hash.as_str()) == (image, version_hash)
     }
 
     pub(super) fn phase(&self) -> Phase {
@@ -123,7 +131,7 @@ mod tests {
     }
 
     fn progress(wanted: usize) -> Progress {
-        let mut progress = Progress::new("image".to_owned(), Phase::Updating);
+        let mut progress = Progress::new("image".to_owned(), String::new(), Phase::Updating);
         progress.want((0..wanted).collect());
         progress
     }

@@ -3,14 +3,14 @@
 use anyhow::{Context as _, Result};
 use fairway_api::cluster_version::UpdateState;
 use fairway_operator::stage::rollout::Phase;
-use fairway_testkit::wait;
+use fairway_testkit::{objects, wait};
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Api;
 use kube::api::{Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
 
-use super::stage::Stage;
+use super::stage::{Stage, cluster_operator};
 
 /// A Deployment whose image is nowhere to be had.
 fn deployment(stage: &Stage, replicas: u32) -> Value {
@@ -53,6 +53,22 @@ async fn on_a_new_cluster_a_deployment_holds_up_nothing_but_the_end() -> Result<
     assert_eq!(stage.written().await?, ["behind"]);
     stage.aim("5.1.0", &release(&stage, 0));
     stage.until_complete().await?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn what_was_in_place_says_nothing_about_other_manifests_of_the_release() -> Result<()> {
+    let stage = Stage::begin(&[("5.1.0", UpdateState::Partial)]).await?;
+    let operator = ("0000_20_b_1", cluster_operator("network", "5.1.0"));
+    stage.aim("5.1.0", &[("0000_10_a_1", stage.config_map("a", "new")), operator.clone()]);
+    stage.until(|rollout| rollout.done == 1).await?;
+    // The gates of the cluster have changed.
+    stage.aim("5.1.0", &[("0000_10_a_1", deployment(&stage, 1)), operator]);
+    stage.report("network", &objects::working_at("5.1.0")).await?;
+    let rollout = stage.until_failing(&["WorkloadNotAvailable"]).await?;
+    assert!(rollout.done < 2, "{rollout:?}");
+    let rollout = stage.until(|rollout| rollout.done == 1).await?;
+    assert_eq!((rollout.phase, rollout.total), (Phase::Installing, 2));
     Ok(())
 }
 
