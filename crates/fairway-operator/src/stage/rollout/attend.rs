@@ -7,6 +7,7 @@ use fairway_api::reason::rollout as reason;
 use fairway_release::task_graph::Task;
 use fairway_release::{Manifest, ObjectId};
 use futures::FutureExt as _;
+use serde_json::Value;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
@@ -98,6 +99,10 @@ impl Work<'_> {
 
     async fn attempt(&self, task: &Task, failures: &mut Failures) -> Try {
         let manifest = &self.manifests()[task.position];
+        if let Some(stranger) = self.stranger(task) {
+            self.site.board.note(task.position, stranger);
+            return Try::Awaited;
+        }
         match self.apply(manifest).await {
             Ok(applied) => {
                 *failures = Failures::default();
@@ -143,11 +148,30 @@ impl Work<'_> {
     /// Whether that manifest is another operator, which goes on from here. Its own pods are never
     /// waited for: they start when this one has ended.
     fn takes_over(&self, manifest: &Manifest, outcome: Outcome) -> bool {
+        matches!(outcome, Outcome::Right | Outcome::Written) && self.is_another_operator(manifest)
+    }
+
+    fn is_another_operator(&self, manifest: &Manifest) -> bool {
         let ObjectId { group, kind, namespace, name } = &manifest.id;
         let id = (group.as_str(), kind.as_str(), namespace.as_str(), name.as_str());
         id == ("apps", "Deployment", "openshift-cluster-version", "cluster-version-operator")
-            && matches!(outcome, Outcome::Right | Outcome::Written)
             && !same_content(&self.assignment.target.payload.release.image, &self.site.own_image)
+    }
+
+    /// What is wrong with another operator that is not the one of the release: the release would not
+    /// be its own either, so that it ended in turn, again and again.
+    fn stranger(&self, task: &Task) -> Option<Failure> {
+        let manifest = &self.manifests()[task.position];
+        let image = &self.assignment.target.payload.release.image;
+        if !self.is_another_operator(manifest) || runs(manifest, image) {
+            return None;
+        }
+        let what = format!(
+            "is not applied: it does not run the image of its release, {image}, so that nobody \
+             would go on from here. Ask for another release, or list the object in spec.overrides \
+             of ClusterVersion as unmanaged"
+        );
+        Some(of_object(task, Effect::Fail, reason::UPDATE_PAYLOAD_FAILED.code, &what))
     }
 
     /// What is to be said of an object that was applied.
@@ -195,19 +219,14 @@ impl Work<'_> {
 
     /// What is wrong with an object, if something is. What belongs to others is their concern.
     pub(super) fn trouble(&self, task: &Task, applied: &Applied) -> Option<Failure> {
-        let of_object = |effect, reason, what: &str| Failure {
-            effect,
-            reason,
-            message: format!("{task} {}", text::one_line(what)),
-            cluster_operator: None,
-            since: clock::now(),
-        };
         match &applied.health {
             _ if !matches!(applied.outcome, Outcome::Right | Outcome::Written) => None,
             Health::Waiting(what) => {
-                Some(of_object(Effect::Wait, reason::WORKLOAD_NOT_AVAILABLE.code, what))
+                Some(of_object(task, Effect::Wait, reason::WORKLOAD_NOT_AVAILABLE.code, what))
             }
-            Health::Failed { reason, message } => Some(of_object(Effect::Fail, reason, message)),
+            Health::Failed { reason, message } => {
+                Some(of_object(task, Effect::Fail, reason, message))
+            }
             Health::Good => self.trouble_of_operator(task),
         }
     }
@@ -256,6 +275,24 @@ impl Work<'_> {
         if turned.await.is_err() {
             std::future::pending::<()>().await;
         }
+    }
+}
+
+/// Whether a Deployment has Pods of that image.
+fn runs(manifest: &Manifest, image: &str) -> bool {
+    let object = manifest.object();
+    let containers = object.pointer("/spec/template/spec/containers").and_then(Value::as_array);
+    let mut images = containers.into_iter().flatten().filter_map(|one| one["image"].as_str());
+    images.any(|one| same_content(one, image))
+}
+
+fn of_object(task: &Task, effect: Effect, reason: &'static str, what: &str) -> Failure {
+    Failure {
+        effect,
+        reason,
+        message: format!("{task} {}", text::one_line(what)),
+        cluster_operator: None,
+        since: clock::now(),
     }
 }
 

@@ -21,9 +21,8 @@ async fn operators_namespace(client: Client) -> Result<()> {
     }
 }
 
-#[tokio::test]
-async fn the_operator_of_the_new_release_takes_over() -> Result<()> {
-    let stage = Stage::updating().await?;
+/// A release that brings an operator of that image, and something behind it.
+async fn aim_at_operator(stage: &Stage, image: &str) -> Result<()> {
     operators_namespace(stage.cluster.client()).await?;
     let labels = json!({ "app": "cluster-version-operator" });
     let spec = json!({
@@ -32,7 +31,7 @@ async fn the_operator_of_the_new_release_takes_over() -> Result<()> {
         "selector": { "matchLabels": labels },
         "template": {
             "metadata": { "labels": labels },
-            "spec": { "containers": [{ "name": "operator", "image": objects::release("5.1.0").image }] },
+            "spec": { "containers": [{ "name": "operator", "image": image }] },
         },
     });
     let mut operator =
@@ -45,7 +44,25 @@ async fn the_operator_of_the_new_release_takes_over() -> Result<()> {
             ("0000_10_a_1", stage.config_map("a", "new")),
         ],
     );
+    Ok(())
+}
+
+#[tokio::test]
+async fn the_operator_of_the_new_release_takes_over() -> Result<()> {
+    let stage = Stage::updating().await?;
+    aim_at_operator(&stage, &objects::release("5.1.0").image).await?;
     stage.until_superseded().await?;
+    assert!(stage.written().await?.is_empty(), "nothing is begun behind it");
+    Ok(())
+}
+
+#[tokio::test]
+async fn an_operator_of_no_release_does_not_take_over() -> Result<()> {
+    let stage = Stage::updating().await?;
+    aim_at_operator(&stage, "registry.example/some/operator:latest").await?;
+    let rollout = stage.until_failing(&["UpdatePayloadFailed"]).await?;
+    let message = rollout.failures[0].message.replace(&objects::release("5.1.0").image, "IMAGE");
+    insta::assert_snapshot!(message, @r#"deployment "openshift-cluster-version/cluster-version-operator" (1 of 2) is not applied: it does not run the image of its release, IMAGE, so that nobody would go on from here. Ask for another release, or list the object in spec.overrides of ClusterVersion as unmanaged"#);
     assert!(stage.written().await?.is_empty(), "nothing is begun behind it");
     Ok(())
 }
