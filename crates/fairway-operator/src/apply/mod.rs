@@ -33,6 +33,7 @@ pub use keeper::Keeper;
 pub use live::Live;
 pub(crate) use place::Place;
 pub use prepare::{Context, Owner, Unprepared};
+pub(crate) use request::within_time;
 pub use task::{Applied, Outcome};
 
 /// Who owns what is applied here.

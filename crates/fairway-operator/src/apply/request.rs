@@ -10,7 +10,7 @@ use super::error::ApplyError;
 pub(super) const TIMEOUT: Duration = Duration::from_secs(35);
 
 /// A request that ends in time, whatever the server does.
-pub(super) async fn within_time<T>(
+pub(crate) async fn within_time<T>(
     request: impl Future<Output = kube::Result<T>>,
 ) -> Result<T, ApplyError> {
     match timeout(TIMEOUT, request).await {

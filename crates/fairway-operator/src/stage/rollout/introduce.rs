@@ -8,7 +8,7 @@ use kube::api::{Patch, PatchParams};
 use serde_json::json;
 
 use super::work::Work;
-use crate::apply::Outcome;
+use crate::apply::{Outcome, within_time};
 
 impl Work<'_> {
     /// Creates the cluster operators of a node that are not there yet, with the objects to look at:
@@ -42,7 +42,7 @@ impl Work<'_> {
         let api: Api<ClusterOperator> = Api::all(self.site.hands.client.clone());
         let patch = Patch::Merge(json!({ "status": { "relatedObjects": related } }));
         let params = PatchParams::default();
-        let write = api.patch_status(name, &params, &patch);
+        let write = within_time(api.patch_status(name, &params, &patch));
         if let Ok(Err(error)) = self.site.hands.leadership.write(write).await {
             let error: &dyn std::error::Error = &error;
             tracing::debug!(name, error, "related objects are not told");
