@@ -8,7 +8,7 @@ use kube::api::{Patch, PatchParams};
 use serde_json::json;
 
 use super::work::Work;
-use crate::apply::{Outcome, within_time};
+use crate::apply::{FIELD_MANAGER, Outcome, within_time};
 
 impl Work<'_> {
     /// Creates the cluster operators of a node that are not there yet, with the objects to look at:
@@ -41,7 +41,8 @@ impl Work<'_> {
         let Some(related) = object.pointer("/status/relatedObjects") else { return };
         let api: Api<ClusterOperator> = Api::all(self.site.hands.client.clone());
         let patch = Patch::Merge(json!({ "status": { "relatedObjects": related } }));
-        let params = PatchParams::default();
+        let params =
+            PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() };
         let write = within_time(api.patch_status(name, &params, &patch));
         if let Ok(Err(error)) = self.site.hands.leadership.write(write).await {
             let error: &dyn std::error::Error = &error;
