@@ -1,13 +1,13 @@
 //! Which kinds the API server has.
 
 use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::APIResourceList;
 use kube::Client;
 use kube::core::GroupVersionKind;
 use kube::discovery::ApiResource;
-use tokio::sync::Mutex;
 use tokio::time::Instant;
 
 use super::error::ApplyError;
@@ -32,7 +32,15 @@ pub(super) struct Kind {
 pub(super) struct Kinds {
     client: Client,
     /// By group and version.
-    found: Mutex<BTreeMap<String, Found>>,
+    groups: Mutex<BTreeMap<String, Arc<Group>>>,
+}
+
+/// The kinds of one version of a group.
+#[derive(Default)]
+struct Group {
+    found: Mutex<Option<Found>>,
+    /// Held while the API server is asked; what is in memory is told meanwhile.
+    asking: tokio::sync::Mutex<()>,
 }
 
 enum Look {
@@ -47,7 +55,7 @@ struct Found {
 
 impl Kinds {
     pub(super) fn new(client: Client) -> Self {
-        Self { client, found: Mutex::default() }
+        Self { client, groups: Mutex::default() }
     }
 
     /// A kind, from memory or from the API server.
@@ -65,24 +73,21 @@ impl Kinds {
         }
     }
 
-    /// Looks into memory, and asks the API server if that was not done just now. Whoever asks
-    /// meanwhile waits for the same answer.
+    /// Looks into memory, and asks the API server if that was not done just now. Whoever asks for
+    /// kinds of the same group meanwhile waits for the same answer.
     async fn look(&self, wanted: &GroupVersionKind) -> Result<Look, ApplyError> {
-        let mut all = self.found.lock().await;
-        let api_version = wanted.api_version();
-        if let Some(found) = all.get(&api_version) {
-            if let Some(kind) = found.kinds.get(&wanted.kind) {
-                return Ok(Look::Found(kind.clone()));
-            }
-            let again = found.at + LOOK_AGAIN;
-            if Instant::now() < again {
-                return Ok(Look::Missing { again });
-            }
+        let group = Arc::clone(lock(&self.groups).entry(wanted.api_version()).or_default());
+        if let Some(known) = group.known(&wanted.kind) {
+            return Ok(known);
+        }
+        let _asking = group.asking.lock().await;
+        if let Some(known) = group.known(&wanted.kind) {
+            return Ok(known);
         }
         let kinds = self.ask(wanted).await?;
         let at = Instant::now();
         let kind = kinds.get(&wanted.kind).cloned();
-        all.insert(api_version, Found { at, kinds });
+        *lock(&group.found) = Some(Found { at, kinds });
         Ok(kind.map_or(Look::Missing { again: at + LOOK_AGAIN }, Look::Found))
     }
 
@@ -105,6 +110,24 @@ impl Kinds {
     }
 }
 
+impl Group {
+    /// What is in memory, unless it is time to ask again.
+    fn known(&self, kind: &str) -> Option<Look> {
+        let found = lock(&self.found);
+        let found = found.as_ref()?;
+        if let Some(kind) = found.kinds.get(kind) {
+            return Some(Look::Found(kind.clone()));
+        }
+        let again = found.at + LOOK_AGAIN;
+        (Instant::now() < again).then_some(Look::Missing { again })
+    }
+}
+
+/// No code of others runs under the locks, so a poisoned one guards whole values.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 fn kinds(group: &str, version: &str, list: APIResourceList) -> BTreeMap<String, Kind> {
     // What has a slash in its name is a part of a resource.
     let whole = list.resources.into_iter().filter(|resource| !resource.name.contains('/'));
@@ -118,4 +141,31 @@ fn kinds(group: &str, version: &str, list: APIResourceList) -> BTreeMap<String, 
             (resource.kind, kind)
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::FutureExt as _;
+    use kube::Config;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn what_is_known_is_told_while_the_api_server_is_asked() {
+        let config = Config::new("http://127.0.0.1:1".parse().unwrap());
+        let kinds = Kinds::new(Client::try_from(config).unwrap());
+        let map = GroupVersionKind::gvk("", "v1", "ConfigMap");
+        let kind = Kind { resource: ApiResource::from_gvk(&map), namespaced: true };
+        let known = [(map.kind.clone(), kind.clone())].into();
+        let group = Arc::<Group>::default();
+        // Long enough ago that it is time to ask again.
+        let at = Instant::now() - LOOK_AGAIN * 2;
+        *lock(&group.found) = Some(Found { at, kinds: known });
+        lock(&kinds.groups).insert(map.api_version(), Arc::clone(&group));
+        let _asking = group.asking.lock().await;
+        let found = kinds.find(&map).now_or_never();
+        assert_eq!(found.and_then(Result::ok), Some(kind));
+        let missing = GroupVersionKind::gvk("", "v1", "Widget");
+        assert!(kinds.find(&missing).now_or_never().is_none(), "the answer is waited for");
+    }
 }
