@@ -1,6 +1,7 @@
 //! Whether an object does what it is there for, as its status says.
 
 use fairway_api::reason::rollout;
+use fairway_release::ObjectId;
 use serde_json::Value;
 
 /// Whether an object does what it is there for.
@@ -25,16 +26,17 @@ impl Health {
     }
 }
 
-/// What an object of that kind says. It is as the API server has it, with its status.
-pub fn check(kind: &str, live: &Value) -> Health {
+/// What an object says. It is as the API server has it, with its status.
+pub fn check(id: &ObjectId, live: &Value) -> Health {
     if !live["metadata"]["deletionTimestamp"].is_null() {
         return Health::waiting("is being deleted");
     }
-    match kind {
-        "Deployment" => deployment(live),
-        "DaemonSet" => daemon_set(live),
-        "Job" => job(live),
-        "CustomResourceDefinition" => definition(live),
+    // Others have kinds of these names, too.
+    match (id.group.as_str(), id.kind.as_str()) {
+        ("apps", "Deployment") => deployment(live),
+        ("apps", "DaemonSet") => daemon_set(live),
+        ("batch", "Job") => job(live),
+        ("apiextensions.k8s.io", "CustomResourceDefinition") => definition(live),
         _ => Health::Good,
     }
 }

@@ -80,7 +80,7 @@ impl Task<'_> {
         Ok(match intent {
             Intent::Keep => {
                 let wanted = self.wanted(intent, Some(&known))?;
-                let health = health::check(&self.manifest.id.kind, &known);
+                let health = health::check(&self.manifest.id, &known);
                 let right = Applied { outcome: Outcome::Right, health };
                 self.is_right(&wanted, &known).then_some(right)
             }
@@ -93,7 +93,7 @@ impl Task<'_> {
     pub(super) async fn keep(&self) -> Result<Applied, ApplyError> {
         let known = self.known();
         let wanted = self.wanted(Intent::Keep, known.as_ref())?;
-        let health = |object: &Value| health::check(&self.manifest.id.kind, object);
+        let health = |object: &Value| health::check(&self.manifest.id, object);
         if let Some(object) = known
             && self.is_right(&wanted, &object)
         {

@@ -2,10 +2,14 @@ use serde_json::json;
 
 use super::*;
 
+fn id(group: &str, kind: &str) -> ObjectId {
+    ObjectId { group: group.to_owned(), kind: kind.to_owned(), ..ObjectId::default() }
+}
+
 /// What is said about an object with that specification and status, in words.
-fn said_of(kind: &str, spec: &Value, status: &Value) -> String {
+fn said_of(group: &str, kind: &str, spec: &Value, status: &Value) -> String {
     let live = json!({"metadata": {"generation": 2}, "spec": spec, "status": status});
-    match check(kind, &live) {
+    match check(&id(group, kind), &live) {
         Health::Good => "good".to_owned(),
         Health::Waiting(what) => format!("waiting: {what}"),
         Health::Failed { reason, message } => format!("{reason}: {message}"),
@@ -40,7 +44,7 @@ fn deployments_have_to_be_rolled_out() {
         with(json!([quota])),
     ]
     .into_iter()
-    .map(|status| said_of("Deployment", &json!({"replicas": 2}), &status))
+    .map(|status| said_of("apps", "Deployment", &json!({"replicas": 2}), &status))
     .collect();
     insta::assert_snapshot!(told.join("\n"), @"
     waiting: was changed, and its controller has not seen it yet
@@ -55,7 +59,7 @@ fn deployments_have_to_be_rolled_out() {
     WorkloadNotProgressing: cannot create its Pods: FailedCreate: exceeded quota
     ");
     let idle = json!({"observedGeneration": 2});
-    assert_eq!(said_of("Deployment", &json!({"replicas": 0}), &idle), "good");
+    assert_eq!(said_of("apps", "Deployment", &json!({"replicas": 0}), &idle), "good");
 }
 
 #[test]
@@ -68,7 +72,7 @@ fn daemon_sets_have_to_be_on_all_nodes() {
         json!({"observedGeneration": 2}),
     ]
     .into_iter()
-    .map(|status| said_of("DaemonSet", &json!({}), &status))
+    .map(|status| said_of("apps", "DaemonSet", &json!({}), &status))
     .collect();
     insta::assert_snapshot!(told.join("\n"), @"
     waiting: was changed, and its controller has not seen it yet
@@ -79,7 +83,7 @@ fn daemon_sets_have_to_be_on_all_nodes() {
     ");
     let old = json!({"observedGeneration": 2, "desiredNumberScheduled": 3, "numberAvailable": 3});
     let on_delete = json!({"updateStrategy": {"type": "OnDelete"}});
-    assert_eq!(said_of("DaemonSet", &on_delete, &old), "good");
+    assert_eq!(said_of("apps", "DaemonSet", &on_delete, &old), "good");
 }
 
 #[test]
@@ -93,7 +97,7 @@ fn jobs_have_to_succeed() {
         json!({"conditions": [condition("Complete", "True", "", "")]}),
     ]
     .into_iter()
-    .map(|status| said_of("Job", &json!({}), &status))
+    .map(|status| said_of("batch", "Job", &json!({}), &status))
     .collect();
     insta::assert_snapshot!(told.join("\n"), @"
     waiting: has not succeeded yet
@@ -103,7 +107,10 @@ fn jobs_have_to_succeed() {
     good
     ");
     let some = json!({"succeeded": 2});
-    assert_eq!(said_of("Job", &json!({"completions": 3}), &some), "waiting: has not succeeded yet");
+    assert_eq!(
+        said_of("batch", "Job", &json!({"completions": 3}), &some),
+        "waiting: has not succeeded yet"
+    );
 }
 
 #[test]
@@ -115,7 +122,7 @@ fn definitions_have_to_be_established() {
         json!({"conditions": [condition("Established", "True", "InitialNamesAccepted", "")]}),
     ]
     .into_iter()
-    .map(|status| said_of("CustomResourceDefinition", &json!({}), &status))
+    .map(|status| said_of("apiextensions.k8s.io", "CustomResourceDefinition", &json!({}), &status))
     .collect();
     insta::assert_snapshot!(told.join("\n"), @r#"
     waiting: is not established yet
@@ -127,6 +134,12 @@ fn definitions_have_to_be_established() {
 #[test]
 fn what_is_being_deleted_is_not_there_for_long() {
     let live = json!({"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}});
-    assert_eq!(check("ConfigMap", &live), Health::Waiting("is being deleted".to_owned()));
-    assert_eq!(check("ConfigMap", &json!({})), Health::Good);
+    assert_eq!(check(&id("", "ConfigMap"), &live), Health::Waiting("is being deleted".to_owned()));
+    assert_eq!(check(&id("", "ConfigMap"), &json!({})), Health::Good);
+}
+
+#[test]
+fn kinds_of_others_say_nothing_that_is_known_here() {
+    assert_eq!(said_of("example.com", "Job", &json!({}), &json!({})), "good");
+    assert_eq!(said_of("example.com", "Deployment", &json!({}), &json!({})), "good");
 }

@@ -17,29 +17,30 @@ pub(super) fn inject(
     object: &mut Value,
     surroundings: &Surroundings,
 ) -> Result<(), Unprepared> {
-    let kind = manifest.id.kind.as_str();
+    let id = &manifest.id;
+    let kind = (id.group.as_str(), id.kind.as_str());
     if let Some(containers) = manifest.annotation(PROXY)
-        && matches!(kind, "Deployment" | "DaemonSet")
+        && matches!(kind, ("apps", "Deployment" | "DaemonSet"))
     {
-        proxy(kind, object, containers, &surroundings.proxy)?;
+        proxy(id, object, containers, &surroundings.proxy)?;
     }
     if let Some(profile) = &surroundings.tls
-        && kind == "ConfigMap"
+        && kind == ("", "ConfigMap")
         && manifest.annotation(TLS) == Some("true")
     {
         let texts = object.get_mut("data").and_then(Value::as_object_mut);
         texts.into_iter().flatten().for_each(|(_, text)| tls::inject(text, profile));
     }
     if let Some(address) = &surroundings.api_server
-        && is_the_operator(&manifest.id)
+        && is_the_operator(id)
     {
-        api_server(object, address)?;
+        api_server(id, object, address)?;
     }
     Ok(())
 }
 
 fn proxy(
-    kind: &str,
+    id: &ObjectId,
     object: &mut Value,
     containers: &str,
     settings: &ProxySettings,
@@ -48,7 +49,7 @@ fn proxy(
         return Ok(());
     }
     for wanted in containers.split(',').map(str::trim).filter(|name| !name.is_empty()) {
-        let pod = pods::spec_mut(kind, object);
+        let pod = pods::spec_mut(id, object);
         let mut containers = pod.into_iter().flat_map(pods::containers_mut);
         let Some(container) = containers.find(|container| container["name"] == wanted) else {
             return Err(Unprepared::NoContainer {
@@ -65,18 +66,19 @@ fn proxy(
 
 /// The operator runs before the network does: it has to find the API server without its Service.
 fn is_the_operator(id: &ObjectId) -> bool {
-    id.kind == "Deployment"
+    id.group == "apps"
+        && id.kind == "Deployment"
         && id.namespace == "openshift-cluster-version"
         && id.name == "cluster-version-operator"
 }
 
-fn api_server(object: &mut Value, address: &str) -> Result<(), Unprepared> {
+fn api_server(id: &ObjectId, object: &mut Value, address: &str) -> Result<(), Unprepared> {
     let url = Url::parse(address).ok();
     let host = url.as_ref().and_then(Url::host_str);
     let (Some(host), port) = (host, url.as_ref().and_then(Url::port_or_known_default)) else {
         return Err(Unprepared::ApiServer(address.to_owned()));
     };
-    let pod = pods::spec_mut("Deployment", object);
+    let pod = pods::spec_mut(id, object);
     for container in pod.into_iter().flat_map(pods::containers_mut) {
         pods::set_variable(container, "KUBERNETES_SERVICE_HOST", host);
         pods::set_variable(container, "KUBERNETES_SERVICE_PORT", &port.unwrap_or(443).to_string());

@@ -12,7 +12,7 @@ pub(super) fn normalise(id: &ObjectId, object: &mut Value) {
     if id.kind == "Service" {
         object.get_mut("spec").into_iter().for_each(default_protocols);
     }
-    if let Some(pod) = pods::spec_mut(&id.kind, object) {
+    if let Some(pod) = pods::spec_mut(id, object) {
         pods::containers_mut(pod).for_each(default_protocols);
     }
     if is_built_in(id) {

@@ -1,13 +1,16 @@
 //! Where the Pods of an object are described.
 
+use fairway_release::ObjectId;
 use serde_json::{Value, json};
 
-/// The description of the Pods that an object of that kind makes.
-pub(super) fn spec_mut<'a>(kind: &str, object: &'a mut Value) -> Option<&'a mut Value> {
-    let path = match kind {
-        "Pod" => "/spec",
-        "Deployment" | "DaemonSet" | "StatefulSet" | "ReplicaSet" | "Job" => "/spec/template/spec",
-        "CronJob" => "/spec/jobTemplate/spec/template/spec",
+/// The description of the Pods that an object makes.
+pub(super) fn spec_mut<'a>(id: &ObjectId, object: &'a mut Value) -> Option<&'a mut Value> {
+    let path = match (id.group.as_str(), id.kind.as_str()) {
+        ("", "Pod") => "/spec",
+        ("apps", "Deployment" | "DaemonSet" | "StatefulSet" | "ReplicaSet") | ("batch", "Job") => {
+            "/spec/template/spec"
+        }
+        ("batch", "CronJob") => "/spec/jobTemplate/spec/template/spec",
         _ => return None,
     };
     object.pointer_mut(path)
