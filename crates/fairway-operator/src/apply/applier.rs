@@ -8,6 +8,7 @@ use k8s_openapi::api::core::v1::ObjectReference;
 use kube::api::DynamicObject;
 use kube::core::GroupVersionKind;
 use kube::{Api, Client};
+use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
 use super::changes::{Changes, Listeners};
@@ -22,6 +23,9 @@ use super::watched::{Key, Watched};
 use crate::election::Leadership;
 use crate::event;
 
+/// Objects that are written at once: as many as an API server takes without making others wait.
+const AT_ONCE: usize = 16;
+
 /// Brings objects of a release into the cluster; clones share everything. Its watches end with the
 /// last of them.
 #[derive(Clone)]
@@ -34,6 +38,7 @@ struct Shared {
     watches: Mutex<Watches>,
     listeners: Listeners,
     herald: Herald,
+    permits: Semaphore,
 }
 
 /// One watch for each kind that was ever applied.
@@ -53,6 +58,7 @@ impl Applier {
             leadership,
             watches: Mutex::default(),
             listeners: Listeners::default(),
+            permits: Semaphore::new(AT_ONCE),
         }))
     }
 
@@ -104,6 +110,8 @@ impl Applier {
         let watched = self.watch(&kind);
         watched.seen().await?;
         watched.keep(key.clone(), manifest.id.clone());
+        // Not before: what waits for its kind or its watch holds up nobody.
+        let _permit = self.0.permits.acquire().await;
         let leadership = &self.0.leadership;
         let place = Place { api: self.api(&kind, &key), name: &key.1, leadership };
         let task = Task { manifest, context, kind: &kind, place, watched: &watched, key: &key };

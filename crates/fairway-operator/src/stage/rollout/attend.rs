@@ -136,7 +136,6 @@ impl Work<'_> {
     }
 
     pub(super) async fn apply(&self, manifest: &Manifest) -> Result<Applied, ApplyError> {
-        let _permit = self.permits.acquire().await;
         self.site.hands.applier.apply(manifest, &self.context()).await
     }
 

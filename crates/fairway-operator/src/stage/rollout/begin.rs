@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use fairway_api::cluster_version::Release;
 use fairway_release::task_graph::Task;
-use futures::stream::{FuturesUnordered, StreamExt as _};
+use futures::stream::{self, StreamExt as _};
 use tokio::time::Instant;
 
 use super::progress::Progress;
@@ -17,6 +17,9 @@ use crate::payload::Payload;
 /// An API server that restarts answers again by then. Whatever is not known after that has its turn
 /// later; only the count begins lower.
 const PATIENCE: Duration = Duration::from_mins(1);
+
+/// Objects that are looked at together: the first of each kind begins a watch, which is a long list.
+const LOOKS_AT_ONCE: usize = 16;
 
 impl Work<'_> {
     /// Publishes where the release begins. What is known of its manifests stays, whatever else has
@@ -48,7 +51,8 @@ impl Work<'_> {
     /// and what is wrong with others that were.
     async fn survey(&self) -> Vec<Found> {
         let wanted = self.tasks().filter(|task| self.places[task.position].is_wanted);
-        let mut looks: FuturesUnordered<_> = wanted.map(|task| self.found(task)).collect();
+        let looks = wanted.map(|task| self.found(task)).collect::<Vec<_>>();
+        let mut looks = stream::iter(looks).buffer_unordered(LOOKS_AT_ONCE);
         let mut patience = pin!(clock::sleep_until(Some(Instant::now() + PATIENCE)));
         let mut found = Vec::new();
         loop {
@@ -65,7 +69,6 @@ impl Work<'_> {
     /// What is wrong with an object that is there counts only where everything was in place once:
     /// a restart must not take back what was told. Otherwise its turn may be still to come.
     async fn found(&self, task: &Task) -> Option<Found> {
-        let _permit = self.permits.acquire().await;
         let manifest = &self.manifests()[task.position];
         let found = self.site.hands.applier.look(manifest, &self.context()).await.ok()??;
         let trouble = self.trouble(task, &found);

@@ -9,7 +9,7 @@ use fairway_release::task_graph::{Round, Task};
 use fairway_release::{Manifest, ObjectId, TaskGraph};
 use futures::StreamExt as _;
 use futures::stream::FuturesUnordered;
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::attend::{Attended, Place};
@@ -21,9 +21,6 @@ use crate::clock;
 use crate::cluster::Objects;
 use crate::metrics;
 use crate::stage::target::Target;
-
-/// Manifests that are applied at once: as many as an API server answers without making others wait.
-const AT_ONCE: usize = 16;
 
 /// The operator of another release goes on from here.
 pub(super) struct Superseded;
@@ -45,7 +42,6 @@ pub(super) struct Work<'a> {
     pub(super) site: &'a Site,
     pub(super) assignment: &'a Assignment,
     pub(super) places: Vec<Place>,
-    pub(super) permits: Semaphore,
     graph: TaskGraph,
     keeper: Mutex<Keeper>,
 }
@@ -60,7 +56,6 @@ impl<'a> Work<'a> {
             site,
             assignment,
             places: manifests.map(|it| Place::new(it, is_wanted(it))).collect(),
-            permits: Semaphore::new(AT_ONCE),
             graph: TaskGraph::new(&payload.manifests, assignment.phase_on(&site.board).mode()),
             keeper: Mutex::default(),
         }
