@@ -34,14 +34,14 @@ pub struct Applier(Arc<Shared>);
 struct Shared {
     client: Client,
     leadership: Leadership,
-    kinds: Kinds,
+    kinds: Arc<Kinds>,
     watches: Mutex<Watches>,
     listeners: Listeners,
     herald: Herald,
     permits: Semaphore,
 }
 
-/// One watch for each kind that was ever applied.
+/// One watch for each kind that was applied.
 #[derive(Default)]
 struct Watches {
     of: BTreeMap<(String, String, String), Arc<Watched>>,
@@ -52,7 +52,7 @@ impl Applier {
     /// One that writes for as long as it leads.
     pub fn new(client: Client, leadership: Leadership) -> Self {
         Self(Arc::new(Shared {
-            kinds: Kinds::new(client.clone()),
+            kinds: Arc::new(Kinds::new(client.clone())),
             herald: Herald::new(client.clone(), leadership.clone()),
             client,
             leadership,
@@ -153,17 +153,25 @@ impl Applier {
         self.0.watches.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The watch of a kind, which begins with its first object.
+    /// The watch of a kind, which begins with its first object, and again after it has ended.
     fn watch(&self, kind: &Kind) -> Arc<Watched> {
         let Watches { of, tasks } = &mut *self.watches();
         let resource = &kind.resource;
         let key = (resource.group.clone(), resource.version.clone(), resource.kind.clone());
-        let begin = || {
-            let watched = Arc::new(Watched::new(self.0.listeners.clone()));
-            tasks.spawn(Arc::clone(&watched).follow(self.0.client.clone(), kind.clone()));
-            watched
-        };
-        Arc::clone(of.entry(key).or_insert_with(begin))
+        if let Some(watched) = of.get(&key).filter(|watched| !watched.has_ended()) {
+            return Arc::clone(watched);
+        }
+        let watched = Arc::new(Watched::new(self.0.listeners.clone()));
+        of.insert(key, Arc::clone(&watched));
+        let (kinds, client) = (Arc::clone(&self.0.kinds), self.0.client.clone());
+        let (kind, follower) = (kind.clone(), Arc::clone(&watched));
+        while tasks.try_join_next().is_some() {}
+        tasks.spawn(async move {
+            follower.follow(client, &kind).await;
+            kinds.forget(&kind.resource);
+            follower.end();
+        });
+        watched
     }
 }
 

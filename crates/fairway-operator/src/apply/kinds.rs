@@ -73,6 +73,16 @@ impl Kinds {
         }
     }
 
+    /// The API server does not have the kind any more.
+    pub(super) fn forget(&self, gone: &ApiResource) {
+        let group = lock(&self.groups).get(&gone.api_version).cloned();
+        if let Some(group) = group
+            && let Some(found) = &mut *lock(&group.found)
+        {
+            found.kinds.remove(&gone.kind);
+        }
+    }
+
     /// Looks into memory, and asks the API server if that was not done just now. Whoever asks for
     /// kinds of the same group meanwhile waits for the same answer.
     async fn look(&self, wanted: &GroupVersionKind) -> Result<Look, ApplyError> {

@@ -1,7 +1,7 @@
 //! The objects of one kind that carry the managed label: an exact cache, by one watch.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use fairway_release::ObjectId;
 use futures::{Stream, StreamExt as _};
@@ -50,6 +50,7 @@ enum Sight {
     NotYet,
     Refused(String),
     Seen,
+    Ended,
 }
 
 impl Watched {
@@ -62,8 +63,8 @@ impl Watched {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Watches until it is aborted.
-    pub(super) async fn follow(self: Arc<Self>, client: Client, kind: Kind) {
+    /// Watches for as long as the API server has the kind.
+    pub(super) async fn follow(&self, client: Client, kind: &Kind) {
         let api: Api<Live> = Api::all_with(client, &kind.resource);
         let (label, value) = MANAGED;
         let config = watcher::Config::default().labels(&format!("{label}={value}")).page_size(PAGE);
@@ -74,6 +75,10 @@ impl Watched {
         let mut events = std::pin::pin!(events);
         while let Some(event) = events.next().await {
             match event {
+                Err(error) if is_unknown(&error) => {
+                    tracing::info!(kind, "the API server has no such objects any more");
+                    return;
+                }
                 Ok(event) => {
                     let changed = self.state().take_in(event);
                     if let Some(changed) = changed {
@@ -100,6 +105,17 @@ impl Watched {
         }
     }
 
+    /// Nothing is told of the objects from now on: whoever wants one looks for its kind again.
+    pub(super) fn end(&self) {
+        self.sight.send_replace(Sight::Ended);
+        let State { kept, .. } = std::mem::take(&mut *self.state());
+        self.listeners.tell(&kept.into_values().collect::<Vec<_>>());
+    }
+
+    pub(super) fn has_ended(&self) -> bool {
+        matches!(*self.sight.borrow(), Sight::Ended)
+    }
+
     /// Waits until all objects of the kind were seen.
     pub(super) async fn seen(&self) -> Result<(), ApplyError> {
         let mut sight = self.sight.subscribe();
@@ -107,6 +123,7 @@ impl Watched {
         match timeout(request::TIMEOUT, looked).await {
             Ok(Ok(sight)) => match &*sight {
                 Sight::Refused(why) => Err(ApplyError::Unwatched(why.clone())),
+                Sight::Ended => Err(ApplyError::Unwatched("their kind is gone".to_owned())),
                 Sight::Seen | Sight::NotYet => Ok(()),
             },
             Ok(Err(_)) | Err(_) => Err(ApplyError::NoAnswer),
@@ -196,12 +213,20 @@ impl State {
     }
 }
 
+/// Whether the API server does not have the kind.
+fn is_unknown(error: &watcher::Error) -> bool {
+    use watcher::Error::{InitialListFailed, WatchStartFailed};
+    let (InitialListFailed(error) | WatchStartFailed(error)) = error else { return false };
+    matches!(error, kube::Error::Api(status) if status.code == 404)
+}
+
 fn key(live: &Live) -> Key {
     (live.namespace().unwrap_or_default(), live.name_any())
 }
 
 #[cfg(test)]
 mod tests {
+    use futures::FutureExt as _;
     use serde_json::json;
 
     use super::*;
@@ -267,5 +292,25 @@ mod tests {
         watched.learn(key.clone(), live("a", 5));
         assert_eq!(watched.state().take_in(Event::Apply(live("a", 7))), Some(vec![]));
         assert!(watched.live(&key).is_some_and(|known| known.is_same_as(&live("a", 7))));
+    }
+
+    #[tokio::test]
+    async fn a_watch_ends_with_its_kind_and_says_so() {
+        let listeners = Listeners::default();
+        let mut changes = listeners.listen();
+        let watched = Watched::new(listeners);
+        watched.keep((String::new(), "a".to_owned()), id("a"));
+        let failed = |code| {
+            let status = kube::core::Status { code, ..kube::core::Status::default() };
+            Err(watcher::Error::InitialListFailed(kube::Error::Api(Box::new(status))))
+        };
+        let then =
+            |last| futures::stream::iter([failed(500), last]).chain(futures::stream::pending());
+        let restarts = watched.take_in("Widget", then(failed(503))).now_or_never();
+        assert!(restarts.is_none(), "an API server that restarts is waited for");
+        assert!(watched.take_in("Widget", then(failed(404))).now_or_never().is_some());
+        watched.end();
+        assert_eq!(changes.next().await, [id("a")].into());
+        assert!(watched.has_ended() && watched.seen().await.is_err());
     }
 }
