@@ -22,10 +22,8 @@ use tokio::time::timeout;
 
 use crate::apply::{ApplyError, FIELD_MANAGER, MANAGED, Place};
 use crate::election::Leadership;
+use crate::names::OPERATOR;
 use crate::stage::updates::same_content;
-
-/// The component whose manifests are the operator's own.
-const OPERATOR: &str = "cluster-version-operator";
 
 /// What an operator needs to run. The rest of its manifests it brings by itself, once there are the
 /// kinds that they are of.

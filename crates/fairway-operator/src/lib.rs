@@ -14,6 +14,7 @@ mod event;
 pub mod install;
 pub mod manifests;
 pub mod metrics;
+mod names;
 mod operator;
 pub mod own_release;
 pub mod payload;

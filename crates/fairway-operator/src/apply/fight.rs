@@ -6,7 +6,7 @@ use kube::runtime::events::{Event, EventType, Recorder, Reporter};
 
 use super::request::within_time;
 use crate::election::Leadership;
-use crate::event::REPORTER;
+use crate::names::OPERATOR;
 
 /// What the event says: it is the same every time, so that events are counted and not repeated.
 fn event(rival: Option<&str>) -> Event {
@@ -34,7 +34,7 @@ pub(super) struct Herald {
 
 impl Herald {
     pub(super) fn new(client: Client, leadership: Leadership) -> Self {
-        let reporter = Reporter { controller: REPORTER.to_owned(), instance: None };
+        let reporter = Reporter { controller: OPERATOR.to_owned(), instance: None };
         Self { recorder: Recorder::new(client, reporter), leadership }
     }
 

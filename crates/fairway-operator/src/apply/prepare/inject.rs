@@ -6,6 +6,7 @@ use url::Url;
 
 use super::{Unprepared, pods, tls};
 use crate::cluster::{ProxySettings, Surroundings};
+use crate::names::is_the_operator;
 
 /// Names the containers that get the way to the outside.
 const PROXY: &str = "config.openshift.io/inject-proxy";
@@ -65,13 +66,6 @@ fn proxy(
 }
 
 /// The operator runs before the network does: it has to find the API server without its Service.
-fn is_the_operator(id: &ObjectId) -> bool {
-    id.group == "apps"
-        && id.kind == "Deployment"
-        && id.namespace == "openshift-cluster-version"
-        && id.name == "cluster-version-operator"
-}
-
 fn api_server(id: &ObjectId, object: &mut Value, address: &str) -> Result<(), Unprepared> {
     let url = Url::parse(address).ok();
     let host = url.as_ref().and_then(Url::host_str);

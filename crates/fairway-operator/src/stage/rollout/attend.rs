@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use fairway_api::cluster_operator::OperandVersion;
 use fairway_api::reason::rollout as reason;
+use fairway_release::Manifest;
 use fairway_release::task_graph::Task;
-use fairway_release::{Manifest, ObjectId};
 use futures::FutureExt as _;
 use serde_json::Value;
 use tokio::sync::Notify;
@@ -16,6 +16,7 @@ use super::{Effect, Failure, Phase, cluster_operator, failure};
 use crate::apply::{Applied, ApplyError, Context, Health, Outcome};
 use crate::clock;
 use crate::dice::dice;
+use crate::names;
 use crate::stage::updates::same_content;
 use crate::text;
 
@@ -151,9 +152,7 @@ impl Work<'_> {
     }
 
     fn is_another_operator(&self, manifest: &Manifest) -> bool {
-        let ObjectId { group, kind, namespace, name } = &manifest.id;
-        let id = (group.as_str(), kind.as_str(), namespace.as_str(), name.as_str());
-        id == ("apps", "Deployment", "openshift-cluster-version", "cluster-version-operator")
+        names::is_the_operator(&manifest.id)
             && !same_content(&self.assignment.target.payload.release.image, &self.site.own_image)
     }
 

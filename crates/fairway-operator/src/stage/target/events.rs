@@ -7,7 +7,8 @@ use kube::runtime::events::{Event, EventType, Recorder, Reporter};
 use tokio::sync::mpsc;
 
 use crate::election::Leadership;
-use crate::event::{NAMESPACE, REPORTER};
+use crate::event::NAMESPACE;
+use crate::names::OPERATOR;
 use crate::text;
 
 /// Bytes of what an event says; API servers take 1 KiB.
@@ -78,7 +79,7 @@ pub(super) fn announcer(
     leadership: Leadership,
 ) -> (Announcer, impl Future<Output = ()> + Send) {
     let (sender, mut receiver) = mpsc::channel::<Told>(BACKLOG);
-    let recorder = Recorder::new(client, Reporter { controller: REPORTER.into(), instance: None });
+    let recorder = Recorder::new(client, Reporter { controller: OPERATOR.into(), instance: None });
     let about = ObjectReference {
         api_version: Some("config.openshift.io/v1".to_owned()),
         kind: Some("ClusterVersion".to_owned()),
