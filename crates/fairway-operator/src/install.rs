@@ -18,7 +18,7 @@ use kube::runtime::wait::await_condition;
 use kube::runtime::wait::conditions::is_crd_established;
 use kube::{Api, Client};
 use serde_json::{Value, json};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 use crate::apply::{ApplyError, FIELD_MANAGER, MANAGED, Place};
 use crate::election::Leadership;
