@@ -92,8 +92,8 @@ impl Operator {
         }
     }
 
-    /// What the leader does, until it is told to stop or a new release has its own. Everything that is begun here ends when
-    /// this does: watches end when nobody looks any more.
+    /// What the leader does, until it is told to stop or the operator of a new release takes over.
+    /// Everything that is begun here ends when this does: watches end when nobody looks any more.
     async fn work(&self, leadership: Leadership) -> Result<(), OperatorError> {
         self.phase.send_replace(Phase::Starting);
         let sight = Sight::open(&self.client, &TaskTracker::new());
