@@ -37,7 +37,8 @@ impl Destination {
             (directory, Some(tag)) => (directory, tag.to_owned()),
             (directory, None) => (directory, version),
         };
-        if directory.is_empty() || tag.is_empty() || tag.contains('@') {
+        let has_digest = place.rsplit('/').next().is_some_and(|name| name.contains('@'));
+        if directory.is_empty() || tag.is_empty() || has_digest {
             return Err(WrongUsage(format!("--to: {given:?} is not DIR or DIR:TAG")));
         }
         Ok(Self::Layout { directory: directory.into(), tag })
@@ -127,6 +128,7 @@ mod tests {
             ("releases", "releases", "5.1.0"),
             ("oci:releases", "releases", "5.1.0"),
             ("/tmp/a:b/releases", "/tmp/a:b/releases", "5.1.0"),
+            ("/tmp/a@b/releases", "/tmp/a@b/releases", "5.1.0"),
             ("./releases:latest", "./releases", "latest"),
         ] {
             assert_eq!(layout(given), Ok((directory.to_owned(), tag.to_owned())), "{given}");
