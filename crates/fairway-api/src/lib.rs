@@ -9,6 +9,7 @@
 //! * [`condition`] keeps the rules of conditions, [`reason`] the words in them.
 //! * [`Version`] compares as SemVer does, [`Move`] names what lies between two of them.
 //! * [`crds`] makes the CustomResourceDefinitions from the types.
+//! * [`image`] tells which images are the same, wherever they are kept.
 //! * [`limits`] says how much of everything the API takes.
 //! * [`read`] parses files with limits, [`validate`] finds what is wrong in a parsed object.
 
@@ -16,6 +17,7 @@ pub mod cluster_operator;
 pub mod cluster_version;
 pub mod condition;
 pub mod crds;
+pub mod image;
 pub mod limits;
 mod open_enum;
 pub mod read;

@@ -18,6 +18,7 @@ mod route;
 mod run;
 mod timing;
 
+pub(crate) use fairway_api::image::same_content;
 pub use fetch::Patience;
 pub(crate) use inputs::bundle;
 pub use inputs::{Current, Inputs};
@@ -75,12 +76,6 @@ impl Updates {
             && self.retrieved == other.retrieved
             && (both_empty || Arc::ptr_eq(&self.candidates, &other.candidates))
     }
-}
-
-/// Whether two images are the same content, wherever they are kept.
-pub(crate) fn same_content(one: &str, other: &str) -> bool {
-    let digest = |image: &str| image.rsplit_once('@').map(|(_, digest)| digest.to_owned());
-    one == other || digest(one).is_some_and(|one| Some(one) == digest(other))
 }
 
 /// How the update service is asked.

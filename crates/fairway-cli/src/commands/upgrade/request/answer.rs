@@ -3,6 +3,7 @@
 use std::fmt;
 
 use fairway_api::cluster_version::Update;
+use fairway_api::image::same_content;
 use fairway_api::reason::{invalid, progressing, release_accepted};
 use fairway_api::{
     ClusterVersion, ClusterVersionStatus, ConditionStatus, Conditions as _, OperatorCondition,
@@ -10,7 +11,6 @@ use fairway_api::{
 use serde::Serialize;
 
 use super::super::report::text::write_reason;
-use super::choice::same_content;
 use super::plan::same_release;
 use crate::exit::ExitStatus;
 use crate::foreign_text::OneLine;

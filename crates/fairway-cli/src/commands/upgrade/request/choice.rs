@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 
 use anyhow::anyhow;
 use fairway_api::cluster_version::{ConditionalUpdate, Release};
+use fairway_api::image::same_content;
 use fairway_api::reason::{recommended, retrieved_updates};
 use fairway_api::{ClusterVersionStatus, Conditions as _, Version};
 
@@ -108,12 +109,6 @@ fn by_image<'a>(
     }
     image.clone_into(&mut chosen.release.image);
     Ok(chosen)
-}
-
-/// Whether two images are the same content, wherever they are kept.
-pub(super) fn same_content(one: &str, other: &str) -> bool {
-    let digest = |image: &str| image.rsplit_once('@').map(|(_, digest)| digest.to_owned());
-    one == other || digest(one).is_some_and(|one| Some(one) == digest(other))
 }
 
 fn knows_updates(status: &ClusterVersionStatus) -> bool {

@@ -2,6 +2,7 @@
 
 use anyhow::{anyhow, ensure};
 use fairway_api::cluster_version::{AcceptRisk, ConditionalUpdate, Update};
+use fairway_api::image::same_content;
 use fairway_api::reason::{progressing, recommended};
 use fairway_api::{ClusterVersion, ClusterVersionStatus, ConditionStatus, Conditions as _};
 use jiff::Timestamp;
@@ -11,7 +12,7 @@ use super::super::change::Change;
 use super::super::risks::Exposure;
 use super::super::stored::{Others, Stored, accepted};
 use super::checks;
-use super::choice::{Chosen, choose, same_content};
+use super::choice::{Chosen, choose};
 use super::outcome::{Accepted, Action, Named, Outcome};
 use super::shown::{Shown, open_risks};
 use super::wish::{Target, UpdateWish, Wish};
