@@ -54,7 +54,7 @@ pub(crate) struct RequestArgs {
     #[arg(long, group = TARGET, conflicts_with_all = ["to", "to_image"])]
     pub(crate) to_latest: bool,
 
-    /// Withdraw the update that was asked for; accepted risks stay accepted
+    /// Withdraw the update that was asked for; what is complete stays, and risks stay accepted
     #[arg(long, conflicts_with = TARGET)]
     pub(crate) clear: bool,
 

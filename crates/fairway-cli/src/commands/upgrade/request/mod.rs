@@ -7,6 +7,7 @@ mod outcome;
 mod plan;
 mod shown;
 mod wish;
+mod withdrawal;
 
 use std::time::Duration;
 

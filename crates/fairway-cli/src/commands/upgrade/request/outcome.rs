@@ -21,7 +21,7 @@ pub(super) struct Outcome {
     pub(super) action: Action,
     /// The release that it is about.
     pub(super) release: Option<Named>,
-    /// Whether the signature and the guards are waived.
+    /// Whether signature, guards and risks are waived.
     pub(super) force: bool,
     /// The risks that are accepted now and were not before.
     pub(super) accepted: Vec<Accepted>,
@@ -49,6 +49,8 @@ pub(super) enum Action {
     Latest,
     /// A request was withdrawn for the release that the cluster is at.
     Cleared,
+    /// A request was withdrawn for a release that the cluster is on its way to.
+    Withdrawn,
     /// A request was withdrawn for another one.
     Cancelled,
     /// No update was asked for.
@@ -131,6 +133,7 @@ impl fmt::Display for Outcome {
                 write!(f, "Cluster is already at the latest available version {release}")?;
             }
             Action::Cleared => write!(f, "Cleared the update field, still at {release}")?,
+            Action::Withdrawn => write!(f, "Withdrew the request for {release}")?,
             Action::Cancelled => write!(f, "Cancelled requested upgrade to {release}")?,
             Action::NothingToClear => f.write_str("No update is requested")?,
         }

@@ -16,6 +16,7 @@ use super::choice::{Chosen, choose};
 use super::outcome::{Accepted, Action, Named, Outcome};
 use super::shown::{Shown, open_risks};
 use super::wish::{Target, UpdateWish, Wish};
+use super::withdrawal;
 use crate::errors::{CannotTell, Refused};
 use crate::foreign_text::OneLine;
 
@@ -85,16 +86,12 @@ fn clear(cluster_version: &ClusterVersion, status: &ClusterVersionStatus) -> any
         "metadata": { "resourceVersion": cluster_version.metadata.resource_version },
         "spec": { "desiredUpdate": desired },
     });
-    let was_reached = match (asked.image(), asked.version()) {
-        (Some(image), _) => same_content(image, &status.desired.image),
-        (None, Some(version)) => version == status.desired.version,
-        (None, None) => false,
-    };
-    let action =
-        if was_reached && asked.mode.is_none() { Action::Cleared } else { Action::Cancelled };
+    let action = withdrawal::action(asked, status);
+    let goes_on = (action == Action::Withdrawn).then(|| withdrawal::consequence(status));
     let outcome = Outcome {
         release: Some(Named::asked(asked)),
         accept_risks: names_of(&update.accept_risks),
+        warnings: goes_on.into_iter().collect(),
         ..Outcome::new(action)
     };
     Ok(Plan { patch: Some(patch), update, outcome })

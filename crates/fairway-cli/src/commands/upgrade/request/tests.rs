@@ -1,5 +1,5 @@
 use clap::Parser;
-use fairway_api::cluster_version::{AcceptRisk, Update};
+use fairway_api::cluster_version::{AcceptRisk, Update, UpdateHistory, UpdateState};
 use fairway_api::{ClusterVersion, ConditionStatus};
 use fairway_risk::ANNOTATION;
 use fairway_testkit::objects;
@@ -344,6 +344,33 @@ fn a_request_is_withdrawn_and_accepted_risks_stay() {
     object.spec.desired_update = Some(objects::update_to("5.1.0"));
     let still = plan(&object, &["--clear"]).outcome;
     assert_eq!(still.to_string(), "Cleared the update field, still at 5.1.0");
+}
+
+#[test]
+fn a_request_that_is_withdrawn_on_the_way_says_where_the_cluster_goes() {
+    let withdrawn = |to: &str, before: &str| {
+        let mut object = risky();
+        let status = object.status.as_mut().unwrap();
+        status.desired = objects::release(to);
+        let entry = |version: &str, state| UpdateHistory {
+            state,
+            version: Some(version.to_owned()),
+            image: objects::release(version).image,
+            ..UpdateHistory::default()
+        };
+        status.history =
+            vec![entry(to, UpdateState::Partial), entry(before, UpdateState::Completed)];
+        object.spec.desired_update = Some(objects::update_to(to));
+        said(&plan(&object, &["--clear"]).outcome)
+    };
+    insta::assert_snapshot!(withdrawn("5.1.9", "5.1.0"), @"
+    Withdrew the request for 5.1.9
+    warning: it has begun: the operator goes back to 5.1.0, unless it is that of 5.1.9 already; then the update goes on
+    ");
+    insta::assert_snapshot!(withdrawn("5.2.0", "5.1.9"), @"
+    Withdrew the request for 5.2.0
+    warning: it has begun, and goes on to 5.2.0: a cluster goes back only to the release before, and only within a minor version
+    ");
 }
 
 #[test]
