@@ -15,6 +15,7 @@ use fairway_registry::Digest;
 use fairway_registry::layout::Layout;
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE, HOST};
 use http::{HeaderMap, Method, StatusCode};
+use serde_json::Value;
 use tokio::fs::File;
 use tokio::net::TcpListener;
 use tokio_util::io::ReaderStream;
@@ -30,6 +31,10 @@ const DIGEST: &str = "Docker-Content-Digest";
 
 /// What a blob is, as far as a registry knows.
 const BYTES: &str = "application/octet-stream";
+
+/// What a list of images is in OCI's words, and one image.
+const INDEX: &str = "application/vnd.oci.image.index.v1+json";
+const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
 
 /// Serves what these directories have, and will have, until the sandbox stops.
 pub(crate) async fn serve(listener: TcpListener, images: Vec<PathBuf>, stop: CancellationToken) {
@@ -93,9 +98,15 @@ async fn manifest(images: &[PathBuf], name: &str, reference: &str) -> Option<Res
         return None;
     }
     let bytes = tokio::fs::read(&path).await.ok()?;
-    let document: serde_json::Value = serde_json::from_slice(&bytes).ok()?;
-    let media_type = document["mediaType"].as_str()?.to_owned();
-    blob(images, digest, media_type).await
+    let document: Value = serde_json::from_slice(&bytes).ok()?;
+    blob(images, digest, media_type(&document).to_owned()).await
+}
+
+/// What a manifest says it is, and where it does not, what it must be: OCI images need not say it.
+fn media_type(document: &Value) -> &str {
+    let lists_images = document["manifests"].is_array();
+    let must_be = if lists_images { INDEX } else { MANIFEST };
+    document["mediaType"].as_str().unwrap_or(must_be)
 }
 
 /// The image that has a name in one of the layouts.
@@ -128,6 +139,8 @@ fn find(images: &[PathBuf], digest: &Digest) -> Option<PathBuf> {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
@@ -142,5 +155,13 @@ mod tests {
         {
             assert_eq!(Wanted::parse(path), None, "{path}");
         }
+    }
+
+    #[test]
+    fn a_manifest_need_not_say_what_it_is() {
+        let docker = "application/vnd.docker.distribution.manifest.v2+json";
+        assert_eq!(media_type(&json!({ "mediaType": docker, "layers": [] })), docker);
+        assert_eq!(media_type(&json!({ "layers": [] })), MANIFEST);
+        assert_eq!(media_type(&json!({ "manifests": [] })), INDEX);
     }
 }
