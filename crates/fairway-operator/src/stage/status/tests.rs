@@ -1,3 +1,4 @@
+mod cluster;
 mod releases;
 
 use std::collections::BTreeMap;
