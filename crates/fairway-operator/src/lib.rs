@@ -1,8 +1,9 @@
-//! The cluster-version operator: what a cluster may update to, and why not.
+//! The cluster-version operator: what a cluster may update to, why not, and the update itself.
 //!
 //! [`run`] is all of it: [`cluster`] is what it sees, [`stage`] what it makes of that, [`election`]
-//! decides whether it may write, [`metrics`] are what it counts, and [`endpoint`] tells them.
-//! [`manifests`] are what it takes to run it in a cluster.
+//! decides whether it may write, [`apply`] brings one object of a [`payload`] into the cluster,
+//! [`metrics`] are what it counts, and [`endpoint`] tells them. [`manifests`] are what it takes to
+//! run it in a cluster, and [`install`] brings it there.
 
 pub mod apply;
 mod clock;
