@@ -115,10 +115,7 @@ pub(super) const TOUR: &[Step] = &[
                 text: Some("One disk of three is broken."),
             },
             Action::Until(Until::Degraded { component: "storage", is: true }),
-            Action::Run(
-                &["upgrade", "--to=5.1.0", "--allow-upgrade-with-warnings"],
-                ExitStatus::Yes,
-            ),
+            Action::Run(&["upgrade", "--to=5.1.0"], ExitStatus::Yes),
             Action::Until(Until::Completed("5.1.0")),
             Action::Tell { component: "storage", key: "degraded", text: None },
             Action::Until(Until::Degraded { component: "storage", is: false }),
@@ -188,7 +185,7 @@ mod tests {
           Now the storage operator reports that one of its disks is broken. It still works, so it must not stand in the way of the update that might repair it: what is degraded is reported, and the update goes on to its end.
           storage: degraded=One disk of three is broken.
           waits for storage to be Degraded
-          $ fairway upgrade --to=5.1.0 --allow-upgrade-with-warnings (0)
+          $ fairway upgrade --to=5.1.0 (0)
           waits for 5.1.0 to be complete
           storage: degraded=nothing
           waits for storage to have recovered
