@@ -109,7 +109,7 @@ impl Guide<'_> {
                 };
                 timeout(PATIENCE, await_condition(operators, component, holds)).await.map(drop_it)
             }
-            Until::Completed(_) | Until::Listed(_) => {
+            Until::Completed(_) | Until::Listed(_) | Until::Recommended(_) => {
                 let versions: Api<ClusterVersion> = Api::all(client);
                 let holds = move |cluster: Option<&ClusterVersion>| {
                     cluster.is_some_and(|cluster| until.holds_for_cluster(cluster))

@@ -36,6 +36,8 @@ pub(super) enum Until {
     Completed(&'static str),
     /// An update to this version is listed, recommended or not.
     Listed(&'static str),
+    /// An update to this version is recommended: nothing of the one before it is under way.
+    Recommended(&'static str),
     /// An operator is Degraded, or is not.
     Degraded { component: &'static str, is: bool },
 }
@@ -53,6 +55,10 @@ impl Until {
                 let available = status.available_updates.iter().flatten();
                 let conditional = status.conditional_updates.iter().map(|update| &update.release);
                 available.chain(conditional).any(|release| release.version == version)
+            }
+            Self::Recommended(version) => {
+                let mut available = status.available_updates.iter().flatten();
+                available.any(|release| release.version == version)
             }
             Self::Degraded { .. } => false,
         }
@@ -73,6 +79,7 @@ impl fmt::Display for Until {
         match self {
             Self::Completed(version) => write!(f, "{version} to be complete"),
             Self::Listed(version) => write!(f, "an update to {version} to be listed"),
+            Self::Recommended(version) => write!(f, "an update to {version} to be recommended"),
             Self::Degraded { component, is: true } => write!(f, "{component} to be Degraded"),
             Self::Degraded { component, is: false } => write!(f, "{component} to have recovered"),
         }
@@ -115,6 +122,7 @@ pub(super) const TOUR: &[Step] = &[
                 text: Some("One disk of three is broken."),
             },
             Action::Until(Until::Degraded { component: "storage", is: true }),
+            Action::Until(Until::Recommended("5.1.0")),
             Action::Run(&["upgrade", "--to=5.1.0"], ExitStatus::Yes),
             Action::Until(Until::Completed("5.1.0")),
             Action::Tell { component: "storage", key: "degraded", text: None },
@@ -185,6 +193,7 @@ mod tests {
           Now the storage operator reports that one of its disks is broken. It still works, so it must not stand in the way of the update that might repair it: what is degraded is reported, and the update goes on to its end.
           storage: degraded=One disk of three is broken.
           waits for storage to be Degraded
+          waits for an update to 5.1.0 to be recommended
           $ fairway upgrade --to=5.1.0 (0)
           waits for 5.1.0 to be complete
           storage: degraded=nothing
