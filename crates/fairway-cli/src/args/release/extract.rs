@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{ArgGroup, ValueHint};
 
 use crate::args::registry::AccessArgs;
+use crate::args::report::ReportArgs;
 
 #[derive(clap::Args)]
 #[command(group(ArgGroup::new("what").required(true).multiple(true).args(["to", "file"])))]
@@ -24,6 +25,9 @@ pub(crate) struct ExtractArgs {
     /// Replace files that are there
     #[arg(long, requires = "to")]
     pub(crate) force: bool,
+
+    #[command(flatten)]
+    pub(crate) output: ReportArgs,
 
     #[command(flatten)]
     pub(crate) access: AccessArgs,

@@ -55,10 +55,12 @@ Examples:
     /// Write the files of a release
     ///
     /// They lie below the directory as in the image: the operator's own in `manifests`, all others
-    /// in `release-manifests`. Nothing that is there is replaced, unless `--force` says so.
+    /// in `release-manifests`. Nothing that is there is replaced, unless `--force` says so. With
+    /// `-o json`, what was written is told, or, without `--to`, the file is part of the document.
     #[command(after_help = "\
 Examples:
   fairway release extract registry.example/team/releases:5.1.0 --to=5.1.0
+  fairway release extract oci:releases:5.1.0 --to=5.1.0 -o json | jq -r '.files[].path'
   fairway release extract oci:releases:5.1.0 --file=release-manifests/release-metadata")]
     Extract(ExtractArgs),
 

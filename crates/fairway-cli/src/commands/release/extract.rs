@@ -1,14 +1,17 @@
 //! `fairway release extract`: the files of a release.
 
+use std::fmt;
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Component, Path};
 
 use anyhow::Context;
 use fairway_release::payload::Files;
+use serde::Serialize;
 
 use super::input;
 use crate::args::release::ExtractArgs;
+use crate::args::report::ReportFormat;
 use crate::errors::{CannotTell, WithHint};
 use crate::exit::ExitStatus;
 use crate::output;
@@ -26,11 +29,73 @@ pub(crate) fn run(args: &ExtractArgs, printer: &Printer) -> anyhow::Result<ExitS
             return Err(missing(wanted, &args.release).into());
         }
     }
-    match &args.to {
-        Some(directory) => write_all(directory, &files, args.force, printer)?,
-        None => files.values().try_for_each(|content| printer.stdout().write_all(content))?,
+    let report = |extracted: Extracted| {
+        output::report(printer.stdout(), args.output.output, "ReleaseFiles", &extracted)
+    };
+    match (&args.to, args.output.output) {
+        (Some(directory), format) => {
+            write_all(directory, &files, args.force)?;
+            let written = Extracted::written(directory, &files);
+            match format {
+                ReportFormat::Text => printer.note(written),
+                ReportFormat::Json | ReportFormat::Yaml => report(written)?,
+            }
+        }
+        (None, ReportFormat::Text) => {
+            files.values().try_for_each(|content| printer.stdout().write_all(content))?;
+        }
+        (None, ReportFormat::Json | ReportFormat::Yaml) => report(Extracted::shown(&files)?)?,
     }
     Ok(ExitStatus::Yes)
+}
+
+/// What was taken out of a release.
+#[derive(Serialize)]
+struct Extracted {
+    /// Where it was written to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    directory: Option<String>,
+    files: Vec<ExtractedFile>,
+}
+
+#[derive(Serialize)]
+struct ExtractedFile {
+    path: String,
+    bytes: usize,
+    /// What is in it, where it was not written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    content: Option<String>,
+}
+
+impl Extracted {
+    fn written(directory: &Path, files: &Files) -> Self {
+        let file = |(path, content): (&String, &Vec<u8>)| ExtractedFile {
+            path: path.clone(),
+            bytes: content.len(),
+            content: None,
+        };
+        let directory = Some(directory.display().to_string());
+        Self { directory, files: files.iter().map(file).collect() }
+    }
+
+    fn shown(files: &Files) -> anyhow::Result<Self> {
+        let file = |(path, content): (&String, &Vec<u8>)| {
+            let text = String::from_utf8(content.clone()).with_context(|| WithHint {
+                message: format!("{path} is not text"),
+                hint: "leave out -o, or write it with --to".to_owned(),
+            })?;
+            Ok(ExtractedFile { path: path.clone(), bytes: content.len(), content: Some(text) })
+        };
+        let files = files.iter().map(file).collect::<anyhow::Result<_>>()?;
+        Ok(Self { directory: None, files })
+    }
+}
+
+impl fmt::Display for Extracted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "wrote {} files", self.files.len())?;
+        self.directory.iter().try_for_each(|directory| write!(f, " to {directory}"))
+    }
 }
 
 fn missing(wanted: &str, release: &str) -> CannotTell {
@@ -41,12 +106,7 @@ fn missing(wanted: &str, release: &str) -> CannotTell {
     }
 }
 
-fn write_all(
-    directory: &Path,
-    files: &Files,
-    force: bool,
-    printer: &Printer,
-) -> anyhow::Result<()> {
+fn write_all(directory: &Path, files: &Files, force: bool) -> anyhow::Result<()> {
     output::directory(directory)?;
     let hint = |path: &str| WithHint {
         message: format!("cannot write {}", directory.join(path).display()),
@@ -61,7 +121,6 @@ fn write_all(
         let written = write(directory, Path::new(path), content, force);
         written.with_context(|| hint(path))?;
     }
-    printer.note(format_args!("wrote {} files to {}", files.len(), directory.display()));
     Ok(())
 }
 

@@ -141,7 +141,49 @@ fn a_release_is_written_as_files_which_describe_the_same() {
     assert_eq!(fs::read_to_string(workshop.path().join(metadata)).unwrap(), "mine");
     let forced = ["extract", &image, "--to=files", "--force", "--quiet"];
     assert_eq!(workshop.run(&forced), "exit code: 0\n");
-    let printed = workshop.run(&["extract", &image, "--file=/release-manifests/release-metadata"]);
+    let file = "--file=/release-manifests/release-metadata";
+    insta::assert_snapshot!(workshop.run(&["extract", &image, file, "--to=one", "-o=json"]), @r#"
+    exit code: 0
+    ----- stdout -----
+    {
+      "kind": "ReleaseFiles",
+      "version": 1,
+      "directory": "one",
+      "files": [
+        {
+          "path": "release-manifests/release-metadata",
+          "bytes": 298
+        }
+      ]
+    }
+    "#);
+    insta::assert_snapshot!(workshop.run(&["extract", &image, file, "-o=yaml"]), @r#"
+    exit code: 0
+    ----- stdout -----
+    kind: ReleaseFiles
+    version: 1
+    files:
+    - path: release-manifests/release-metadata
+      bytes: 298
+      content: |
+        {
+          "kind": "cincinnati-metadata-v0",
+          "version": "5.1.0",
+          "previous": [
+            "5.0.0",
+            "5.0.1"
+          ],
+          "next": [
+            "5.1.1"
+          ],
+          "metadata": {
+            "io.openshift.upgrades.graph.release.channels": "stable-5.1,fast-5.1",
+            "team": "platform",
+            "url": "https://errata.example/5.1.0"
+          }
+        }
+    "#);
+    let printed = workshop.run(&["extract", &image, file]);
     insta::assert_snapshot!(printed, @r#"
     exit code: 0
     ----- stdout -----
