@@ -83,7 +83,6 @@ fn show_target(status: &mut ClusterVersionStatus, target: &Target, facts: Facts,
         verified: target.verified,
         accepted_risks: target.accepted_risks.as_deref(),
         completed: rollout.is_some_and(|rollout| rollout.phase == Phase::Reconciling),
-        is_own: release.image == facts.own.release.image,
     };
     history::record(&mut status.history, &step, now);
     if !target.payload.version_hash.is_empty() {

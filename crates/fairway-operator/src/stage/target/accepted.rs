@@ -39,9 +39,9 @@ impl Accepted {
     /// The release of the operator itself. What the history says about it stays.
     pub(super) fn own(own: &OwnRelease, content: Arc<Release>, history: &[UpdateHistory]) -> Self {
         let release = own.release.clone();
-        let begun = history.first().filter(|entry| same_content(&entry.image, &release.image));
-        let overridden = begun.and_then(|entry| entry.accepted_risks.clone());
-        let verified = begun.is_some_and(|entry| entry.verified);
+        let is_own = |entry: &&UpdateHistory| same_content(&entry.image, &release.image);
+        let overridden = history.first().filter(is_own).and_then(|it| it.accepted_risks.clone());
+        let verified = history.iter().find(is_own).is_some_and(|entry| entry.verified);
         Self { release, content: Some(content), verified, overridden, selected: None }
     }
 
@@ -54,6 +54,11 @@ impl Accepted {
         };
         let (verified, overridden) = (entry.verified, entry.accepted_risks.clone());
         Self { release, content: None, verified, overridden, selected: None }
+    }
+
+    /// The same, with what was overridden this time.
+    pub(super) fn in_spite_of(self, overridden: Option<String>) -> Self {
+        Self { overridden, ..self }
     }
 
     pub(super) fn is(&self, image: &str) -> bool {

@@ -45,12 +45,14 @@ pub(super) fn decide(case: &Case) -> Result<Option<String>, Box<OperatorConditio
     let (previous, offered, checked) = (case.previous, case.offered, false);
     let objections = guards::objections(Step { from, to, previous, offered, checked });
     let risks = gate::may_update(verdict).err();
-    let risks = risks.filter(|_| case.unaccepted == UnacceptedRisks::Gate);
+    // Risks are about what lies ahead, and whoever withdraws an update wants to be back.
+    let asks = case.unaccepted == UnacceptedRisks::Gate && !request.withdrawn;
+    let risks = risks.filter(|_| asks);
     let named = Named { version: Some(&case.release.version), image: &request.image };
     match (objections.as_slice(), &risks) {
         _ if request.forced => {}
         // Also where risks are only recorded: it would be recorded that nobody knows.
-        ([], _) if verdict.unaccepted().any(|risk| risk.awaited) => {
+        ([], _) if !request.withdrawn && verdict.unaccepted().any(|risk| risk.awaited) => {
             return Err(Box::new(condition::waiting()));
         }
         ([], None) => {}

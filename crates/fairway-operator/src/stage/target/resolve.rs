@@ -1,6 +1,6 @@
 //! Which release the spec means.
 
-use fairway_api::cluster_version::{Architecture, Release, Update, UpdateHistory};
+use fairway_api::cluster_version::{Architecture, Release, Update, UpdateHistory, UpdateState};
 use fairway_risk::Evaluated;
 
 use crate::stage::updates::same_content;
@@ -8,7 +8,7 @@ use crate::stage::updates::same_content;
 /// What the spec means.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Wish {
-    /// The release of the operator itself.
+    /// The release of the operator itself, which the cluster has.
     Own,
     /// No update, or none that can be found: the release that was accepted last stays.
     Stay,
@@ -19,7 +19,7 @@ pub(super) enum Wish {
 }
 
 /// A release that is asked for.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Request {
     /// Its image.
     pub(super) image: String,
@@ -27,6 +27,8 @@ pub(super) struct Request {
     pub(super) version: Option<String>,
     /// Whether the guards are waived.
     pub(super) forced: bool,
+    /// Whether it is only meant because the update that is under way was withdrawn.
+    pub(super) withdrawn: bool,
 }
 
 /// Where releases are looked up.
@@ -44,25 +46,53 @@ pub(super) struct Known<'a> {
     pub(super) history: &'a [UpdateHistory],
 }
 
+impl Known<'_> {
+    /// Whether the cluster has the release of the operator, or is on its way to it, or has none.
+    fn has_own(&self) -> bool {
+        self.begun.is_none_or(|(image, _)| same_content(image, &self.own.image))
+    }
+
+    /// Whether the release that was begun last is complete.
+    fn is_complete(&self) -> bool {
+        let newest = self.history.first();
+        newest.zip(self.begun).is_some_and(|(newest, (image, _))| {
+            same_content(&newest.image, image) && newest.state == UpdateState::Completed
+        })
+    }
+}
+
+/// The release that is meant where the spec asks for none. What is complete stays; from an update
+/// that was withdrawn on its way, it is back to the release that the operator is still from.
+fn nothing(known: Known) -> Wish {
+    if known.has_own() {
+        return Wish::Own;
+    }
+    if known.is_complete() {
+        return Wish::Stay;
+    }
+    let Release { image, version, .. } = known.own.clone();
+    Wish::Other(Request { image, version: Some(version), forced: false, withdrawn: true })
+}
+
 /// The release that the spec means. With any mode, it asks for no update.
 pub(super) fn resolve(asked: Option<&Update>, known: Known) -> Wish {
     let Some(update) = asked.filter(|update| update.names_a_release()) else {
         return if asked.is_some_and(|update| update.mode.is_some()) {
             Wish::Stay
         } else {
-            Wish::Own
+            nothing(known)
         };
     };
     if !update.is_update() {
         return Wish::Stay;
     }
     let request = |image: &str, version: Option<&str>| {
-        if same_content(image, &known.own.image) && version.is_none_or(|it| it == known.own.version)
-        {
+        let is_own = same_content(image, &known.own.image);
+        if is_own && known.has_own() && version.is_none_or(|it| it == known.own.version) {
             return Wish::Own;
         }
         let (image, version) = (image.to_owned(), version.map(str::to_owned));
-        Wish::Other(Request { image, version, forced: update.forced() })
+        Wish::Other(Request { image, version, forced: update.forced(), withdrawn: false })
     };
     match (update.image(), update.version(), update.architecture()) {
         (Some(image), version, _) => request(image, version),
@@ -74,7 +104,6 @@ pub(super) fn resolve(asked: Option<&Update>, known: Known) -> Wish {
             },
             None => Wish::NotKnownYet,
         },
-        (None, Some(version), _) if version == known.own.version => Wish::Own,
         (None, Some(version), _) => match look_up(version, known) {
             Found::Image(image) => request(image, Some(version)),
             Found::Nothing | Found::Several => Wish::Stay,
@@ -96,6 +125,9 @@ enum Found<'a> {
 fn look_up<'a>(version: &str, known: Known<'a>) -> Found<'a> {
     if let Some((image, _)) = known.begun.filter(|(_, begun)| *begun == version) {
         return Found::Image(image);
+    }
+    if known.own.version == version {
+        return Found::Image(&known.own.image);
     }
     let Some(offered) = known.offered else { return Found::NotLookedAt };
     let offered = releases(offered).filter(|release| release.version == version);
@@ -177,7 +209,7 @@ mod tests {
 
     fn other(image: &str, version: Option<&str>) -> Wish {
         let (image, version) = (image.to_owned(), version.map(str::to_owned));
-        Wish::Other(Request { image, version, forced: false })
+        Wish::Other(Request { image, version, ..Request::default() })
     }
 
     #[test]
@@ -230,6 +262,43 @@ mod tests {
     fn who_asks_for_nothing_gets_the_operators_release() {
         assert_eq!(meant(None), Wish::Own);
         assert_eq!(meant(Some(&Update::default())), Wish::Own);
+    }
+
+    #[test]
+    fn who_goes_back_to_the_operators_release_asks_for_it_like_for_any_other() {
+        let (own, later) = (release("5.0.0"), release("5.1.0"));
+        let begun = Some((later.image.as_str(), "5.1.0"));
+        let by_image = Update { image: Some(own.image.clone()), ..Update::default() };
+        for (asked, version) in [(update_to("5.0.0"), Some("5.0.0")), (by_image, None)] {
+            assert_eq!(meant(Some(&asked)), Wish::Own);
+            assert_eq!(meant_with(Some(&asked), None, begun), other(&own.image, version));
+        }
+    }
+
+    #[test]
+    fn a_request_that_is_withdrawn_undoes_only_what_is_not_complete() {
+        let (own, later) = (release("5.0.0"), release("5.1.0"));
+        let meant = |newest: &Release, state: UpdateState| {
+            let newest = UpdateHistory {
+                version: Some(newest.version.clone()),
+                image: newest.image.clone(),
+                state,
+                ..UpdateHistory::default()
+            };
+            let (begun, history) = (Some((later.image.as_str(), "5.1.0")), [newest]);
+            let known =
+                Known { own: &own, is_multi: false, begun, offered: None, history: &history };
+            resolve(None, known)
+        };
+        let back = Wish::Other(Request {
+            image: own.image.clone(),
+            version: Some("5.0.0".to_owned()),
+            forced: false,
+            withdrawn: true,
+        });
+        assert_eq!(meant(&later, UpdateState::Completed), Wish::Stay);
+        assert_eq!(meant(&later, UpdateState::Partial), back);
+        assert_eq!(meant(&own, UpdateState::Completed), back, "the history does not tell it yet");
     }
 
     #[test]

@@ -41,6 +41,7 @@ pub(super) struct Order {
 }
 
 /// What was retrieved.
+#[derive(Clone)]
 pub(super) struct Retrieved {
     /// The release.
     pub(super) content: Arc<Release>,

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use fairway_api::cluster_version::Release;
-use fairway_api::{ConditionStatus, OperatorCondition};
+use fairway_api::{ConditionStatus, OperatorCondition, Version};
 use fairway_release::inclusion::implicitly_enabled;
 use tokio::sync::watch;
 
@@ -139,37 +139,46 @@ impl Stage {
             self.settle_for_own(view);
             return self.loaded();
         }
-        if let Err(pending) = self.resume(view) {
-            return *pending;
-        }
-        match wish {
-            Wish::NotKnownYet => condition::waiting(),
-            Wish::Other(request) => self.consider(view, &request),
-            Wish::Own | Wish::Stay => {
+        match (wish, self.resume(view)) {
+            // The way back to its own release is open to an operator that cannot read the other.
+            (Wish::Other(request), _) if self.is_own(&request.image) => {
+                self.consider(view, &request)
+            }
+            (_, Err(pending)) => *pending,
+            (Wish::NotKnownYet, Ok(())) => condition::waiting(),
+            (Wish::Other(request), Ok(())) => self.consider(view, &request),
+            (Wish::Own | Wish::Stay, Ok(())) => {
                 self.job = None;
                 self.loaded()
             }
         }
     }
 
+    fn is_own(&self, image: &str) -> bool {
+        same_content(image, &self.own.release.image)
+    }
+
     fn wish(&self, view: &View) -> Wish {
         let begun = match &self.accepted {
-            Some(Accepted { release, .. }) => Some((&release.image, &release.version)),
-            None => view.history().first().and_then(|it| Some((&it.image, it.version.as_ref()?))),
+            Some(Accepted { release, .. }) => Some((&release.image[..], &release.version[..])),
+            None => {
+                let newest = view.history().first();
+                newest.map(|it| (it.image.as_str(), it.version.as_deref().unwrap_or_default()))
+            }
         };
         resolve(
             view.cluster_version.spec.desired_update.as_ref(),
             Known {
                 own: &self.own.release,
                 is_multi: self.own.release.architecture.is_some(),
-                begun: begun.map(|(image, version)| (image.as_str(), version.as_str())),
+                begun,
                 offered: view.risks.as_deref().map(|risks| &risks.evaluated),
                 history: view.history(),
             },
         )
     }
 
-    /// The release of the operator itself needs nobody's permission.
+    /// The release of the operator itself needs nobody's permission where the cluster has it.
     fn settle_for_own(&mut self, view: &View) {
         self.job = None;
         if !self.accepted.as_ref().is_some_and(|accepted| accepted.is(&self.own.release.image)) {
@@ -206,7 +215,7 @@ impl Stage {
     /// Retrieves the release that is asked for, and asks the gates. What was accepted once is not
     /// asked about again.
     fn consider(&mut self, view: &View, request: &Request) -> OperatorCondition {
-        let Some(Accepted { release: has, content: Some(content), .. }) = &self.accepted else {
+        let Some(has) = self.accepted.as_ref().map(|accepted| accepted.release.clone()) else {
             return condition::waiting();
         };
         let named = Named::from(request);
@@ -219,42 +228,60 @@ impl Stage {
                 _ => self.loaded(),
             };
         }
-        let from = content.metadata.version.clone();
-        let previous = guards::previous(view.history(), &has.image).cloned();
-        let signed = if request.forced { Signed::Should } else { Signed::Must };
-        let order = Order { image: request.image.clone(), signed };
-        let unaccepted = self.settings.unaccepted_risks;
-        let Retrieved { content, unverified } = match self.retrieved(view, order, &named) {
-            Ok(retrieved) => retrieved,
-            Err(pending) => return *pending,
+        let decided = self.retrieved_or_own(view, request).and_then(|retrieved| {
+            Ok((self.ask_gates(view, request, &has, &retrieved)?, retrieved))
+        });
+        match decided {
+            Err(pending) => *pending,
+            Ok((overridden, retrieved)) => {
+                self.accept(self.accepted(view, request, retrieved, overridden));
+                self.loaded()
+            }
+        }
+    }
+
+    /// What the history is to say about an update that may begin, or why it may not.
+    fn ask_gates(
+        &self,
+        view: &View,
+        request: &Request,
+        has: &Release,
+        Retrieved { content, unverified }: &Retrieved,
+    ) -> Result<Option<String>, Box<OperatorCondition>> {
+        let (Some(risks), Ok(from)) = (&view.risks, Version::parse(&has.version)) else {
+            return Err(Box::new(condition::waiting()));
         };
-        let Some(risks) = &view.risks else { return condition::waiting() };
         let release = payload::described(&content.metadata, &request.image, &mut Vec::new());
         let offered = resolve::offered(&risks.evaluated, &request.image);
         // The ledger knows updates by the names that the update service has for their images.
         let image = offered.map_or(&release.image, |offered| &offered.image).clone();
         let verdict = risks.judge.verdict(&Release { image, ..release.clone() }, clock::now());
-        let decided = gate::decide(&Case {
+        gate::decide(&Case {
             request,
             from: &from,
             release: &release,
             to: &content.metadata.version,
-            previous: previous.as_ref(),
+            previous: guards::previous(view.history(), &has.image),
             verdict: &verdict,
             offered: offered.is_some(),
             has_channel: view.has_channel(),
             unverified: unverified.as_deref(),
-            unaccepted,
-        });
-        match decided {
-            Err(refused) => *refused,
-            Ok(overridden) => {
-                let (content, verified) = (Arc::clone(content), unverified.is_none());
-                let accepted = Accepted::new(&request.image, content, verified, overridden);
-                self.accept(accepted);
-                self.loaded()
-            }
+            unaccepted: self.settings.unaccepted_risks,
+        })
+    }
+
+    fn accepted(
+        &self,
+        view: &View,
+        request: &Request,
+        Retrieved { content, unverified }: Retrieved,
+        overridden: Option<String>,
+    ) -> Accepted {
+        if self.is_own(&request.image) {
+            let own = Accepted::own(&self.own, content, view.history());
+            return own.in_spite_of(overridden);
         }
+        Accepted::new(&request.image, content, unverified.is_none(), overridden)
     }
 
     fn accept(&mut self, accepted: Accepted) {
@@ -270,6 +297,20 @@ impl Stage {
         }
         self.accepted = Some(accepted);
         self.job = None;
+    }
+
+    /// The release that is asked for. That of the operator is at hand, and trusted.
+    fn retrieved_or_own(
+        &mut self,
+        view: &View,
+        request: &Request,
+    ) -> Result<Retrieved, Box<OperatorCondition>> {
+        if self.is_own(&request.image) {
+            return Ok(Retrieved { content: Arc::clone(&self.own_content), unverified: None });
+        }
+        let signed = if request.forced { Signed::Should } else { Signed::Must };
+        let order = Order { image: request.image.clone(), signed };
+        self.retrieved(view, order, &Named::from(request)).cloned()
     }
 
     /// What was ordered, if it is there; otherwise how far that is.

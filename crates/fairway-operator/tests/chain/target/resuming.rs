@@ -45,10 +45,39 @@ async fn an_operator_that_is_started_again_asks_nobody_again() -> Result<()> {
     assert_eq!(after.history, before.history, "verified, with the risks, times and all");
     assert_eq!(after.desired.version, "5.1.1");
 
-    // Whoever withdraws the request gets the release of the operator back.
+    // Whoever withdraws the request keeps what is complete, whatever the operator is from.
     operated.patch_spec(json!({"desiredUpdate": null})).await?;
+    let kept = operated
+        .status("the request to be gone", |status| status.observed_generation > generation)
+        .await?;
+    assert_eq!(kept.history, before.history);
+    assert_eq!(reason(&kept, "ReleaseAccepted"), "PayloadLoaded");
+    assert_eq!(kept.desired.version, "5.1.1");
+
+    // Back to the release before, which is the operator's, is an update like any other.
+    ask(&operated, json!({"version": "5.1.0"})).await?;
     let back = reaches(&operated, "5.1.0").await?;
     assert_eq!(history(&back), ["5.1.0", "5.1.1", "5.1.0"]);
+    assert!(back.history[0].accepted_risks.is_some(), "nobody offers it");
+    operated.stop().await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nobody_gets_back_across_a_minor_version_because_the_operator_is_from_there() -> Result<()>
+{
+    let Some(platform) = Platform::new(&["5.1.0", "5.2.0"])? else { return Ok(()) };
+    let data = graph_data(&["5.1.0", "5.2.0"], &[]);
+    let data: Vec<_> = data.iter().map(|(name, text)| (&name[..], &text[..])).collect();
+    let graph = platform.graph(&data).await?;
+    let nobody = prometheus("http://127.0.0.1:9")?;
+    let mut operated = platform.cluster("stable-5.1", &graph.url(), nobody, |_| {}).await?;
+    platform.sign(&operated, "5.2.0").await?;
+    ask(&operated, json!({"version": "5.2.0"})).await?;
+    reaches(&operated, "5.2.0").await?;
+    ask(&operated, json!({"version": "5.1.0"})).await?;
+    let told = refused(&operated, "PreconditionChecks").await?;
+    assert!(told.contains("LowDesiredVersion"), "{told}");
+    assert_eq!(marker(&operated).await?, "5.2.0");
     operated.stop().await
 }
 

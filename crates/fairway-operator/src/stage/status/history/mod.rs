@@ -26,9 +26,6 @@ pub(super) struct Step<'a> {
     pub(super) accepted_risks: Option<&'a str>,
     /// Whether all of it was in place.
     pub(super) completed: bool,
-    /// Whether the operator is of this release. Then it was accepted by a predecessor, who wrote
-    /// down what was overridden.
-    pub(super) is_own: bool,
 }
 
 /// Remembers it. What was once said to be verified or completed stays so.
@@ -42,7 +39,7 @@ pub(super) fn record(history: &mut Vec<UpdateHistory>, step: &Step, now: Timesta
     let Some(newest) = history.first_mut() else { return };
     fill_in(newest, step.release);
     newest.verified |= step.verified;
-    if let Some(risks) = step.accepted_risks.filter(|_| !step.is_own) {
+    if let Some(risks) = step.accepted_risks {
         newest.accepted_risks = Some(risks.to_owned());
     }
     if step.completed {

@@ -12,7 +12,7 @@ fn at(second: i64) -> Timestamp {
 }
 
 fn step(release: &Release) -> Step<'_> {
-    Step { release, verified: false, accepted_risks: None, completed: false, is_own: false }
+    Step { release, verified: false, accepted_risks: None, completed: false }
 }
 
 /// What is remembered of one step after another, ten seconds apart.
@@ -88,8 +88,6 @@ fn what_was_overridden_is_never_forgotten() {
     assert_eq!(kept(step(&release)).as_deref(), Some("forced"), "by who resumes it");
     let again = Step { accepted_risks: Some("forced again"), ..step(&release) };
     assert_eq!(kept(again).as_deref(), Some("forced again"));
-    let own = Step { is_own: true, accepted_risks: Some("nothing"), ..step(&release) };
-    assert_eq!(kept(own).as_deref(), Some("forced"), "by the operator that it brings");
 }
 
 #[test]

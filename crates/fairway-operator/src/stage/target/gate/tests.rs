@@ -43,6 +43,7 @@ struct Asked<'a> {
     to: &'a str,
     accepts: &'a [&'a str],
     forced: bool,
+    withdrawn: bool,
     offered: bool,
     unverified: Option<&'a str>,
     unaccepted: UnacceptedRisks,
@@ -54,6 +55,7 @@ fn to(version: &str) -> Asked<'_> {
         to: version,
         accepts: &[],
         forced: false,
+        withdrawn: false,
         offered: true,
         unverified: None,
         unaccepted: UnacceptedRisks::Gate,
@@ -80,6 +82,7 @@ fn decided(asked: &Asked) -> Result<Option<String>, Box<OperatorCondition>> {
         image: release.image.clone(),
         version: Some(release.version.clone()),
         forced: asked.forced,
+        withdrawn: asked.withdrawn,
     };
     let previous = UpdateHistory { version: Some("5.0.2".to_owned()), ..UpdateHistory::default() };
     decide(&Case {
@@ -192,6 +195,17 @@ fn nothing_is_decided_before_it_is_known_what_applies() {
 }
 
 #[test]
+fn the_way_back_from_a_withdrawn_update_has_guards_and_needs_no_risk_accepted() {
+    // Risks that an update to it would have.
+    for version in ["5.0.5", "5.0.6"] {
+        assert!(decided(&to(version)).is_err());
+        assert!(decided(&Asked { withdrawn: true, ..to(version) }).is_ok());
+    }
+    let refused = refused(&Asked { withdrawn: true, ..to("5.0.1") });
+    assert!(refused.starts_with("False PreconditionChecks"), "{refused}");
+}
+
+#[test]
 fn only_force_opens_the_guards() {
     let all = ["ClusterOperatorUpgradeable-dns"];
     let skip = Asked { accepts: &all, ..to("5.2.0") };
@@ -228,7 +242,12 @@ fn only_force_opens_the_guards() {
 fn the_image_has_to_have_the_version_that_was_asked_for() {
     let (asked, has) =
         (release("5.0.4"), Release { version: "5.0.9".to_owned(), ..release("5.0.4") });
-    let request = Request { image: asked.image, version: Some(asked.version), forced: true };
+    let request = Request {
+        image: asked.image,
+        version: Some(asked.version),
+        forced: true,
+        withdrawn: false,
+    };
     let verdict = Verdict { release: has.clone(), exposures: Vec::new() };
     let refused = decide(&Case {
         request: &request,
