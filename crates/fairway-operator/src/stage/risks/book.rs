@@ -57,7 +57,8 @@ impl Book {
         };
         let evaluated = self.ledger.evaluate(judge.round(now));
         let graph_digest = view.updates.graph_digest.clone();
-        Risks { generation: view.generation, graph_digest, evaluated, judge }
+        let (generation, current) = (view.generation, view.current.clone());
+        Risks { generation, current, graph_digest, evaluated, judge }
     }
 
     /// This was said. Whatever a status cannot show is in the log.

@@ -35,6 +35,8 @@ use crate::settings::RiskSettings;
 pub struct Risks {
     /// The generation of ClusterVersion that it is about.
     pub generation: i64,
+    /// The version from which the updates would begin.
+    pub current: String,
     /// Identifies the answer of the update service that it is about.
     pub graph_digest: String,
     /// What the ledger says of the updates that are offered.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use fairway_api::cluster_version::UpdateHistory;
+use fairway_api::cluster_version::{Release, UpdateHistory};
 use fairway_api::reason::release_accepted;
 use fairway_api::{ClusterVersion, Conditions as _, OperatorCondition};
 use k8s_openapi::api::core::v1::ConfigMap;
@@ -12,7 +12,7 @@ use super::retrieve::Ways;
 use crate::cluster::{Features, Objects, ProxySettings, only};
 use crate::own_release::OwnRelease;
 use crate::stage::risks::Risks;
-use crate::stage::updates::bundle;
+use crate::stage::updates::{bundle, same_content};
 
 /// What is looked at, each as its latest.
 pub(crate) struct Inputs {
@@ -45,6 +45,16 @@ pub(super) struct View {
 impl View {
     pub(super) fn history(&self) -> &[UpdateHistory] {
         self.cluster_version.status.as_ref().map_or(&[], |status| &status.history)
+    }
+
+    /// What is known about updates from that release. Nothing before the history tells that it was
+    /// begun: what is known is about the release before, and about no update that is under way.
+    pub(super) fn risks_from(&self, release: &Release) -> Option<&Risks> {
+        let newest = self.history().first()?;
+        let risks = self.risks.as_deref()?;
+        let is_known =
+            same_content(&newest.image, &release.image) && risks.current == release.version;
+        is_known.then_some(risks)
     }
 
     /// What the status says about the release that this very spec asks for.
@@ -103,6 +113,45 @@ impl Inputs {
             changed = self.proxy.changed() => changed.is_ok(),
             changed = self.trusted_ca.changed() => changed.is_ok(),
             changed = self.risks.changed() => changed.is_ok(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fairway_api::ClusterVersionStatus;
+    use fairway_testkit::objects::release;
+
+    use super::*;
+
+    #[test]
+    fn what_is_known_about_another_release_does_not_count() {
+        for (newest, current, is_known) in [
+            (Some("5.1.0"), "5.1.0", true),
+            (Some("5.1.0"), "5.0.0", false),
+            (Some("5.0.0"), "5.1.0", false),
+            (Some("5.0.0"), "5.0.0", false),
+            (None, "5.1.0", false),
+        ] {
+            let entry = |version: &str| UpdateHistory {
+                version: Some(version.to_owned()),
+                image: release(version).image,
+                ..UpdateHistory::default()
+            };
+            let history = newest.map(entry).into_iter().collect();
+            let status = ClusterVersionStatus { history, ..ClusterVersionStatus::default() };
+            let cluster_version =
+                ClusterVersion { status: Some(status), ..ClusterVersion::default() };
+            let risks = Risks { current: current.to_owned(), ..Risks::default() };
+            let view = View {
+                generation: 1,
+                cluster_version: Arc::new(cluster_version),
+                features: Features::default(),
+                ways: Ways::default(),
+                risks: Some(Arc::new(risks)),
+            };
+            let known = view.risks_from(&release("5.1.0")).is_some();
+            assert_eq!(known, is_known, "{newest:?} {current}");
         }
     }
 }

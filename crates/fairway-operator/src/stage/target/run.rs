@@ -248,7 +248,7 @@ impl Stage {
         has: &Release,
         Retrieved { content, unverified }: &Retrieved,
     ) -> Result<Option<String>, Box<OperatorCondition>> {
-        let (Some(risks), Ok(from)) = (&view.risks, Version::parse(&has.version)) else {
+        let (Some(risks), Ok(from)) = (view.risks_from(has), Version::parse(&has.version)) else {
             return Err(Box::new(condition::waiting()));
         };
         let release = payload::described(&content.metadata, &request.image, &mut Vec::new());
