@@ -96,7 +96,8 @@ pub enum UnacceptedRisks {
     /// It is refused.
     #[default]
     Gate,
-    /// It begins, and the risks are recorded in its history.
+    /// It begins, and the risks are recorded in its history, where only the update service and
+    /// alerts speak of them. A cluster that is not ready is not updated.
     Record,
 }
 

@@ -1,8 +1,10 @@
 //! Whether an update to a release that was read may begin.
 
+use std::collections::BTreeSet;
+
 use fairway_api::cluster_version::{Release, UpdateHistory};
 use fairway_api::{OperatorCondition, Version};
-use fairway_risk::{Verdict, gate};
+use fairway_risk::{Exposure, Verdict, gate};
 
 use super::accepted_risks::{self, Overridden};
 use super::condition::{self, Named};
@@ -24,14 +26,30 @@ pub(super) struct Case<'a> {
     pub(super) previous: Option<&'a UpdateHistory>,
     /// What the ledger says of it.
     pub(super) verdict: &'a Verdict,
+    /// The risks of which only the update service and alerts speak.
+    pub(super) advice: &'a BTreeSet<String>,
     /// Whether the update service offers it.
     pub(super) offered: bool,
     /// Whether a channel was chosen.
     pub(super) has_channel: bool,
     /// Why its signature does not count, where that was forced.
     pub(super) unverified: Option<&'a str>,
-    /// What risks do that nobody accepted.
+    /// What becomes of advice that nobody took.
     pub(super) unaccepted: UnacceptedRisks,
+}
+
+impl Case<'_> {
+    /// What has to be accepted. Advice is only recorded where that is enough; and nothing binds
+    /// whoever withdraws an update: risks are about what lies ahead.
+    fn binding(&self) -> Verdict {
+        let binds = |risk: &&Exposure| match self.unaccepted {
+            _ if self.request.withdrawn => false,
+            UnacceptedRisks::Gate => true,
+            UnacceptedRisks::Record => !self.advice.contains(&risk.name),
+        };
+        let exposures = self.verdict.exposures.iter().filter(binds).cloned().collect();
+        Verdict { release: self.verdict.release.clone(), exposures }
+    }
 }
 
 /// What goes into the history, or why the update does not begin.
@@ -44,10 +62,7 @@ pub(super) fn decide(case: &Case) -> Result<Option<String>, Box<OperatorConditio
     // There is no preflight whose findings could be asked for.
     let (previous, offered, checked) = (case.previous, case.offered, false);
     let objections = guards::objections(Step { from, to, previous, offered, checked });
-    let risks = gate::may_update(verdict).err();
-    // Risks are about what lies ahead, and whoever withdraws an update wants to be back.
-    let asks = case.unaccepted == UnacceptedRisks::Gate && !request.withdrawn;
-    let risks = risks.filter(|_| asks);
+    let risks = gate::may_update(&case.binding()).err();
     let named = Named { version: Some(&case.release.version), image: &request.image };
     match (objections.as_slice(), &risks) {
         _ if request.forced => {}

@@ -263,6 +263,7 @@ impl Stage {
             to: &content.metadata.version,
             previous: guards::previous(view.history(), &has.image),
             verdict: &verdict,
+            advice: &risks.judge.advice(),
             offered: offered.is_some(),
             has_channel: view.has_channel(),
             unverified: unverified.as_deref(),

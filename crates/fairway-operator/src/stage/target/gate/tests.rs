@@ -92,6 +92,7 @@ fn decided(asked: &Asked) -> Result<Option<String>, Box<OperatorCondition>> {
         to: &Version::parse(asked.to).unwrap(),
         previous: Some(&previous),
         verdict: &verdict,
+        advice: &["DiskLoss", "NetworkLoss", "SlowDisk"].map(str::to_owned).into(),
         offered: asked.offered,
         has_channel: true,
         unverified: asked.unverified,
@@ -157,8 +158,13 @@ fn what_stands_against_minor_versions_does_not_stand_against_a_patch() {
 }
 
 #[test]
-fn where_risks_are_only_recorded_the_update_begins() {
+fn where_advice_is_only_recorded_the_update_begins_if_the_cluster_is_ready() {
     let asked = Asked { unaccepted: UnacceptedRisks::Record, ..to("5.1.0") };
+    insta::assert_snapshot!(refused(&asked), @"
+    False UnacceptedRisks
+    The update to 5.1.0 has risks that were not accepted. These apply to this cluster: ClusterOperatorUpgradeable-dns. To accept them and continue: fairway upgrade accept ClusterOperatorUpgradeable-dns
+    ");
+    let asked = Asked { accepts: &["ClusterOperatorUpgradeable-dns"], ..asked };
     insta::assert_snapshot!(accepted(&asked), @"
     Updating from 5.0.3 to 5.1.0 is supported, but not recommended for this cluster.
 
@@ -170,7 +176,7 @@ fn where_risks_are_only_recorded_the_update_begins() {
 
     NetworkLoss may break the cluster. https://example.com/NetworkLoss
 
-    Not accepted by name: ClusterOperatorUpgradeable-dns, DiskLoss, NetworkLoss.
+    Accepted by name: ClusterOperatorUpgradeable-dns. Not accepted by name: DiskLoss, NetworkLoss.
     ");
 }
 
@@ -256,6 +262,7 @@ fn the_image_has_to_have_the_version_that_was_asked_for() {
         to: &Version::new(5, 0, 9),
         previous: None,
         verdict: &verdict,
+        advice: &BTreeSet::new(),
         offered: true,
         has_channel: true,
         unverified: None,
