@@ -71,6 +71,16 @@ pub(super) fn other_version(release: &Named, has: &str) -> OperatorCondition {
     condition(ConditionStatus::False, release_accepted::VERIFY_PAYLOAD_VERSION, &message)
 }
 
+/// What was never complete is not left: manifests of two releases would be mixed, in the order of
+/// an installation.
+pub(super) fn installing(release: &Named, has: &str) -> OperatorCondition {
+    let message = format!(
+        "Preconditions failed for payload {release}: the cluster is still being installed; the \
+         update is considered once {has} is complete"
+    );
+    condition(ConditionStatus::False, release_accepted::PRECONDITION_CHECKS, &message)
+}
+
 /// What is to be done is said together: risks, too, where there are some.
 pub(super) fn guarded(
     release: &Named,

@@ -123,6 +123,7 @@ mod tests {
             condition::not_loaded(&named, "it is empty"),
             condition::other_version(&named, "5.1.1"),
             condition::guarded(&named, &[], None),
+            condition::installing(&named, "5.0.0"),
             condition::loaded(&named, "amd64"),
         ];
         let told: Vec<String> = conditions
@@ -138,6 +139,7 @@ mod tests {
         Warning LoadPayloadFailed: Loading payload failed version="5.1.0" image="r.example/release@sha256:1" failure=it is empty
         Warning VerifyPayloadVersionFailed: Verifying payload failed version="5.1.0" image="r.example/release@sha256:1" failure=release image version 5.1.1 does not match the expected version 5.1.0
         Warning PreconditionBlock: Preconditions failed for payload loaded version="5.1.0" image="r.example/release@sha256:1":
+        Warning PreconditionBlock: Preconditions failed for payload version="5.1.0" image="r.example/release@sha256:1": the cluster is still being installed; the update is considered once 5.0.0 is complete
         Normal PayloadLoaded: Payload loaded version="5.1.0" image="r.example/release@sha256:1" architecture="amd64"
         Normal PreconditionsPassed: Nothing stands against the update to 5.1.0.
         Warning PreconditionWarn: It was forced.

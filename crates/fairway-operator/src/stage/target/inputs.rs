@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use fairway_api::cluster_version::{Release, UpdateHistory};
+use fairway_api::cluster_version::{Release, UpdateHistory, UpdateState};
 use fairway_api::reason::release_accepted;
 use fairway_api::{ClusterVersion, Conditions as _, OperatorCondition};
 use k8s_openapi::api::core::v1::ConfigMap;
@@ -45,6 +45,11 @@ pub(super) struct View {
 impl View {
     pub(super) fn history(&self) -> &[UpdateHistory] {
         self.cluster_version.status.as_ref().map_or(&[], |status| &status.history)
+    }
+
+    /// Whether the cluster has ever had a whole release.
+    pub(super) fn is_installed(&self) -> bool {
+        self.history().iter().any(|entry| entry.state == UpdateState::Completed)
     }
 
     /// What is known about updates from that release. Nothing before the history tells that it was

@@ -228,6 +228,10 @@ impl Stage {
                 _ => self.loaded(),
             };
         }
+        if !view.is_installed() && !request.withdrawn {
+            self.job = None;
+            return condition::installing(&named, &has.version);
+        }
         let decided = self.retrieved_or_own(view, request).and_then(|retrieved| {
             Ok((self.ask_gates(view, request, &has, &retrieved)?, retrieved))
         });

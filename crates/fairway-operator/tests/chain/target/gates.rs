@@ -4,13 +4,14 @@ use anyhow::Result;
 use fairway_api::{ClusterOperator, OperatorCondition};
 use fairway_operator::settings::UnacceptedRisks;
 use fairway_testkit::objects;
+use fairway_testkit::releases::TestRelease;
 use kube::Api;
 use kube::api::PostParams;
 use serde_json::json;
 
 use super::platform::{Platform, ask, history, reaches, refused};
 use crate::story::snapshot;
-use crate::support::{Graph, Operated, graph_data};
+use crate::support::{Graph, Operated, graph_data, prometheus};
 
 const VERSIONS: [&str; 5] = ["5.1.0", "5.1.1", "5.1.2", "5.2.0", "5.3.0"];
 
@@ -157,5 +158,29 @@ async fn with_a_mode_it_is_no_update() -> Result<()> {
         operated.status("the request to be seen", |status| status.observed_generation >= 4).await?;
     assert_eq!(history(&status), ["5.1.1", "5.1.0"]);
     assert_eq!(status.desired.version, "5.1.1");
+    operated.stop().await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_never_complete_is_not_left() -> Result<()> {
+    let Some(platform) = Platform::new(&VERSIONS[..2])? else { return Ok(()) };
+    let silent = json!({
+        "apiVersion": "config.openshift.io/v1", "kind": "ClusterOperator",
+        "metadata": {"name": "silent"},
+        "status": {"versions": [{"name": "operator", "version": "5.1.0"}]},
+    });
+    let release = TestRelease::new("5.1.0").object("0000_10_silent_01", silent);
+    let nobody = prometheus("http://127.0.0.1:9")?;
+    let mut written = Ok(());
+    let mut operated = platform
+        .installation("", "http://127.0.0.1:9", nobody, |settings| {
+            written = release.write(&settings.release.payload);
+        })
+        .await?;
+    written?;
+    operated.status("the installation to begin", |status| !status.history.is_empty()).await?;
+    ask(&operated, json!({"image": platform.image("5.1.1"), "force": true})).await?;
+    let told = refused(&operated, "PreconditionChecks").await?;
+    assert!(told.ends_with("the update is considered once 5.1.0 is complete"), "{told}");
     operated.stop().await
 }

@@ -57,8 +57,21 @@ impl Platform {
         Graph::of_images(files, &images.collect::<Vec<_>>()).await
     }
 
-    /// A cluster with the first release, whose operator runs and has rolled it out.
+    /// A cluster whose operator runs, and has rolled out the first release.
     pub(super) async fn cluster(
+        &self,
+        channel: &str,
+        upstream: &str,
+        metrics: MetricsSource,
+        change: impl FnOnce(&mut fairway_operator::Settings),
+    ) -> Result<Operated> {
+        let operated = self.installation(channel, upstream, metrics, change).await?;
+        reaches(&operated, &self.releases.first().context("a release")?.version).await?;
+        Ok(operated)
+    }
+
+    /// A cluster whose operator runs, and begins to roll out the first release.
+    pub(super) async fn installation(
         &self,
         channel: &str,
         upstream: &str,
@@ -72,7 +85,6 @@ impl Platform {
         operated.settings.target.images = vec![self.layout.path().to_owned()];
         change(&mut operated.settings);
         operated.start();
-        reaches(&operated, version).await?;
         Ok(operated)
     }
 
