@@ -101,15 +101,23 @@ impl Ledger {
 
     /// The places of the entries that concern an update to the release, in order.
     pub(crate) fn concerning(&self, release: &Release) -> Vec<usize> {
-        let offer = self.offers.iter().find(|offer| offer.release.image == release.image);
-        let on_edge = offer.map_or(&[][..], |offer| &offer.entries);
+        let on_edge = self.offered(release).flat_map(|offer| &offer.entries).copied();
         let current = self.current.as_ref();
         let raised = self.entries.iter().enumerate().filter(|(_, entry)| {
             entry.origins.raised.iter().any(|(_, targets)| targets.contain(current, release))
         });
-        let all: BTreeSet<usize> =
-            raised.map(|(place, _)| place).chain(on_edge.iter().copied()).collect();
+        let all: BTreeSet<usize> = raised.map(|(place, _)| place).chain(on_edge).collect();
         all.into_iter().collect()
+    }
+
+    /// The update to a release. An image that is not offered may be the same version made again,
+    /// and has the risks of all that are.
+    fn offered(&self, release: &Release) -> impl Iterator<Item = &Offer> {
+        let is_offered = self.offers.iter().any(|offer| offer.release.image == release.image);
+        self.offers.iter().filter(move |Offer { release: offered, .. }| match is_offered {
+            true => offered.image == release.image,
+            false => offered.version == release.version,
+        })
     }
 
     /// The entry at that place, where no other has its name.

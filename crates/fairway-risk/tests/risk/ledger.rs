@@ -1,6 +1,7 @@
 //! One name is one risk, wherever it comes from.
 
 use fairway_api::Conditions as _;
+use fairway_api::cluster_version::Release;
 use fairway_risk::{Claim, Evaluated, Ledger, Risk, Source, Targets};
 
 use crate::support::*;
@@ -26,6 +27,29 @@ fn definitions_that_differ_between_updates_are_evaluated_for_each() {
     let own = &evaluated.conditional_updates[1].risks[0];
     assert!(own.conditions.is_false("Applies"));
     assert_eq!(own.matching_rules, [promql("A")]);
+}
+
+#[test]
+fn another_image_of_a_version_has_the_risks_of_those_that_are_offered() {
+    let always_wrong = |name: &str| risk(name, vec![always()]);
+    let mut respin = candidate("4.7.4", vec![always_wrong("B")]);
+    respin.release.image = "registry.example/again".to_owned();
+    let candidates = vec![
+        candidate("4.7.4", vec![always_wrong("A")]),
+        candidate("4.7.5", vec![always_wrong("C")]),
+        respin,
+    ];
+    let ledger = Ledger::new(CURRENT, candidates, vec![]);
+    for (image, expected) in [
+        (release("4.7.4").image.as_str(), &["A"][..]),
+        ("registry.example/again", &["B"]),
+        ("registry.example/another", &["A", "B"]),
+    ] {
+        let release = Release { image: image.to_owned(), ..release("4.7.4") };
+        let verdict = ledger.verdict(&release, World::default().round());
+        let names: Vec<&str> = verdict.exposures.iter().map(|risk| risk.name.as_str()).collect();
+        assert_eq!(names, expected, "{image}");
+    }
 }
 
 #[test]
