@@ -1,17 +1,16 @@
 //! The release that is rolled out, as a status shows it.
 
-use fairway_api::cluster_version::{ClusterVersionStatus, Release, UpdateState};
+use fairway_api::cluster_version::{ClusterVersionStatus, Release};
 
 use super::compose::Facts;
 use crate::stage::updates::same_content;
 
 /// Shows the target or, until there is one, the operator's own release; with what the update
-/// service says besides. While an update is under way that a predecessor began, it is the target
-/// that has to be waited for.
+/// service says besides. Where the cluster has another release, the target has to be waited for.
 pub(super) fn show(status: &mut ClusterVersionStatus, facts: &Facts) {
     let release = match facts.target {
         Some(target) => &target.payload.release,
-        None if is_under_way(status) => return,
+        None if has_another(status, &facts.own.release) => return,
         None => &facts.own.release,
     };
     if is_another(&status.desired, release) {
@@ -20,11 +19,10 @@ pub(super) fn show(status: &mut ClusterVersionStatus, facts: &Facts) {
     status.desired = described(&status.desired, release, facts);
 }
 
-fn is_under_way(status: &ClusterVersionStatus) -> bool {
-    let newest = status.history.first();
-    newest.is_some_and(|newest| {
-        newest.state == UpdateState::Partial && newest.image == status.desired.image
-    })
+/// Whether a predecessor has begun, or reached, another release than the operator's.
+fn has_another(status: &ClusterVersionStatus, own: &Release) -> bool {
+    let newest = status.history.first().filter(|newest| !newest.image.is_empty());
+    newest.is_some_and(|newest| !same_content(&newest.image, &own.image))
 }
 
 /// Whether the status is about the release of the operator, which is the one that the update service

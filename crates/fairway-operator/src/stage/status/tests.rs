@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use fairway_api::cluster_version::{
     AcceptRisk, ClusterVersionStatus, ConditionalUpdate, ConditionalUpdateRisk, Release, Update,
-    UpdateMode,
+    UpdateHistory, UpdateMode, UpdateState,
 };
 use fairway_api::reason::retrieved_updates;
 use fairway_api::{ClusterVersion, Conditions as _, OperatorCondition};
@@ -69,6 +69,29 @@ fn composed(
 
 fn yaml(status: &ClusterVersionStatus) -> String {
     serde_json::to_string_pretty(status).unwrap()
+}
+
+#[test]
+fn until_the_target_is_known_the_release_that_the_cluster_has_is_shown() {
+    let mirrored = own().release.image.replace("registry.example", "mirror.example");
+    let other = objects::release("5.1.0");
+    for state in [UpdateState::Partial, UpdateState::Completed] {
+        for (image, expected) in [(&mirrored, own().release), (&other.image, other.clone())] {
+            let newest = UpdateHistory {
+                image: image.clone(),
+                state: state.clone(),
+                ..UpdateHistory::default()
+            };
+            let mut object = cluster_version();
+            object.status = Some(ClusterVersionStatus {
+                desired: other.clone(),
+                history: vec![newest],
+                ..ClusterVersionStatus::default()
+            });
+            let shown = composed(&object, None, None, 0).desired;
+            assert_eq!(shown.image, expected.image, "{image} {state:?}");
+        }
+    }
 }
 
 #[test]
