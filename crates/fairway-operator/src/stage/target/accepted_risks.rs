@@ -3,6 +3,7 @@
 use fairway_api::condition::is_legal_reason;
 use fairway_api::reason::{precondition, recommended};
 use fairway_api::{ConditionStatus, limits};
+use fairway_risk::gate::Refusal;
 use fairway_risk::{Exposure, Verdict};
 
 use super::guards::Objection;
@@ -22,6 +23,8 @@ pub(super) struct Overridden<'a> {
     pub(super) has_channel: bool,
     /// What the guards said, and was forced.
     pub(super) forced: &'a [Objection],
+    /// The risks that had to be accepted and were not, which was forced, too.
+    pub(super) unaccepted: Option<&'a Refusal>,
     /// Why its signature does not count, where that was forced.
     pub(super) unverified: Option<&'a str>,
 }
@@ -88,12 +91,16 @@ fn takers(risks: &[&Exposure]) -> Option<String> {
 }
 
 fn forced(overridden: &Overridden) -> Option<String> {
-    let Overridden { to, forced, unverified, .. } = overridden;
+    let Overridden { to, forced, unaccepted, unverified, .. } = overridden;
     let signature = unverified.map(|why| {
         format!("The release {to} cannot be verified, but the update was forced: {why}")
     });
     let guards = forced.iter().map(|objection| format!("Forced through: {objection}"));
-    let told: Vec<String> = signature.into_iter().chain(guards).collect();
+    let risks = unaccepted.map(|Refusal { applying, unknown, .. }| {
+        let names: Vec<&str> = applying.iter().chain(unknown).map(String::as_str).collect();
+        format!("Forced through: risks that were not accepted: {}", names.join(", "))
+    });
+    let told: Vec<String> = signature.into_iter().chain(guards).chain(risks).collect();
     (!told.is_empty()).then(|| told.join("\n"))
 }
 

@@ -83,6 +83,7 @@ pub(super) fn decide(case: &Case) -> Result<Option<String>, Box<OperatorConditio
         offered,
         has_channel: case.has_channel,
         forced: &objections,
+        unaccepted: risks.as_ref(),
         unverified: case.unverified,
     }))
 }

@@ -35,6 +35,7 @@ fn told(verdict: &Verdict, offered: bool, has_channel: bool) -> String {
         offered,
         has_channel,
         forced: &[],
+        unaccepted: None,
         unverified: None,
     };
     text(&overridden).unwrap_or_default()

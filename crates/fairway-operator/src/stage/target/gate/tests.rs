@@ -241,7 +241,10 @@ fn only_force_opens_the_guards() {
 
     The release 5.2.0 cannot be verified, but the update was forced: nobody signed it
     Forced through: Precondition "ClusterVersionGiantHop" failed because of "SkipLevelNotChecked": 5.2.0 skips a minor version after 5.0.3, and no complete preflight says that nothing will go wrong; run `fairway upgrade --mode=preflight --to=5.2.0`
+    Forced through: risks that were not accepted: ClusterOperatorUpgradeable-dns
     "#);
+    let forced = accepted(&Asked { forced: true, ..to("5.0.6") });
+    assert!(forced.ends_with("Forced through: risks that were not accepted: SlowDisk"), "{forced}");
 }
 
 #[test]
