@@ -1,10 +1,13 @@
 //! Events of ClusterVersion: what became of a release that was asked for.
 
+use std::time::Duration;
+
 use fairway_api::reason::release_accepted;
 use fairway_api::{CLUSTER_VERSION_NAME, ConditionStatus, OperatorCondition};
 use k8s_openapi::api::core::v1::ObjectReference;
 use kube::runtime::events::{Event, EventType, Recorder, Reporter};
 use tokio::sync::mpsc;
+use tokio::time::timeout;
 
 use crate::election::Leadership;
 use crate::event::NAMESPACE;
@@ -17,6 +20,9 @@ const NOTE: usize = 1000;
 /// Events that are not written yet. They tell about changes of one condition: whoever cannot write
 /// that many has other worries.
 const BACKLOG: usize = 16;
+
+/// How long an API server may take for one: the next ones wait.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Something that people may want to know.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -97,12 +103,15 @@ pub(super) fn announcer(
                 secondary: None,
             };
             // Who leads no more is dropped by the election, and until then writes nothing.
-            let Ok(written) = leadership.write(recorder.publish(&event, &about)).await else {
-                return std::future::pending().await;
-            };
-            if let Err(error) = written {
-                let error = &error as &dyn std::error::Error;
-                tracing::warn!(error, reason, "an event cannot be written");
+            let published = timeout(PATIENCE, recorder.publish(&event, &about));
+            match leadership.write(published).await {
+                Ok(Ok(Ok(()))) => {}
+                Ok(Ok(Err(error))) => {
+                    let error = &error as &dyn std::error::Error;
+                    tracing::warn!(error, reason, "an event cannot be written");
+                }
+                Ok(Err(_)) => tracing::warn!(reason, "an event was not written in time"),
+                Err(_) => return std::future::pending().await,
             }
         }
     };
