@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use fairway_api::cluster_version::Release;
 use fairway_api::{ConditionStatus, OperatorCondition, Version};
-use fairway_release::inclusion::implicitly_enabled;
+use fairway_release::inclusion::{Filter, implicitly_enabled};
 use tokio::sync::watch;
 
 use super::accepted::Accepted;
@@ -238,7 +238,7 @@ impl Stage {
         match decided {
             Err(pending) => *pending,
             Ok((overridden, retrieved)) => {
-                self.accept(self.accepted(view, request, retrieved, overridden));
+                self.accept(view, self.accepted(view, request, retrieved, overridden));
                 self.loaded()
             }
         }
@@ -289,14 +289,15 @@ impl Stage {
         Accepted::new(&request.image, content, unverified.is_none(), overridden)
     }
 
-    fn accept(&mut self, accepted: Accepted) {
+    fn accept(&mut self, view: &View, mut accepted: Accepted) {
         let Release { version, image, .. } = &accepted.release;
         tracing::info!(version, image, "an update begins");
         self.announcer.tell(Told::accepted(version, accepted.overridden.as_deref()));
-        let before = self.accepted.as_ref().and_then(|before| before.content.as_ref());
-        if let (Some(before), Some(after), Some(staying)) =
-            (before, &accepted.content, &mut self.staying)
-        {
+        let after = accepted.payload(self.when_loaded(view, &accepted.release.version));
+        let before = self.accepted.as_ref().map(|before| before.release.version.clone());
+        let before = before.map(|version| self.when_loaded(view, &version));
+        let before = self.accepted.as_mut().zip(before).map(|(it, filter)| it.payload(filter));
+        if let (Some(before), Some(staying)) = (before, &mut self.staying) {
             let implicit = implicitly_enabled(&before.manifests, &after.manifests, staying);
             staying.extend(implicit);
         }
@@ -360,16 +361,21 @@ impl Stage {
         }
     }
 
+    /// The gates that are on for a release.
+    fn gates(&self, view: &View, version: &str) -> BTreeSet<String> {
+        view.features.gates(&[version, &self.own.release.version])
+    }
+
+    /// What decides when a release of that version is loaded.
+    fn when_loaded(&self, view: &View, version: &str) -> Filter {
+        let gates = self.gates(view, version);
+        selection::when_loaded(&self.settings.selection, &view.features, &gates, version)
+    }
+
     fn target(&mut self, view: &View, release_accepted: OperatorCondition) -> Option<Target> {
+        let version = self.accepted.as_ref()?.release.version.clone();
+        let (gates, filter) = (self.gates(view, &version), self.when_loaded(view, &version));
         let accepted = self.accepted.as_mut()?;
-        let versions = [accepted.release.version.as_str(), &self.own.release.version];
-        let gates = view.features.gates(&versions);
-        let filter = selection::when_loaded(
-            &self.settings.selection,
-            &view.features,
-            &gates,
-            &accepted.release.version,
-        );
         let payload = accepted.payload(filter);
         let spec = &view.cluster_version.spec;
         let staying = self.staying.get_or_insert_with(|| {
