@@ -2,6 +2,7 @@
 
 use anyhow::Result;
 use fairway_operator::apply::{Health, Outcome};
+use fairway_testkit::wait;
 use serde_json::{Value, json};
 
 use crate::ground::Ground;
@@ -65,4 +66,31 @@ async fn a_kind_can_be_used_as_soon_as_its_definition_is_established() -> Result
     ground.restart();
     assert_eq!(ground.apply(&definition(&group, "Widget")).await?, Outcome::Right);
     Ok(())
+}
+
+/// A sandbox goes on with watches of kinds that are gone.
+#[tokio::test]
+#[ignore = "needs a cluster: cargo xtask test"]
+async fn a_kind_that_goes_and_comes_back_is_looked_for_again() -> Result<()> {
+    let ground = Ground::prepare().await?;
+    let group = format!("{}.example.com", ground.namespace.name());
+    let definition = definition(&group, "Widget");
+    let widget = json!({
+        "apiVersion": format!("{group}/v1"), "kind": "Widget",
+        "metadata": {"name": "a", "namespace": ground.namespace.name()}, "spec": {"size": 1},
+    });
+    ground.apply_until_good(&definition).await?;
+    ground.apply(&widget).await?;
+    ground.delete(&definition).await?;
+    wait::until("the kind to be forgotten", async || {
+        let reason = ground.try_apply(&widget).await.err().map(|error| error.reason().0);
+        Ok(reason.filter(|reason| *reason == "UpdatePayloadResourceTypeMissing"))
+    })
+    .await?;
+    ground.apply_until_good(&definition).await?;
+    wait::until("the object to be back", async || Ok(ground.try_apply(&widget).await.ok())).await?;
+    let mut changes = ground.applier.changes();
+    ground.edit(&widget, &json!({"spec": {"size": 2}})).await?;
+    ground.until_repaired(&mut changes, &widget).await?;
+    ground.delete(&definition).await
 }

@@ -4,7 +4,7 @@ use anyhow::{Context as _, Result};
 use fairway_api::{ClusterOperator, ClusterOperatorStatus, Conditions as _, OperatorCondition};
 use fairway_operator::stage::rollout::{Effect, Phase, Rollout};
 use fairway_testkit::{objects, wait};
-use kube::Api;
+use kube::{Api, ResourceExt as _};
 use serde_json::{Value, json};
 
 use super::stage::{Stage, cluster_operator};
@@ -87,12 +87,19 @@ async fn a_cluster_operator_is_there_before_its_component_with_what_to_look_at()
         &[("0000_10_a_1", blocked), ("0000_10_a_2", cluster_operator("network", "5.1.0"))],
     );
     let operators: Api<ClusterOperator> = Api::all(stage.cluster.client());
-    let status = wait::until("its related objects", async || {
+    let operator = wait::until("its related objects", async || {
+        let is_told = |status: &ClusterOperatorStatus| !status.related_objects.is_empty();
         let operator = operators.get_opt("network").await?;
-        let status = operator.and_then(|operator| operator.status);
-        Ok(status.filter(|status| !status.related_objects.is_empty()))
+        Ok(operator.filter(|operator| operator.status.as_ref().is_some_and(is_told)))
     })
     .await?;
+    let writers = operator.managed_fields().iter().map(|entry| entry.manager.as_deref());
+    assert!(
+        writers.clone().all(|writer| writer == Some("fairway")),
+        "{:?}",
+        writers.collect::<Vec<_>>()
+    );
+    let status = operator.status.context("it has one")?;
     assert_eq!(status.related_objects[0].resource, "namespaces");
     assert!(status.versions.is_empty(), "only the component says what it has reached");
     Ok(())
