@@ -74,7 +74,8 @@ impl Guide<'_> {
             .output()
             .await
             .with_context(|| format!("cannot start `{command}`"))?;
-        for said in [output.stdout, output.stderr] {
+        // Notes and warnings come before the answer, as they do on a terminal.
+        for said in [output.stderr, output.stdout] {
             self.say(&String::from_utf8_lossy(&said))?;
         }
         let code = output.status.code();

@@ -90,9 +90,9 @@ impl fmt::Display for Until {
 pub(super) const TOUR: &[Step] = &[
     Step {
         title: "A platform",
-        explanation: "Six operators run in this sandbox. The release says in which order they come, \
-                      and Fairway has just brought all of it: release 5.0.0. It asked the update \
-                      service which updates there are, and this is what it found.",
+        explanation: "Fairway is bringing a platform with six operators into this sandbox: release \
+                      5.0.0, which says in which order they come. Then it asks the update service \
+                      which updates there are.",
         actions: &[
             Action::Until(Until::Completed("5.0.0")),
             Action::Until(Until::Listed("5.0.1")),
@@ -181,7 +181,7 @@ mod tests {
         }
         insta::assert_snapshot!(told, @"
         A platform
-          Six operators run in this sandbox. The release says in which order they come, and Fairway has just brought all of it: release 5.0.0. It asked the update service which updates there are, and this is what it found.
+          Fairway is bringing a platform with six operators into this sandbox: release 5.0.0, which says in which order they come. Then it asks the update service which updates there are.
           waits for 5.0.0 to be complete
           waits for an update to 5.0.1 to be listed
           $ fairway upgrade (0)
