@@ -58,7 +58,8 @@ impl Book {
         let evaluated = self.ledger.evaluate(judge.round(now));
         let graph_digest = view.updates.graph_digest.clone();
         let (generation, current) = (view.generation, view.current.clone());
-        Risks { generation, current, graph_digest, evaluated, judge }
+        let is_answered = view.is_answered;
+        Risks { generation, current, is_answered, graph_digest, evaluated, judge }
     }
 
     /// This was said. Whatever a status cannot show is in the log.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use fairway_api::{ClusterOperator, ClusterVersion, ClusterVersionStatus};
+use fairway_api::{ClusterOperator, ClusterVersion, ClusterVersionStatus, ConditionStatus};
 use fairway_risk::{ANNOTATION, Acceptance, Concern};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::ResourceExt as _;
@@ -37,6 +37,9 @@ pub(super) struct View {
     pub(super) generation: i64,
     /// The version of the cluster, or the one to which it is on its way.
     pub(super) current: String,
+    /// Whether the update service has said which updates there are from that version: it is asked
+    /// about that of the operator.
+    pub(super) is_answered: bool,
     pub(super) cluster_version: Arc<ClusterVersion>,
     pub(super) updates: Arc<Updates>,
     pub(super) acceptance: Acceptance,
@@ -82,6 +85,8 @@ impl Inputs {
             generation: generation.min(updates.generation),
             acceptance: Acceptance::read(desired, annotation),
             concerns: concerns::collect(&current, findings),
+            is_answered: updates.retrieved.status == ConditionStatus::True
+                && current == self.own.release.version,
             current,
             cluster_version,
             updates,

@@ -37,6 +37,8 @@ pub struct Risks {
     pub generation: i64,
     /// The version from which the updates would begin.
     pub current: String,
+    /// Whether the update service has said which updates there are from that version.
+    pub is_answered: bool,
     /// Identifies the answer of the update service that it is about.
     pub graph_digest: String,
     /// What the ledger says of the updates that are offered.

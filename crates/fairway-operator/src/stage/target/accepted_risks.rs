@@ -19,6 +19,8 @@ pub(super) struct Overridden<'a> {
     pub(super) verdict: &'a Verdict,
     /// Whether the update service offers it.
     pub(super) offered: bool,
+    /// Whether it has said which updates there are.
+    pub(super) is_answered: bool,
     /// Whether a channel was chosen: otherwise nobody was asked.
     pub(super) has_channel: bool,
     /// What the guards said, and was forced.
@@ -39,7 +41,7 @@ pub(super) fn text(overridden: &Overridden) -> Option<String> {
 
 /// The headline, one word for programs, a paragraph for each risk, and who took it.
 fn not_recommended(overridden: &Overridden) -> Option<String> {
-    let Overridden { from, to, verdict, offered, has_channel, .. } = overridden;
+    let Overridden { from, to, verdict, offered, is_answered, has_channel, .. } = overridden;
     let risks: Vec<&Exposure> =
         verdict.exposures.iter().filter(|risk| risk.concerns_this_cluster()).collect();
     let headline = match (offered, risks.is_empty()) {
@@ -52,6 +54,10 @@ fn not_recommended(overridden: &Overridden) -> Option<String> {
         (false, _) if !has_channel => {
             format!("Updating from {from} to {to} was not looked up, because no channel is chosen.")
         }
+        (false, _) if !is_answered => format!(
+            "It is not known whether the update service offers the update from {from} to {to}, nor \
+             which risks it would name."
+        ),
         (false, _) => format!("Updating from {from} to {to} is not offered by the update service."),
     };
     let reason = match risks.as_slice() {

@@ -30,6 +30,8 @@ pub(super) struct Case<'a> {
     pub(super) advice: &'a BTreeSet<String>,
     /// Whether the update service offers it.
     pub(super) offered: bool,
+    /// Whether the update service has said which updates there are.
+    pub(super) is_answered: bool,
     /// Whether a channel was chosen.
     pub(super) has_channel: bool,
     /// Why its signature does not count, where that was forced.
@@ -81,6 +83,7 @@ pub(super) fn decide(case: &Case) -> Result<Option<String>, Box<OperatorConditio
         to: &case.release.version,
         verdict,
         offered,
+        is_answered: case.is_answered,
         has_channel: case.has_channel,
         forced: &objections,
         unaccepted: risks.as_ref(),

@@ -269,6 +269,7 @@ impl Stage {
             verdict: &verdict,
             advice: &risks.judge.advice(),
             offered: offered.is_some(),
+            is_answered: risks.is_answered,
             has_channel: view.has_channel(),
             unverified: unverified.as_deref(),
             unaccepted: self.settings.unaccepted_risks,

@@ -28,11 +28,16 @@ fn verdict() -> Verdict {
 }
 
 fn told(verdict: &Verdict, offered: bool, has_channel: bool) -> String {
+    told_with(verdict, (offered, true), has_channel)
+}
+
+fn told_with(verdict: &Verdict, (offered, is_answered): (bool, bool), has_channel: bool) -> String {
     let overridden = Overridden {
         from: "4.6.23",
         to: "4.7.4",
         verdict,
         offered,
+        is_answered,
         has_channel,
         forced: &[],
         unaccepted: None,
@@ -62,7 +67,8 @@ fn the_history_of_the_story_tells_every_risk() {
 fn what_nobody_said_is_told_too() {
     let nothing = Verdict { release: release("4.7.4"), exposures: Vec::new() };
     assert_eq!(told(&nothing, true, true), "");
-    let told = [told(&nothing, false, true), told(&nothing, false, false)];
+    let unanswered = told_with(&nothing, (false, false), true);
+    let told = [told(&nothing, false, true), told(&nothing, false, false), unanswered];
     insta::assert_snapshot!(told.join("\n\n"), @"
     Updating from 4.6.23 to 4.7.4 is not offered by the update service.
 
@@ -71,6 +77,10 @@ fn what_nobody_said_is_told_too() {
     Updating from 4.6.23 to 4.7.4 was not looked up, because no channel is chosen.
 
     Reason: NoChannel
+
+    It is not known whether the update service offers the update from 4.6.23 to 4.7.4, nor which risks it would name.
+
+    Reason: UnknownUpdate
     ");
 }
 
