@@ -35,7 +35,7 @@ impl TestPlatform {
         pods.delete_collection(&DeleteParams::default(), &ListParams::default()).await?;
         wait::until("another pod of the operator", || async {
             let found = pods.list(&ListParams::default()).await?;
-            Ok(found.iter().any(|pod| is_ready(pod)).then_some(()))
+            Ok(found.iter().any(is_ready).then_some(()))
         })
         .await?;
         // When it repairs this, it has looked at everything.
