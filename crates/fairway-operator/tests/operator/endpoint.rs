@@ -94,6 +94,8 @@ async fn a_new_certificate_is_used_and_a_bad_one_is_not() -> Result<()> {
         key: directory.path().join("tls.key"),
         every: Duration::from_millis(20),
     };
+    fs::write(&files.certificate, "nonsense")?;
+    fs::write(&files.key, "nonsense")?;
     assert!(matches!(Endpoint::start(Some(files.clone())).await.err(), Some(error)
         if matches!(error.downcast_ref(), Some(EndpointError::Tls(_)))));
     write_certificate(&files)?;
@@ -117,6 +119,28 @@ async fn a_new_certificate_is_used_and_a_bad_one_is_not() -> Result<()> {
     .await?;
     assert!(endpoint.get(&before, "tls/healthz").await.is_err());
     Ok(())
+}
+
+#[tokio::test]
+async fn until_there_is_a_certificate_it_has_one_of_its_own() -> Result<()> {
+    let directory = tempfile::tempdir()?;
+    let files = TlsFiles {
+        certificate: directory.path().join("tls.crt"),
+        key: directory.path().join("tls.key"),
+        every: Duration::from_millis(20),
+    };
+    let endpoint = Endpoint::start(Some(files.clone())).await?;
+    // Probes look at no certificate.
+    let anybody = reqwest::Client::builder().tls_danger_accept_invalid_certs(true).build()?;
+    assert_eq!(endpoint.get(&anybody, "tls/healthz").await?.0, 200);
+    assert!(endpoint.metrics.text().contains("fairway_operator_tls_reload_errors_total 0"));
+
+    write_certificate(&files)?;
+    let issued = client(Some(&files.certificate))?;
+    wait::until("the certificate that was issued", async || {
+        Ok(endpoint.get(&issued, "tls/healthz").await.is_ok().then_some(()))
+    })
+    .await
 }
 
 #[tokio::test]
