@@ -49,9 +49,7 @@ impl Endpoint {
 }
 
 fn client(authority: Option<&Path>) -> Result<reqwest::Client> {
-    // An error means that another test of this process has done it already.
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    let builder = reqwest::Client::builder().no_proxy().pool_max_idle_per_host(0);
+    let builder = client_builder();
     Ok(match authority {
         None => builder.build()?,
         Some(path) => {
@@ -59,6 +57,12 @@ fn client(authority: Option<&Path>) -> Result<reqwest::Client> {
             builder.tls_certs_only([authority]).build()?
         }
     })
+}
+
+fn client_builder() -> reqwest::ClientBuilder {
+    // An error means that another test of this process has done it already.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    reqwest::Client::builder().no_proxy().pool_max_idle_per_host(0)
 }
 
 fn write_certificate(files: &TlsFiles) -> Result<()> {
@@ -131,7 +135,7 @@ async fn until_there_is_a_certificate_it_has_one_of_its_own() -> Result<()> {
     };
     let endpoint = Endpoint::start(Some(files.clone())).await?;
     // Probes look at no certificate.
-    let anybody = reqwest::Client::builder().tls_danger_accept_invalid_certs(true).build()?;
+    let anybody = client_builder().tls_danger_accept_invalid_certs(true).build()?;
     assert_eq!(endpoint.get(&anybody, "tls/healthz").await?.0, 200);
     assert!(endpoint.metrics.text().contains("fairway_operator_tls_reload_errors_total 0"));
 
