@@ -109,7 +109,7 @@ mod tests {
           network is not available
           at all
         ");
-        let said = progress(json!({ "conditions": [
+        let said = progress(&json!({ "conditions": [
             { "type": "Progressing", "status": "True", "message": "Stuck: network is not there" },
             { "type": "Failing", "status": "True", "message": "Network is not there" },
         ]}));
