@@ -114,9 +114,12 @@ impl Ledger {
     /// and has the risks of all that are.
     fn offered(&self, release: &Release) -> impl Iterator<Item = &Offer> {
         let is_offered = self.offers.iter().any(|offer| offer.release.image == release.image);
-        self.offers.iter().filter(move |Offer { release: offered, .. }| match is_offered {
-            true => offered.image == release.image,
-            false => offered.version == release.version,
+        self.offers.iter().filter(move |Offer { release: offered, .. }| {
+            if is_offered {
+                offered.image == release.image
+            } else {
+                offered.version == release.version
+            }
         })
     }
 

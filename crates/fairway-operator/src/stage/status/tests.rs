@@ -153,7 +153,9 @@ fn composing_again_changes_nothing() {
 #[test]
 fn updates_from_another_release_are_forgotten() {
     let mut object = objects::cluster_version();
+    let newest = UpdateHistory { image: own().release.image, ..UpdateHistory::default() };
     let before = ClusterVersionStatus {
+        history: vec![newest],
         available_updates: Some(vec![objects::release("5.0.1")]),
         conditional_updates: vec![ConditionalUpdate::default()],
         conditional_update_risks: vec![ConditionalUpdateRisk::default()],
