@@ -104,7 +104,9 @@ fn what_keeps_it_from_starting() {
     let address = silent.local_addr().unwrap().to_string();
     write_kubeconfig(&directory.path().join("kubeconfig"), &silent);
     // Where there is none, the operator makes one of its own.
-    fs::write(directory.path().join("broken.crt"), "no certificate").unwrap();
+    for file in ["broken.crt", "broken.key"] {
+        fs::write(directory.path().join(file), "nothing of use").unwrap();
+    }
     let run = |arguments: &[&str]| {
         let mut command = operator();
         command.current_dir(directory.path()).args(["--kubeconfig=kubeconfig", "--pod-uid=uid"]);
@@ -115,7 +117,7 @@ fn what_keeps_it_from_starting() {
         run(&["--listen=9099"]),
         run(&["--lease-duration=100s"]),
         run(&["--payload=nowhere"]),
-        run(&["--serving-cert-file=broken.crt", "--serving-key-file=missing.key"]),
+        run(&["--serving-cert-file=broken.crt", "--serving-key-file=broken.key"]),
         run(&["--metrics-snapshot=a", "--metrics-url=http://b"]),
         run(&["--metrics-url=prometheus:9090"]),
         run(&["--metrics-url=https://me:secret@prometheus.example"]),
