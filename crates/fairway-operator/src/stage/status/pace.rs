@@ -46,12 +46,20 @@ impl News {
     }
 }
 
-/// Takes from the first what `Progressing` is about.
+/// Takes from the first what `Progressing` is about, and how `Failing` puts the same reason: there
+/// components speak for themselves, and may do so every second.
 fn keep_progress(before: &ClusterVersionStatus, after: &mut ClusterVersionStatus) {
-    let Some(said) = before.conditions.find(progressing::TYPE) else { return };
-    if let Some(now_said) = condition(after, progressing::TYPE) {
+    if let Some(said) = before.conditions.find(progressing::TYPE)
+        && let Some(now_said) = condition(after, progressing::TYPE)
+    {
         now_said.message.clone_from(&said.message);
         now_said.reason.clone_from(&said.reason);
+    }
+    if let Some(said) = before.conditions.find(failing::TYPE)
+        && let Some(now_said) = condition(after, failing::TYPE)
+        && (&said.status, &said.reason) == (&now_said.status, &now_said.reason)
+    {
+        now_said.message.clone_from(&said.message);
     }
 }
 
@@ -168,6 +176,8 @@ mod tests {
             say(after, waiting.clone());
         };
         assert_eq!(news(&both), News::Trouble);
+        let not_failing = OperatorCondition::new("Failing", false).message("all is said");
+        assert_eq!(news(&|after| say(after, not_failing.clone())), News::Progress);
         assert_eq!(news(&|after| after.observed_generation = 2), News::Edge);
         assert_eq!(news(&|after| after.history.clear()), News::Edge);
         assert_eq!(News::between(None, Some(&before)), News::Edge);
