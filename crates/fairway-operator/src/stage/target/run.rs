@@ -159,19 +159,17 @@ impl Stage {
     }
 
     fn wish(&self, view: &View) -> Wish {
-        let begun = match &self.accepted {
-            Some(Accepted { release, .. }) => Some((&release.image[..], &release.version[..])),
-            None => {
-                let newest = view.history().first();
-                newest.map(|it| (it.image.as_str(), it.version.as_deref().unwrap_or_default()))
-            }
-        };
+        let accepted = self.accepted.as_ref().map(|Accepted { release, .. }| release);
+        let accepted = accepted.map(|it| (it.image.as_str(), it.version.as_str()));
+        let newest = view.history().first();
+        let newest =
+            newest.map(|it| (it.image.as_str(), it.version.as_deref().unwrap_or_default()));
         resolve(
             view.cluster_version.spec.desired_update.as_ref(),
             Known {
                 own: &self.own.release,
                 is_multi: self.own.release.architecture.is_some(),
-                begun,
+                begun: accepted.or(newest),
                 offered: view.risks.as_deref().map(|risks| &risks.evaluated),
                 history: view.history(),
             },
