@@ -218,12 +218,12 @@ fn only_force_opens_the_guards() {
     let skip = Asked { accepts: &all, ..to("5.2.0") };
     insta::assert_snapshot!(refused(&skip), @r#"
     False PreconditionChecks
-    Preconditions failed for payload loaded version="5.2.0" image="registry.example/release@sha256:8ecd4901ea069209005fa5d998421b30df046f771a2a930189f6c1adad5cea2e": Precondition "ClusterVersionGiantHop" failed because of "SkipLevelNotChecked": 5.2.0 skips a minor version after 5.0.3, and no complete preflight says that nothing will go wrong; run `fairway upgrade --mode=preflight --to=5.2.0`
+    Preconditions failed for payload loaded version="5.2.0" image="registry.example/release@sha256:8ecd4901ea069209005fa5d998421b30df046f771a2a930189f6c1adad5cea2e": Precondition "ClusterVersionGiantHop" failed because of "SkipLevelNotChecked": 5.2.0 skips a minor version after 5.0.3, and no complete preflight says that nothing will go wrong; go by way of a release in between
     "#);
     insta::assert_snapshot!(refused(&to("5.2.0")), @r#"
     False PreconditionChecks
     Preconditions failed for payload loaded version="5.2.0" image="registry.example/release@sha256:8ecd4901ea069209005fa5d998421b30df046f771a2a930189f6c1adad5cea2e":
-    * Precondition "ClusterVersionGiantHop" failed because of "SkipLevelNotChecked": 5.2.0 skips a minor version after 5.0.3, and no complete preflight says that nothing will go wrong; run `fairway upgrade --mode=preflight --to=5.2.0`
+    * Precondition "ClusterVersionGiantHop" failed because of "SkipLevelNotChecked": 5.2.0 skips a minor version after 5.0.3, and no complete preflight says that nothing will go wrong; go by way of a release in between
     * The update to 5.2.0 has risks that were not accepted. These apply to this cluster: ClusterOperatorUpgradeable-dns. To accept them and continue: fairway upgrade accept ClusterOperatorUpgradeable-dns
     "#);
     insta::assert_snapshot!(refused(&Asked { unaccepted: UnacceptedRisks::Record, ..to("5.0.1") }), @r#"
@@ -241,7 +241,7 @@ fn only_force_opens_the_guards() {
     Not accepted by name: ClusterOperatorUpgradeable-dns.
 
     The release 5.2.0 cannot be verified, but the update was forced: nobody signed it
-    Forced through: Precondition "ClusterVersionGiantHop" failed because of "SkipLevelNotChecked": 5.2.0 skips a minor version after 5.0.3, and no complete preflight says that nothing will go wrong; run `fairway upgrade --mode=preflight --to=5.2.0`
+    Forced through: Precondition "ClusterVersionGiantHop" failed because of "SkipLevelNotChecked": 5.2.0 skips a minor version after 5.0.3, and no complete preflight says that nothing will go wrong; go by way of a release in between
     Forced through: risks that were not accepted: ClusterOperatorUpgradeable-dns
     "#);
     let forced = accepted(&Asked { forced: true, ..to("5.0.6") });
