@@ -63,6 +63,32 @@ async fn what_a_server_cannot_merge_is_merged_here() -> Result<()> {
     Ok(())
 }
 
+/// That is how the options of the operator itself are set in a cluster.
+#[tokio::test]
+async fn variables_that_an_administrator_adds_stay_and_arguments_do_not() -> Result<()> {
+    let ground = Ground::prepare().await?;
+    let ours = json!({"name": "OURS", "value": "1"});
+    let theirs = json!({"name": "THEIRS", "value": "2"});
+    let of_release = |image: &str| {
+        let container = json!({"name": "c", "image": image, "args": ["a"], "env": [ours]});
+        deployment(&ground, &container)
+    };
+    let before = of_release("localhost/none");
+    ground.apply(&before).await?;
+    let edited =
+        json!({"name": "c", "image": "localhost/none", "args": ["a", "b"], "env": [ours, theirs]});
+    let edited = json!({"spec": {"template": {"spec": {"containers": [edited]}}}});
+    ground.edit(&before, &edited).await?;
+    for release in [before, of_release("localhost/next")] {
+        assert_eq!(ground.apply(&release).await?, Outcome::Written);
+        let live = ground.live(&release).await?;
+        assert_eq!(container(&live)["env"], json!([ours, theirs]));
+        assert_eq!(container(&live)["args"], json!(["a"]));
+        assert_eq!(ground.apply(&release).await?, Outcome::Right);
+    }
+    Ok(())
+}
+
 /// Old servers do not know it; whether it stays is up to the server, but it is tried only once.
 #[tokio::test]
 async fn what_a_server_does_not_know_does_not_stand_in_the_way() -> Result<()> {
