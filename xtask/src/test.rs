@@ -19,6 +19,10 @@ pub(crate) struct Arguments {
     #[arg(long)]
     quick: bool,
 
+    /// Only the cluster tests: when the rest has passed
+    #[arg(long, conflicts_with = "quick")]
+    cluster: bool,
+
     /// Only tests whose name contains this
     filter: Option<String>,
 }
@@ -39,25 +43,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let filter = arguments.filter.as_deref();
     let mut steps = Steps::default();
     let mut cases = Cases::default();
-    if filter.is_none() {
-        steps.step("format", || cargo::run(&mut cargo(["fmt", "--all", "--check"])))?;
-        steps.step("lints", || {
-            let clippy = ["clippy", "--workspace", "--all-targets", "--", "--deny", "warnings"];
-            cargo::run(&mut cargo(clippy))
-        })?;
-    }
-    steps.step("tests that run everywhere", || {
-        run_tests(Tier::Everywhere, &Vec::new(), &Selection { filter, ..Selection::default() })
-    })?;
-    steps.step("API behaviour in the sandbox", || {
-        let selection = Selection { filter, ..Selection::default() };
-        cases.in_the_sandbox = suite::BEHAVIOUR.run(&Vec::new(), &selection)?;
-        Ok(())
-    })?;
-    if filter.is_none() {
-        steps.step("examples in the documentation", || {
-            cargo::run(&mut cargo(["test", "--quiet", "--workspace", "--doc"]))
-        })?;
+    if !arguments.cluster {
+        everywhere(filter, &mut steps, &mut cases)?;
     }
     if arguments.quick {
         steps.skip("cluster tests", "--quick was given");
@@ -90,6 +77,31 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     }
     steps.report();
     println!("\n{cases}");
+    Ok(())
+}
+
+/// What runs on every machine.
+fn everywhere(filter: Option<&str>, steps: &mut Steps, cases: &mut Cases) -> Result<()> {
+    if filter.is_none() {
+        steps.step("format", || cargo::run(&mut cargo(["fmt", "--all", "--check"])))?;
+        steps.step("lints", || {
+            let clippy = ["clippy", "--workspace", "--all-targets", "--", "--deny", "warnings"];
+            cargo::run(&mut cargo(clippy))
+        })?;
+    }
+    steps.step("tests that run everywhere", || {
+        run_tests(Tier::Everywhere, &Vec::new(), &Selection { filter, ..Selection::default() })
+    })?;
+    steps.step("API behaviour in the sandbox", || {
+        let selection = Selection { filter, ..Selection::default() };
+        cases.in_the_sandbox = suite::BEHAVIOUR.run(&Vec::new(), &selection)?;
+        Ok(())
+    })?;
+    if filter.is_none() {
+        steps.step("examples in the documentation", || {
+            cargo::run(&mut cargo(["test", "--quiet", "--workspace", "--doc"]))
+        })?;
+    }
     Ok(())
 }
 

@@ -58,13 +58,25 @@ impl Place<'_> {
     /// Goes on with an object that was applied: what we or our predecessor wrote otherwise is
     /// owned by having been applied from now on, so that what is not wanted goes.
     async fn own(&self, wanted: &Value, applied: Value) -> Answer {
-        let applied = if three_way::was_replaced(&applied) {
+        let mut live = if three_way::was_replaced(&applied) {
             self.put_over(|live| three_way::released(wanted, live)).await?
         } else {
             applied
         };
-        let Some(patch) = ownership::moved_to_apply(&applied) else { return Ok(applied) };
-        let moved = self.merge(&patch).await?;
+        for _ in 0..TRIES {
+            let Some(patch) = ownership::moved_to_apply(&live) else { return Ok(live) };
+            match self.merge(&patch).await {
+                Err(error) if is_status(&error, 409) => {
+                    live = self.get().await?.ok_or(ApplyError::Overtaken)?;
+                }
+                moved => return self.without_the_rest(wanted, moved?).await,
+            }
+        }
+        Err(ApplyError::Overtaken)
+    }
+
+    /// Applies once more where the object has something of ours that is not wanted.
+    async fn without_the_rest(&self, wanted: &Value, moved: Value) -> Answer {
         match difference(wanted, &moved) {
             None => Ok(moved),
             Some(_) => self.apply(wanted).await,
