@@ -131,16 +131,32 @@ fn on_debian(variables: Variables, selection: &Selection<'_>) -> Result<usize> {
     );
     let outcome = run_all(&variables, selection).and_then(|cases| {
         // Last, for it takes the whole machine; and only here, where pods can pull its images.
-        suite::PLATFORM.run(&variables, selection)?;
+        platforms(&variables, selection)?;
         Ok(cases)
     });
     let stopped = registry.stop().and(cluster.stop()).context("cannot stop what the tests used");
     stopped.and(outcome)
 }
 
+fn platforms(variables: &Variables, selection: &Selection<'_>) -> Result<usize> {
+    if selection.soak {
+        suite::PLATFORM.run(variables, selection)
+    } else {
+        suite::ROLLOUT.run(variables, &without_breakage(selection))
+    }
+}
+
+/// What breaks on purpose breaks in the sandbox within the test command, and here within a soak: it
+/// takes as long as everything else together.
+fn without_breakage<'a>(selection: &Selection<'a>) -> Selection<'a> {
+    let &Selection { filter, exclude, soak, ref skip } = selection;
+    let breakage: &[&'static str] = if soak { &[] } else { &["faults::", "killed"] };
+    Selection { filter, exclude, soak, skip: [skip.as_slice(), breakage].concat() }
+}
+
 fn run_all(variables: &Variables, selection: &Selection<'_>) -> Result<usize> {
     run_tests(Tier::Cluster, variables, selection)?;
-    suite::OPERATOR.run(variables, selection)?;
+    suite::OPERATOR.run(variables, &without_breakage(selection))?;
     suite::EXAMPLE.run(variables, selection)?;
     suite::BEHAVIOUR.run(variables, selection)
 }

@@ -28,6 +28,9 @@ pub(crate) const OPERATOR: Suite =
 /// The operators of the example platform. In the sandbox, likewise.
 pub(crate) const EXAMPLE: Suite = Suite { package: "fairway-example", programs: &["operators"] };
 
+/// A platform that is installed and updated from a registry.
+pub(crate) const ROLLOUT: Suite = Suite { package: "fairway", programs: &["rollout"] };
+
 /// Platforms on their way from release to release, from a registry. In the sandbox, likewise.
 pub(crate) const PLATFORM: Suite = Suite { package: "fairway", programs: &["chaos", "rollout"] };
 

@@ -10,11 +10,14 @@ use fairway_testkit::objects;
 use fairway_testkit::releases::TestRelease;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Api;
-use kube::api::PostParams;
+use kube::api::{DeleteParams, ListParams, PostParams};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::support::{Graph, Operated};
+
+/// The label of signatures.
+const SIGNATURES: &str = "release.openshift.io/verification-signatures";
 
 /// A platform with signed releases. The first one is what clusters have.
 pub(super) struct Platform {
@@ -80,6 +83,9 @@ impl Platform {
     ) -> Result<Operated> {
         let version = &self.releases.first().context("a release")?.version;
         let mut operated = Operated::new(version, channel, upstream, metrics).await?;
+        signatures(&operated)
+            .delete_collection(&DeleteParams::default(), &ListParams::default().labels(SIGNATURES))
+            .await?;
         let own = release(version).trusting(&self.signer.keyring()?);
         own.write(&operated.settings.release.payload)?;
         operated.settings.target.images = vec![self.layout.path().to_owned()];
@@ -136,13 +142,17 @@ async fn publish(operated: &Operated, digest: &Digest, signature: Vec<u8>) -> Re
     let map: ConfigMap = serde_json::from_value(json!({
         "metadata": {
             "generateName": "signature-",
-            "labels": {"release.openshift.io/verification-signatures": ""},
+            "labels": {SIGNATURES: ""},
         },
         "binaryData": {key: k8s_openapi::ByteString(signature)},
     }))?;
-    let maps = Api::namespaced(operated.cluster.client(), "openshift-config-managed");
-    maps.create(&PostParams::default(), &map).await?;
+    signatures(operated).create(&PostParams::default(), &map).await?;
     Ok(())
+}
+
+/// Where the cluster has signatures; on a shared one, those of the test before as well.
+fn signatures(operated: &Operated) -> Api<ConfigMap> {
+    Api::namespaced(operated.cluster.client(), "openshift-config-managed")
 }
 
 /// Waits until a cluster has rolled out a release.
