@@ -23,6 +23,8 @@ use kube::ResourceExt as _;
 use kube::api::{Api, ListParams, LogParams, Patch, PatchParams};
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
 use tokio::process::{Child, Command};
 
 /// The program under test.
@@ -55,7 +57,7 @@ impl TestPlatform {
         let releases = cluster.example_platform(&own).await?;
         let files = tempfile::tempdir()?;
         releases.write_data(files.path())?;
-        let service = UpdateService::start(files.path())?;
+        let service = UpdateService::start(files.path()).await?;
         Ok(Self { cluster, releases, service, files })
     }
 
@@ -236,7 +238,9 @@ struct UpdateService {
 }
 
 impl UpdateService {
-    fn start(files: &Path) -> Result<Self> {
+    /// Starts it, and waits until it has something to say: a cluster that asks too early asks again
+    /// minutes later.
+    async fn start(files: &Path) -> Result<Self> {
         // Clusters ask it from pods on this machine's network.
         let address = free_address()?;
         let child = Command::new(FAIRWAY)
@@ -250,6 +254,18 @@ impl UpdateService {
             .stderr(Stdio::null())
             .kill_on_drop(true)
             .spawn()?;
+        wait::until("the update service to be ready", || async {
+            Ok(is_ready(address).await.unwrap_or_default().then_some(()))
+        })
+        .await?;
         Ok(Self { _child: child, url: format!("http://{address}/api/upgrades_info") })
     }
+}
+
+async fn is_ready(service: SocketAddr) -> Result<bool> {
+    let mut stream = TcpStream::connect(service).await?;
+    stream.write_all(b"GET /readyz HTTP/1.0\r\n\r\n").await?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await?;
+    Ok(answer.contains(" 200 "))
 }
