@@ -66,20 +66,21 @@ async fn what_a_server_cannot_merge_is_merged_here() -> Result<()> {
 /// That is how the options of the operator itself are set in a cluster.
 #[tokio::test]
 async fn variables_that_an_administrator_adds_stay_and_arguments_do_not() -> Result<()> {
-    let ground = Ground::prepare().await?;
+    let mut ground = Ground::prepare().await?;
     let ours = json!({"name": "OURS", "value": "1"});
     let theirs = json!({"name": "THEIRS", "value": "2"});
     let of_release = |image: &str| {
         let container = json!({"name": "c", "image": image, "args": ["a"], "env": [ours]});
         deployment(&ground, &container)
     };
-    let before = of_release("localhost/none");
+    let (before, after) = (of_release("localhost/none"), of_release("localhost/next"));
     ground.apply(&before).await?;
     let edited =
         json!({"name": "c", "image": "localhost/none", "args": ["a", "b"], "env": [ours, theirs]});
     let edited = json!({"spec": {"template": {"spec": {"containers": [edited]}}}});
     ground.edit(&before, &edited).await?;
-    for release in [before, of_release("localhost/next")] {
+    ground.restart();
+    for release in [before, after] {
         assert_eq!(ground.apply(&release).await?, Outcome::Written);
         let live = ground.live(&release).await?;
         assert_eq!(container(&live)["env"], json!([ours, theirs]));
