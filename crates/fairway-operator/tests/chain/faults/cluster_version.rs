@@ -1,5 +1,7 @@
 use anyhow::Result;
-use fairway_api::{CLUSTER_VERSION_NAME, ConditionStatus};
+use fairway_api::cluster_version::{ClusterVersionStatus, UpdateState};
+use fairway_api::reason::progressing;
+use fairway_api::{CLUSTER_VERSION_NAME, ConditionStatus, Conditions as _};
 use kube::ResourceExt as _;
 use kube::api::{DeleteParams, ObjectMeta, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
@@ -36,7 +38,9 @@ async fn a_cluster_version_that_is_created_again_is_filled_in_again() -> Result<
 async fn what_somebody_else_writes_into_the_status_does_not_stay() -> Result<()> {
     let mut world = World::new().await?;
     world.operated.start();
-    let before = world.settled().await?;
+    // From then on there is nothing left to write.
+    let is_whole = |status: &_| is_settled(status) && is_complete(status);
+    let before = world.operated.status("the release to be complete", is_whole).await?;
     let writes = r#"fairway_operator_api_writes_total{outcome="written"}"#;
     let written = world.operated.sample(writes).await?;
     let foreign =
@@ -49,6 +53,12 @@ async fn what_somebody_else_writes_into_the_status_does_not_stay() -> Result<()>
     assert_eq!(status.conditional_updates, before.conditional_updates, "times are remembered, too");
     world.operated.reports(writes, written + 1.0).await?;
     world.operated.stop().await
+}
+
+fn is_complete(status: &ClusterVersionStatus) -> bool {
+    let newest = status.history.first();
+    newest.is_some_and(|entry| entry.state == UpdateState::Completed)
+        && status.conditions.is_false(progressing::TYPE)
 }
 
 async fn annotate(world: &World, value: &Value) -> Result<()> {
