@@ -33,7 +33,7 @@ enum Chore {
     ///
     /// The formatter, the lints, the tests that run everywhere, the tests that need a cluster,
     /// and whether generated files are current. Starts what the tests need and stops it again.
-    /// Once Kubernetes and the dependencies are built, it takes a quarter of an hour.
+    /// Once Kubernetes and the dependencies are built, it takes some twenty minutes.
     Test(test::Arguments),
     /// Write the generated files: CRDs and reference pages (seconds)
     Gen(generated::Arguments),
