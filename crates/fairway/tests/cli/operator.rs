@@ -23,9 +23,11 @@ fn operator() -> Command {
     command
 }
 
-/// The content of a release image.
+/// The content of a release image. Tests are processes that run side by side, and one must not read
+/// what another is writing.
 fn payload() -> PathBuf {
-    let payload = Path::new(env!("CARGO_TARGET_TMPDIR")).join("payload");
+    let own = format!("payload-{}", std::process::id());
+    let payload = Path::new(env!("CARGO_TARGET_TMPDIR")).join(own);
     TestRelease::new("5.1.0").write(&payload).unwrap();
     payload
 }
