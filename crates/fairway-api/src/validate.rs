@@ -136,6 +136,7 @@ pub fn cluster_version(object: &ClusterVersion) -> Vec<Problem> {
         let enabled = enabled.map_or(&[][..], |enabled| &enabled.enabled_capabilities);
         wanted(capabilities, enabled, &mut problems);
     }
+    let signature_stores = signature_stores.as_deref().unwrap_or_default();
     problems.at_most("spec.signatureStores", signature_stores.len(), limits::SIGNATURE_STORES);
     for (index, store) in signature_stores.iter().enumerate() {
         problems.add_some(&format!("spec.signatureStores[{index}].url"), url_problem(&store.url));

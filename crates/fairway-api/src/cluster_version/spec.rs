@@ -49,10 +49,11 @@ pub struct ClusterVersionSpec {
     /// The optional parts of the platform that are wanted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub capabilities: Option<Capabilities>,
-    /// Where to look for release signatures, in this order, instead of the built-in places.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    /// Where to look for release signatures, in this order, instead of the built-in places. An empty
+    /// list says that there is no such place.
+    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = limits::SIGNATURE_STORES), extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = keys(["url"])))]
-    pub signature_stores: Vec<SignatureStore>,
+    pub signature_stores: Option<Vec<SignatureStore>>,
     /// Objects of the release that somebody else manages.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = keys(["kind", "group", "namespace", "name"])))]

@@ -67,6 +67,17 @@ fn a_newer_api_survives_at_every_level() {
 }
 
 #[test]
+fn no_signature_store_is_not_the_same_as_none_named() {
+    for spec in [json!({ "clusterID": "c", "signatureStores": [] }), json!({ "clusterID": "c" })] {
+        let version = json!({
+            "apiVersion": "config.openshift.io/v1", "kind": "ClusterVersion",
+            "metadata": {}, "spec": spec,
+        });
+        assert_eq!(round_trip::<ClusterVersion>(&version), version);
+    }
+}
+
+#[test]
 fn null_and_missing_extensions_are_told_apart() {
     for status in [json!({ "extension": null }), json!({})] {
         let operator = json!({

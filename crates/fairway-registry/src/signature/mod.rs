@@ -12,7 +12,6 @@
 mod claim;
 mod key;
 mod keyring;
-mod remembered;
 mod search;
 mod sign;
 mod store;
@@ -21,7 +20,6 @@ mod verifier;
 
 pub use claim::{Claim, ClaimError};
 pub use keyring::{Keyring, KeyringError, SignatureError};
-pub use remembered::Remembered;
 pub use sign::{Signed, SigningError, sign};
 pub use store::{Store, StoreError};
 pub use verdict::{Finding, Satisfied, Unverified, Verified};

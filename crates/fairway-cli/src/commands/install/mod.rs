@@ -57,15 +57,19 @@ fn spec(args: &InstallArgs) -> ClusterVersionSpec {
         cluster_id: args.cluster_id.clone().unwrap_or_default(),
         channel: args.channel.clone(),
         upstream: args.upstream.as_ref().map(ToString::to_string),
-        signature_stores: args.signature_stores.iter().map(store).collect(),
+        signature_stores: stores(&args.signature_stores),
         ..ClusterVersionSpec::default()
     }
 }
 
-fn store(url: &Url) -> SignatureStore {
-    // A store is a place, to which paths are added.
-    let url = url.as_str().trim_end_matches('/').to_owned();
-    SignatureStore { url, ..SignatureStore::default() }
+/// The stores in place of those that the release names; none that is given stands for those.
+fn stores(urls: &[Url]) -> Option<Vec<SignatureStore>> {
+    let store = |url: &Url| {
+        // A store is a place, to which paths are added.
+        let url = url.as_str().trim_end_matches('/').to_owned();
+        SignatureStore { url, ..SignatureStore::default() }
+    };
+    (!urls.is_empty()).then(|| urls.iter().map(store).collect())
 }
 
 fn advise(error: InstallError, image: &str) -> anyhow::Error {

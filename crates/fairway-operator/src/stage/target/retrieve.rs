@@ -9,12 +9,12 @@ use fairway_http::{Proxies, ProxyError};
 use fairway_registry::Digest;
 use fairway_registry::payload::{self, FetchError, Places};
 use fairway_registry::pull::Options;
-use fairway_registry::signature::{ClusterSignature, Sources, StoreAddress, Verifier};
+use fairway_registry::signature::{ClusterSignature, Sources, Verifier};
 use fairway_release::payload::PayloadError;
 use fairway_release::{Release, Verification};
 use tokio::task::JoinError;
 
-use super::surroundings::{Surroundings, SurroundingsError};
+use super::surroundings::{Store, Surroundings, SurroundingsError};
 use crate::clock;
 use crate::cluster::ProxySettings;
 
@@ -84,8 +84,8 @@ pub(super) struct Ways {
     pub(super) proxy: ProxySettings,
     /// The authorities to trust besides the machine's, as PEM.
     pub(super) authorities: String,
-    /// Stores that are asked in place of those of the release.
-    pub(super) stores: Vec<SignatureStore>,
+    /// Stores that are asked in place of those of the release, if somebody names any, or none.
+    pub(super) stores: Option<Vec<SignatureStore>>,
 }
 
 impl Ways {
@@ -117,7 +117,7 @@ impl Retriever {
         let Some(digest) = digest else {
             return Err(RetrieveError::NotByDigest { image: order.image });
         };
-        let surroundings = Surroundings::ask(&self.client, &digest, &ways.stores).await?;
+        let surroundings = Surroundings::ask(&self.client, &digest, ways.stores.as_deref()).await?;
         let options = Options {
             secrets: surroundings.secrets.clone(),
             authorities: ways.authorities.clone().into_bytes(),
@@ -161,17 +161,9 @@ impl Retriever {
             key: &signature.key,
             signature: &signature.bytes,
         });
-        let stores = surroundings
-            .stores
-            .iter()
-            .map(|store| StoreAddress { url: &store.url, authorities: &store.authorities });
-        let stores: Vec<StoreAddress> = stores.collect();
-        let sources = Sources {
-            cluster: cluster.collect(),
-            stores: (!stores.is_empty()).then_some(stores),
-            options,
-            patience: STORES,
-        };
+        let stores = surroundings.stores.as_ref();
+        let stores = stores.map(|stores| stores.iter().map(Store::address).collect());
+        let sources = Sources { cluster: cluster.collect(), stores, options, patience: STORES };
         let searched = verifier.verify(digest, &sources, clock::now()).await;
         searched.map(drop).map_err(|unverified| unverified.to_string())
     }

@@ -1,18 +1,21 @@
 //! What the cluster says about images and signatures. It is asked only when a release is to be
 //! retrieved: an idle operator asks nobody.
 
+use std::fmt::Debug;
 use std::time::Duration;
 
 use fairway_api::cluster_version::SignatureStore;
 use fairway_registry::Digest;
 use fairway_registry::mirrors::Mirrors;
 use fairway_registry::pull::{PullSecrets, SecretsError};
+use fairway_registry::signature::StoreAddress;
 use futures::try_join;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kube::api::{DynamicObject, ListParams};
 use kube::core::GroupVersionKind;
 use kube::discovery::ApiResource;
-use kube::{Api, Client, ResourceExt as _};
+use kube::{Api, Client, Resource, ResourceExt as _};
+use serde::de::DeserializeOwned;
 use tokio::time::timeout;
 
 /// Who the cluster is, for registries that ask: a namespace, a Secret, and a key of it.
@@ -31,8 +34,12 @@ const MIRRORS: [(&str, &str, &str, &str); 2] = [
     ("operator.openshift.io", "v1alpha1", "ImageContentSourcePolicy", "imagecontentsourcepolicies"),
 ];
 
-/// Objects of one kind that are looked at; clusters have a handful.
-const MOST_OBJECTS: u32 = 500;
+/// Objects that are asked for at once, as the API's own clients do.
+const PAGE: u32 = 500;
+
+/// Objects of one kind that are looked at; clusters have a handful, and those that keep the signature
+/// of every release some thousand.
+const MOST_OBJECTS: usize = 10_000;
 
 /// How long the API server may take for all of it.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -42,7 +49,7 @@ pub(super) struct Surroundings {
     pub(super) secrets: PullSecrets,
     pub(super) mirrors: Mirrors,
     pub(super) signatures: Vec<Signature>,
-    pub(super) stores: Vec<Store>,
+    pub(super) stores: Option<Vec<Store>>,
 }
 
 /// A signature of the image in question.
@@ -56,6 +63,12 @@ pub(super) struct Signature {
 pub(super) struct Store {
     pub(super) url: String,
     pub(super) authorities: Vec<u8>,
+}
+
+impl Store {
+    pub(super) fn address(&self) -> StoreAddress<'_> {
+        StoreAddress { url: &self.url, authorities: &self.authorities }
+    }
 }
 
 /// Why the cluster cannot say it.
@@ -78,7 +91,7 @@ impl Surroundings {
     pub(super) async fn ask(
         client: &Client,
         image: &Digest,
-        stores: &[SignatureStore],
+        stores: Option<&[SignatureStore]>,
     ) -> Result<Self, SurroundingsError> {
         let asked = async {
             try_join!(
@@ -98,6 +111,27 @@ fn unreadable(what: &'static str) -> impl Fn(kube::Error) -> SurroundingsError {
     move |source| SurroundingsError::Unreadable { what, source }
 }
 
+/// Hands on the objects of a kind, page by page: together they may be large.
+async fn each<K>(api: &Api<K>, mut params: ListParams, mut take: impl FnMut(K)) -> kube::Result<()>
+where
+    K: Resource + Clone + DeserializeOwned + Debug,
+{
+    let mut seen = 0;
+    loop {
+        let page = api.list(&params.clone().limit(PAGE)).await?;
+        seen += page.items.len();
+        page.items.into_iter().for_each(&mut take);
+        params.continue_token = page.metadata.continue_.filter(|token| !token.is_empty());
+        if params.continue_token.is_none() {
+            return Ok(());
+        }
+        if seen >= MOST_OBJECTS {
+            tracing::warn!(path = api.resource_url(), "only the first {MOST_OBJECTS} count");
+            return Ok(());
+        }
+    }
+}
+
 async fn secrets(client: &Client) -> Result<PullSecrets, SurroundingsError> {
     let (namespace, name, key) = PULL_SECRET;
     let secrets: Api<Secret> = Api::namespaced(client.clone(), namespace);
@@ -115,8 +149,8 @@ async fn mirrors(client: &Client) -> Result<Mirrors, SurroundingsError> {
         let kind = GroupVersionKind::gvk(group, version, kind);
         let resource = ApiResource::from_gvk_with_plural(&kind, plural);
         let api: Api<DynamicObject> = Api::all_with(client.clone(), &resource);
-        match api.list(&ListParams::default().limit(MOST_OBJECTS)).await {
-            Ok(listed) => objects.extend(listed.items),
+        match each(&api, ListParams::default(), |object| objects.push(object)).await {
+            Ok(()) => {}
             // Many platforms do not have these kinds.
             Err(kube::Error::Api(status)) if status.code == 404 => {}
             Err(error) => return Err(unreadable("the mirrors of images")(error)),
@@ -134,24 +168,27 @@ async fn mirrors(client: &Client) -> Result<Mirrors, SurroundingsError> {
 async fn signatures(client: &Client, image: &Digest) -> Result<Vec<Signature>, SurroundingsError> {
     let (namespace, label) = SIGNATURES;
     let maps: Api<ConfigMap> = Api::namespaced(client.clone(), namespace);
-    let marked = ListParams::default().labels(label).limit(MOST_OBJECTS);
-    let listed = maps.list(&marked).await.map_err(unreadable("the signatures of releases"))?;
     let beginning = format!("sha256-{}", image.hex());
-    let found = listed.items.into_iter().flat_map(|mut map| {
+    let mut found = Vec::new();
+    let take = |mut map: ConfigMap| {
         let (data, config_map) = (map.binary_data.take().unwrap_or_default(), map.name_any());
-        data.into_iter().map(move |(key, bytes)| Signature {
+        let of_image = data.into_iter().filter(|(key, _)| key.starts_with(&beginning));
+        found.extend(of_image.map(|(key, bytes)| Signature {
             config_map: config_map.clone(),
             key,
             bytes: bytes.0,
-        })
-    });
-    Ok(found.filter(|signature| signature.key.starts_with(&beginning)).collect())
+        }));
+    };
+    let listed = each(&maps, ListParams::default().labels(label), take).await;
+    listed.map_err(unreadable("the signatures of releases"))?;
+    Ok(found)
 }
 
 async fn named_stores(
     client: &Client,
-    stores: &[SignatureStore],
-) -> Result<Vec<Store>, SurroundingsError> {
+    stores: Option<&[SignatureStore]>,
+) -> Result<Option<Vec<Store>>, SurroundingsError> {
+    let Some(stores) = stores else { return Ok(None) };
     let (namespace, key) = AUTHORITIES;
     let maps: Api<ConfigMap> = Api::namespaced(client.clone(), namespace);
     let mut named = Vec::new();
@@ -168,5 +205,5 @@ async fn named_stores(
         };
         named.push(Store { url: url.clone(), authorities: authorities.into_bytes() });
     }
-    Ok(named)
+    Ok(Some(named))
 }

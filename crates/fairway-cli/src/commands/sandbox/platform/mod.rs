@@ -123,7 +123,7 @@ async fn install(client: &Client, made: &MadeRelease, root: &str) -> anyhow::Res
         spec: ClusterVersionSpec {
             channel: Some(CHANNEL.to_owned()),
             upstream: Some(format!("{root}/graph")),
-            signature_stores: vec![store],
+            signature_stores: Some(vec![store]),
             ..ClusterVersionSpec::default()
         },
     };
