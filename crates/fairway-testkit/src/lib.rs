@@ -6,6 +6,7 @@
 //! * [`platform`] has the data of a whole platform, real or of the same size.
 //! * [`releases`] makes releases, as directories and as images.
 //! * [`story`] is what several of them tell parts of.
+//! * [`line`] is a bad line to a server.
 //! * [`measure`] compares how long things take, [`wait`] waits for something to become true.
 //!
 //! Tests that need a cluster carry `#[ignore = "needs a cluster: cargo xtask test"]`; the test
@@ -17,6 +18,7 @@ mod cluster;
 pub mod environment;
 pub mod gpg;
 pub mod images;
+pub mod line;
 pub mod measure;
 mod namespace;
 pub mod objects;

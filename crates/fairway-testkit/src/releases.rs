@@ -5,7 +5,15 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result};
 use fairway_registry::{Digest, Image, ImageConfig, LayerBuilder, layout};
+use fairway_release::{Manifest, Release};
 use serde_json::{Value, json};
+
+/// The manifest of an object, as a release has it.
+pub fn manifest(object: &Value) -> Result<Manifest> {
+    let release = TestRelease::new("5.1.0").file("release-manifests/object.json", object);
+    let release = Release::load(&release.files, "registry.example/release", "default")?;
+    release.manifests.into_iter().next().context("an object is a manifest")
+}
 
 /// A release with as little in it as a test needs.
 #[derive(Clone, Debug)]

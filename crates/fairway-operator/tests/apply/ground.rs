@@ -7,9 +7,8 @@ use anyhow::{Context as _, Result, ensure};
 use fairway_api::ClusterVersion;
 use fairway_operator::apply::{Applied, Applier, ApplyError, Changes, Context, Outcome, Owner};
 use fairway_operator::election::Leadership;
-use fairway_release::payload::{Files, Release};
 use fairway_release::{Manifest, ObjectId};
-use fairway_testkit::{TestCluster, TestNamespace, objects, wait};
+use fairway_testkit::{TestCluster, TestNamespace, objects, releases, wait};
 use kube::api::{DeleteParams, DynamicObject, Patch, PatchParams, PostParams};
 use kube::core::{GroupVersionKind, TypeMeta};
 use kube::discovery::ApiResource;
@@ -159,16 +158,5 @@ pub(crate) async fn hear(changes: &mut Changes, object: &Value) -> Result<()> {
 
 /// A manifest as a release has it.
 pub(crate) fn manifest(object: &Value) -> Manifest {
-    let metadata = json!({"kind": "cincinnati-metadata-v0", "version": "5.1.0"});
-    let images = json!({
-        "kind": "ImageStream", "apiVersion": "image.openshift.io/v1",
-        "metadata": {"name": "5.1.0"}, "spec": {"tags": []},
-    });
-    let files = Files::from([
-        ("release-manifests/release-metadata".to_owned(), metadata.to_string().into_bytes()),
-        ("release-manifests/image-references".to_owned(), images.to_string().into_bytes()),
-        ("release-manifests/object.json".to_owned(), object.to_string().into_bytes()),
-    ]);
-    let release = Release::load(&files, "registry.example/release", "default").unwrap();
-    release.manifests.into_iter().next().unwrap()
+    releases::manifest(object).unwrap()
 }

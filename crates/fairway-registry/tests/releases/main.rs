@@ -1,7 +1,6 @@
 //! Reading from registries: a real one, and one that does what it should not.
 
 mod contents;
-mod cut;
 mod hostile;
 mod images;
 mod payload;

@@ -10,8 +10,8 @@ use fairway_registry::contents::ContentsError;
 use fairway_registry::payload;
 use fairway_registry::pull::Options;
 use fairway_registry::{Digest, Image, ImageConfig, LayerBuilder};
+use fairway_testkit::line::Line;
 
-use crate::cut::Cut;
 use crate::images::{Content, Style, image, tar};
 use crate::real::Repository;
 use crate::server::Server;
@@ -134,7 +134,7 @@ async fn a_line_that_is_cut_is_used_again() {
     })
     .await;
     server.add_untagged(&content);
-    let cut = Cut::start(&server.address().to_string(), 50_000).await.unwrap();
+    let cut = Line::cutting_after(&server.address().to_string(), 50_000).await.unwrap();
     let name = format!("{}/releases", cut.address());
     let source = source(&name, &Options { attempts: 3, ..Options::default() });
     let files = payload::read(&source, &content.digest()).await.unwrap();
@@ -158,7 +158,7 @@ async fn a_real_registry_behind_a_bad_line_gives_all_in_the_end() -> Result<()> 
     let image = Image::new(vec![layer.build()?], &ImageConfig::default());
     repository.push("latest", &image).await?;
 
-    let cut = Cut::start(&repository.registry, CUT_AFTER).await?;
+    let cut = Line::cutting_after(&repository.registry, CUT_AFTER).await?;
     let name = format!("{}/{}", cut.address(), repository.path);
     let source = source(&name, &Options { attempts: 2, ..Options::default() });
     let files = payload::read(&source, image.digest()).await?;

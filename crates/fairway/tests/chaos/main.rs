@@ -3,7 +3,6 @@
 
 mod components;
 mod dice;
-mod line;
 mod operator;
 mod platform;
 mod survival;

@@ -6,6 +6,7 @@ use anyhow::{Context as _, Result, bail};
 use fairway_api::cluster_version::UpdateState;
 use fairway_api::{CLUSTER_VERSION_NAME, ClusterOperator, ClusterVersion, Conditions as _};
 use fairway_sandbox::faults::Fault;
+use fairway_testkit::line::Line;
 use fairway_testkit::{TestCluster, TestNamespace, objects, wait};
 use k8s_openapi::api::core::v1::ConfigMap;
 use k8s_openapi::api::rbac::v1::Role;
@@ -19,7 +20,6 @@ use tokio::time::timeout;
 
 use crate::components::Components;
 use crate::dice::Dice;
-use crate::line::Line;
 use crate::operator::{Operator, PAYLOAD, Start};
 use crate::platform::{release, version};
 use crate::witness::Witness;
@@ -78,7 +78,7 @@ impl World {
 
         let files = tempfile::tempdir()?;
         release(namespace.name(), 0).write(&files.path().join(PAYLOAD))?;
-        let line = Line::to(cluster.registry()?).await?;
+        let line = Line::to(&cluster.registry()?).await?;
         let start = Start {
             kubeconfig: cluster.kubeconfig().to_owned(),
             namespace: namespace.name().to_owned(),

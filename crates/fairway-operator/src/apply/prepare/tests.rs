@@ -1,21 +1,10 @@
-use fairway_release::payload::{Files, Release};
+use fairway_testkit::releases;
 
 use super::*;
 use crate::cluster::ProxySettings;
 
 fn manifest(object: &Value) -> Manifest {
-    let metadata = json!({"kind": "cincinnati-metadata-v0", "version": "5.1.0"});
-    let images = json!({
-        "kind": "ImageStream", "apiVersion": "image.openshift.io/v1",
-        "metadata": {"name": "5.1.0"}, "spec": {"tags": []},
-    });
-    let files = Files::from([
-        ("release-manifests/release-metadata".to_owned(), metadata.to_string().into_bytes()),
-        ("release-manifests/image-references".to_owned(), images.to_string().into_bytes()),
-        ("release-manifests/object.json".to_owned(), object.to_string().into_bytes()),
-    ]);
-    let release = Release::load(&files, "registry.example/release", "default").unwrap();
-    release.manifests.into_iter().next().unwrap()
+    releases::manifest(object).unwrap()
 }
 
 fn context() -> Context {
