@@ -19,6 +19,7 @@ mod names;
 mod operator;
 pub mod own_release;
 pub mod payload;
+mod retrieval;
 pub mod settings;
 pub mod stage;
 mod text;

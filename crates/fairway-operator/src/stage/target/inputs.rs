@@ -8,9 +8,9 @@ use fairway_api::{ClusterVersion, Conditions as _, OperatorCondition};
 use k8s_openapi::api::core::v1::ConfigMap;
 use tokio::sync::watch;
 
-use super::retrieve::Ways;
 use crate::cluster::{Features, Objects, ProxySettings, only};
 use crate::own_release::OwnRelease;
+use crate::retrieval::Ways;
 use crate::stage::risks::Risks;
 use crate::stage::updates::{bundle, same_content};
 

@@ -3,10 +3,9 @@
 //! It resolves what the spec asks for, verifies and reads it, and asks the gates. Until a release
 //! is accepted, the one before stays the target.
 //!
-//! `resolve` says which release the spec means; `retrieve` verifies and reads it with what the
-//! cluster's `surroundings` say, a `job` tries that until it succeeds; `guards` and `gate` say
-//! whether an update to it may begin, `accepted_risks` what it was begun in spite of; `selection`
-//! says what of it the cluster gets; `condition` and `events` are how people are told.
+//! `resolve` says which release the spec means; `guards` and `gate` say whether an update to it may
+//! begin, `accepted_risks` what it was begun in spite of; `selection` says what of it the cluster
+//! gets; `condition` and `events` are how people are told.
 
 mod accepted;
 mod accepted_risks;
@@ -15,12 +14,9 @@ mod events;
 mod gate;
 mod guards;
 mod inputs;
-mod job;
 mod resolve;
-mod retrieve;
 mod run;
 mod selection;
-mod surroundings;
 
 pub(crate) use inputs::Inputs;
 pub(crate) use run::run;

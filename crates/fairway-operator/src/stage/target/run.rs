@@ -13,14 +13,15 @@ use super::condition::{self, Named};
 use super::events::{self, Announcer, Told};
 use super::gate::{self, Case};
 use super::inputs::{Inputs, View};
-use super::job::{Failure, Job, Progress};
+
 use super::resolve::{self, Known, Request, Wish, resolve};
-use super::retrieve::{Order, Retrieved, Retriever, Signed};
+
 use super::{Target, guards, selection};
 use crate::clock;
 use crate::election::Leadership;
 use crate::own_release::OwnRelease;
 use crate::payload;
+use crate::retrieval::{Failure, Job, Order, Progress, Retrieved, Retriever, Signed};
 use crate::settings::TargetSettings;
 use crate::stage::updates::same_content;
 

@@ -15,8 +15,8 @@ use crate::text;
 const RETRY: (Duration, Duration) = (Duration::from_secs(2), Duration::from_mins(2));
 
 /// A release that is being retrieved, or was.
-pub(super) struct Job {
-    pub(super) order: Order,
+pub(crate) struct Job {
+    pub(crate) order: Order,
     ways: Ways,
     state: State,
     failures: u32,
@@ -31,7 +31,7 @@ enum State {
 }
 
 /// How far a job is.
-pub(super) enum Progress<'a> {
+pub(crate) enum Progress<'a> {
     Running,
     Failed(&'a Failure),
     Done(&'a Retrieved),
@@ -39,7 +39,7 @@ pub(super) enum Progress<'a> {
 
 /// Why there is no release yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Failure {
+pub(crate) enum Failure {
     NotRetrieved(String),
     /// It is there, but makes no sense.
     NotLoaded(String),
@@ -56,17 +56,17 @@ impl From<&RetrieveError> for Failure {
 }
 
 impl Job {
-    pub(super) fn begin(retriever: &Arc<Retriever>, order: Order, ways: Ways) -> Self {
+    pub(crate) fn begin(retriever: &Arc<Retriever>, order: Order, ways: Ways) -> Self {
         let state = State::running(retriever, &order, &ways);
         Self { order, ways, state, failures: 0, failure: None }
     }
 
     /// Whether it retrieves that, in these ways. What was retrieved is right, however it came.
-    pub(super) fn is_for(&self, order: &Order, ways: &Ways) -> bool {
+    pub(crate) fn is_for(&self, order: &Order, ways: &Ways) -> bool {
         self.order == *order && (self.ways == *ways || matches!(self.state, State::Done(_)))
     }
 
-    pub(super) fn progress(&self) -> Progress<'_> {
+    pub(crate) fn progress(&self) -> Progress<'_> {
         match (&self.state, &self.failure) {
             (State::Done(retrieved), _) => Progress::Done(retrieved),
             (_, Some(failure)) => Progress::Failed(failure),
@@ -75,7 +75,7 @@ impl Job {
     }
 
     /// Goes on until there is something new to say about it.
-    pub(super) async fn step(&mut self, retriever: &Arc<Retriever>) {
+    pub(crate) async fn step(&mut self, retriever: &Arc<Retriever>) {
         match &mut self.state {
             State::Done(_) => std::future::pending().await,
             State::Pausing { until } => {

@@ -45,35 +45,35 @@ const MOST_OBJECTS: usize = 10_000;
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// What the cluster says.
-pub(super) struct Surroundings {
-    pub(super) secrets: PullSecrets,
-    pub(super) mirrors: Mirrors,
-    pub(super) signatures: Vec<Signature>,
-    pub(super) stores: Option<Vec<Store>>,
+pub(crate) struct Surroundings {
+    pub(crate) secrets: PullSecrets,
+    pub(crate) mirrors: Mirrors,
+    pub(crate) signatures: Vec<Signature>,
+    pub(crate) stores: Option<Vec<Store>>,
 }
 
 /// A signature of the image in question.
-pub(super) struct Signature {
-    pub(super) config_map: String,
-    pub(super) key: String,
-    pub(super) bytes: Vec<u8>,
+pub(crate) struct Signature {
+    pub(crate) config_map: String,
+    pub(crate) key: String,
+    pub(crate) bytes: Vec<u8>,
 }
 
 /// A store that the administrator names.
-pub(super) struct Store {
-    pub(super) url: String,
-    pub(super) authorities: Vec<u8>,
+pub(crate) struct Store {
+    pub(crate) url: String,
+    pub(crate) authorities: Vec<u8>,
 }
 
 impl Store {
-    pub(super) fn address(&self) -> StoreAddress<'_> {
+    pub(crate) fn address(&self) -> StoreAddress<'_> {
         StoreAddress { url: &self.url, authorities: &self.authorities }
     }
 }
 
 /// Why the cluster cannot say it.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum SurroundingsError {
+pub(crate) enum SurroundingsError {
     #[error("{what} cannot be read")]
     Unreadable { what: &'static str, source: kube::Error },
     #[error("Secret openshift-config/pull-secret cannot be understood")]
@@ -88,7 +88,7 @@ pub(super) enum SurroundingsError {
 
 impl Surroundings {
     /// Asks the cluster.
-    pub(super) async fn ask(
+    pub(crate) async fn ask(
         client: &Client,
         image: &Digest,
         stores: Option<&[SignatureStore]>,

@@ -24,7 +24,7 @@ const STORES: Duration = Duration::from_mins(2);
 
 /// Whether somebody has to have signed a release.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Signed {
+pub(crate) enum Signed {
     /// Somebody whom the release that runs trusts.
     Must,
     /// It is told where nobody has: the update is forced.
@@ -35,23 +35,23 @@ pub(super) enum Signed {
 
 /// What is to be retrieved.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Order {
-    pub(super) image: String,
-    pub(super) signed: Signed,
+pub(crate) struct Order {
+    pub(crate) image: String,
+    pub(crate) signed: Signed,
 }
 
 /// What was retrieved.
 #[derive(Clone)]
-pub(super) struct Retrieved {
+pub(crate) struct Retrieved {
     /// The release.
-    pub(super) content: Arc<Release>,
+    pub(crate) content: Arc<Release>,
     /// Why its signature does not count, where it does not have to.
-    pub(super) unverified: Option<String>,
+    pub(crate) unverified: Option<String>,
 }
 
 /// Why a release was not retrieved.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum RetrieveError {
+pub(crate) enum RetrieveError {
     #[error("{image:?} does not name its content; name the release by its digest")]
     NotByDigest { image: String },
     #[error("the status of Proxy cluster names no way to any registry")]
@@ -69,7 +69,7 @@ pub(super) enum RetrieveError {
 }
 
 /// Retrieves releases for a cluster.
-pub(super) struct Retriever {
+pub(crate) struct Retriever {
     client: kube::Client,
     layouts: Vec<PathBuf>,
     profile: String,
@@ -79,13 +79,13 @@ pub(super) struct Retriever {
 
 /// What may change while the operator runs.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Ways {
+pub(crate) struct Ways {
     /// What the platform says about proxies.
-    pub(super) proxy: ProxySettings,
+    pub(crate) proxy: ProxySettings,
     /// The authorities to trust besides the machine's, as PEM.
-    pub(super) authorities: String,
+    pub(crate) authorities: String,
     /// Stores that are asked in place of those of the release, if somebody names any, or none.
-    pub(super) stores: Option<Vec<SignatureStore>>,
+    pub(crate) stores: Option<Vec<SignatureStore>>,
 }
 
 impl Ways {
@@ -99,7 +99,7 @@ impl Ways {
 
 impl Retriever {
     /// For an operator of that release, which says whose signatures count.
-    pub(super) fn new(
+    pub(crate) fn new(
         client: kube::Client,
         layouts: Vec<PathBuf>,
         profile: String,
@@ -108,7 +108,7 @@ impl Retriever {
         Self { client, layouts, profile, verifier: verifier(own) }
     }
 
-    pub(super) async fn retrieve(
+    pub(crate) async fn retrieve(
         self: Arc<Self>,
         order: Order,
         ways: Ways,
