@@ -11,6 +11,7 @@
 //! A stage owns its state and publishes immutable snapshots. None calls another, and only
 //! `status` writes ClusterVersion: nothing slow in one stage can hold up the others.
 
+pub mod preflight;
 pub mod risks;
 pub mod rollout;
 pub mod status;

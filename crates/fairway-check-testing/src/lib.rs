@@ -1,0 +1,1 @@
+//! For authors of checks: run one against a cluster made of fixtures.

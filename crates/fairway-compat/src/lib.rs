@@ -1,0 +1,1 @@
+//! What will not run on a target release.

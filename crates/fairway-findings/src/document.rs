@@ -1,0 +1,245 @@
+//! What a preflight has found so far.
+
+use std::fmt;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+/// What a preflight has found so far: the file that the target release writes, again and again.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Document {
+    /// [`crate::FORMAT`].
+    pub format: String,
+    /// The run that it belongs to.
+    #[serde(rename = "preflightID")]
+    pub preflight_id: String,
+    /// The version of the cluster that was looked at.
+    pub source_version: String,
+    /// The version of the release that looked.
+    pub target_version: String,
+    /// Its image, by digest.
+    pub target_image: String,
+    /// How far it is. Once completed it goes on looking, and stays completed.
+    pub execution_status: ExecutionStatus,
+    /// Why it failed, for people to read.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub message: String,
+    /// When the run began.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub started: Option<Timestamp>,
+    /// When the first pass over all checks was done.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub completed: Option<Timestamp>,
+    /// When it was last written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub updated: Option<Timestamp>,
+    /// Every check, in the order of their names.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub checks: Vec<CheckReport>,
+    /// What was found, in the order of names.
+    pub risks: Vec<Finding>,
+}
+
+/// How far a preflight is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum ExecutionStatus {
+    /// The first pass over all checks is not done.
+    #[default]
+    Running,
+    /// It is done.
+    Completed,
+    /// It cannot be done.
+    Failed,
+}
+
+/// What became of one check.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct CheckReport {
+    /// Its name: that of the operator, or one such as `removed-apis`.
+    pub name: String,
+    /// Whose it is.
+    pub kind: CheckKind,
+    /// What became of it.
+    pub status: CheckStatus,
+    /// Why there is no answer, or what the answer does not cover.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub message: String,
+    /// When it began last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub started: Option<Timestamp>,
+    /// When it ended last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ended: Option<Timestamp>,
+    /// What it has looked at, such as `nodes`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub looked_at: Vec<String>,
+    /// Whether something of that has changed since: a new answer is on its way.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub stale: bool,
+}
+
+/// Whose check it is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum CheckKind {
+    /// That of an operator of the release: a Job.
+    #[default]
+    Operator,
+    /// One of Fairway's own.
+    BuiltIn,
+}
+
+/// What became of a check.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum CheckStatus {
+    /// It has not begun.
+    #[default]
+    Waiting,
+    /// It is at work for the first time.
+    Running,
+    /// It has nothing to say against the update.
+    Passed,
+    /// It has found something.
+    Found,
+    /// It does not concern this cluster: the operator has no check, or is new.
+    Skipped,
+    /// It has looked, and cannot tell.
+    CannotTell,
+    /// The versions are too far apart for it.
+    VersionSkew,
+    /// It took too long.
+    TimedOut,
+    /// It crashed, or gave an answer that cannot be understood.
+    Failed,
+    /// It asks for more than a check may have.
+    Refused,
+    /// It asks for permissions beyond reading.
+    AccessRefused,
+    /// It could not be started.
+    NotStarted,
+}
+
+impl CheckStatus {
+    /// Whether nothing more is to come of this pass.
+    pub fn is_final(self) -> bool {
+        !matches!(self, Self::Waiting | Self::Running)
+    }
+
+    /// Whether the question that the check asks was answered.
+    pub fn is_answer(self) -> bool {
+        matches!(self, Self::Passed | Self::Found | Self::Skipped)
+    }
+}
+
+/// Something that was found: a risk of the update.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Finding {
+    /// Its CamelCase name, by which it is accepted.
+    pub name: String,
+    /// What may go wrong, for people to read.
+    pub message: String,
+    /// Where people read about it.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub url: String,
+    /// The version of the release that it is about.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub target_version: String,
+    /// How bad it is.
+    pub severity: Severity,
+    /// What to do about it.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub remediation: String,
+    /// The check that found it.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub check: String,
+    /// How sure that is.
+    pub reason: Reason,
+}
+
+/// How bad something is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Severity {
+    /// Good to know; it stands against no update.
+    Info,
+    /// Something will not work as before.
+    #[default]
+    Warning,
+    /// The update, or the platform after it, will fail.
+    Critical,
+}
+
+/// How sure a finding is: the word of its condition `Applies`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Reason {
+    /// A check that was carried out to its end says so.
+    #[default]
+    PreflightValidation,
+    /// A check could not be carried out, so nobody knows.
+    PreflightPartial,
+    /// The versions are too far apart to be compared.
+    PreflightVersionSkew,
+}
+
+/// How many checks have come to an end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Progress {
+    /// Those that have an answer.
+    pub answered: usize,
+    /// Those that ended without one.
+    pub failed: usize,
+    /// All.
+    pub total: usize,
+}
+
+impl Document {
+    /// How far the checks of one kind are. What is skipped is not counted.
+    pub fn progress(&self, kind: CheckKind) -> Progress {
+        let checks = self.checks.iter().filter(|check| check.kind == kind);
+        let counted = checks.filter(|check| check.status != CheckStatus::Skipped);
+        counted.fold(Progress::default(), |progress, check| Progress {
+            answered: progress.answered + usize::from(check.status.is_answer()),
+            failed: progress.failed
+                + usize::from(check.status.is_final() && !check.status.is_answer()),
+            total: progress.total + 1,
+        })
+    }
+
+    /// Whether the first pass is done, and every check has answered.
+    pub fn is_complete(&self) -> bool {
+        self.execution_status == ExecutionStatus::Completed
+            && self.checks.iter().all(|check| check.status.is_answer())
+    }
+}
+
+impl Progress {
+    /// Those that are not done.
+    pub fn remaining(&self) -> usize {
+        self.total.saturating_sub(self.answered).saturating_sub(self.failed)
+    }
+}
+
+impl fmt::Display for Severity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Info => "info",
+            Self::Warning => "warning",
+            Self::Critical => "critical",
+        })
+    }
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::PreflightValidation => "PreflightValidation",
+            Self::PreflightPartial => "PreflightPartial",
+            Self::PreflightVersionSkew => "PreflightVersionSkew",
+        })
+    }
+}

@@ -1,0 +1,21 @@
+//! What the two sides of a preflight say to each other.
+//!
+//! The release that runs starts the one that it is asked about; that one looks at the cluster and
+//! says what it has found, in a [`Document`]. It asks for the Jobs of its operators' checks
+//! ([`jobs`]), for it may write nothing itself, and understands what they answer ([`answer`]).
+//! [`record`] is what is kept of all that, and [`environment`] what a check finds around itself.
+//!
+//! Neither side trusts the other: whatever is read here has limits, and what is wrong with it is
+//! said. Nothing here knows a cluster, a file or the time.
+
+pub mod answer;
+pub mod document;
+pub mod environment;
+pub mod jobs;
+pub mod record;
+
+pub use document::{CheckKind, CheckReport, CheckStatus, Document, ExecutionStatus};
+pub use document::{Finding, Progress, Reason, Severity};
+
+/// The format of documents and answers. One with another name is not read: it may mean anything.
+pub const FORMAT: &str = "preflight-v1-json";

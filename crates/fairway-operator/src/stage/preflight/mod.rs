@@ -1,0 +1,39 @@
+//! The stage `preflight`: what another release says about this cluster.
+//!
+//! A request with a mode is no update: the release it names is started beside the one that runs, and
+//! looks. What it says becomes risks of that update, and three conditions. Nothing of it touches
+//! what is rolled out.
+
+use std::collections::BTreeMap;
+
+use fairway_api::OperatorCondition;
+use fairway_api::cluster_version::Release;
+use fairway_risk::Concern;
+
+/// What preflights say, as of one look at everything.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Preflight {
+    /// The generation of ClusterVersion that it is about.
+    pub generation: i64,
+    /// `PreflightRunning`, `PreflightCompleted` and `PreflightFailed`.
+    pub conditions: [OperatorCondition; 3],
+    /// What was found, for the ledger.
+    pub concerns: Vec<Concern>,
+    /// Releases that were looked at and that the update service does not offer.
+    pub not_offered: Vec<Release>,
+    /// What is known of each release that was looked at, by its image.
+    pub outcomes: BTreeMap<String, Outcome>,
+    /// Whether nothing of a preflight is left in the cluster: an update begins after that.
+    pub is_clear: bool,
+}
+
+/// What is known of a release that was looked at.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Outcome {
+    /// Whether every check has answered, about the release that runs now.
+    pub complete: bool,
+    /// Why it will not be, where that is so: the run is over or could not begin.
+    pub given_up: Option<String>,
+    /// The names of what was found that counts: whoever accepted all of them may skip a minor version.
+    pub findings: Vec<String>,
+}
