@@ -25,7 +25,7 @@ use tokio::time::{Instant, sleep_until};
 
 use drift::{Drift, repaired};
 use releases::Payload;
-use reporter::Reporter;
+use reporter::{Reporter, operators};
 use site::{Operator, Site};
 
 /// Both sides install and update so many times, unless `--turns` says otherwise; the median counts.
@@ -89,6 +89,8 @@ struct Update<'a> {
 struct Times {
     install: Vec<Duration>,
     update: Vec<Duration>,
+    /// With the waits that an update cannot do without.
+    in_order: Vec<Duration>,
     processor: Vec<Duration>,
 }
 
@@ -115,6 +117,7 @@ async fn roll_out(update: &Update<'_>, layouts: &Path, turns: u64, idle: Duratio
         };
         row("install", &ours.install, &theirs.install);
         row("update", &ours.update, &theirs.update);
+        row("update, beside one in its order", &ours.update, &theirs.in_order);
         row("processor time of both", &ours.processor, &theirs.processor);
         tell("requests of the installation", &requests[0], all, &table);
         tell("requests of the update", &requests[1], changed.len(), &table);
@@ -179,6 +182,11 @@ async fn bare_turn(update: &Update<'_>, times: &mut Times) -> Result<Vec<Duratio
     times.install.push(bare::write_all(&client, &all).await?);
     times.update.push(bare::write_all(&client, &update.changed).await?);
     times.processor.push(processor_time(std::process::id())?.saturating_sub(before));
+    let Update { from, to, .. } = update;
+    let back = from.changed_since(to);
+    let _reporter = Reporter::start(client.clone(), from);
+    let operators = operators(from);
+    times.in_order.push(bare::write_in_order(&client, &back, &operators, &from.version).await?);
     let mut single = Vec::new();
     for manifest in update.from.of_kind("ConfigMap").take(DRIFTS) {
         single.push(bare::write_one(&client, manifest).await?);

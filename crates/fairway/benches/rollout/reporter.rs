@@ -38,7 +38,7 @@ impl Drop for Reporter {
 }
 
 /// The cluster operator of each component, by the namespace of its Deployment.
-fn operators(payload: &Payload) -> BTreeMap<String, String> {
+pub(crate) fn operators(payload: &Payload) -> BTreeMap<String, String> {
     let named: BTreeMap<_, _> = payload
         .of_kind("ClusterOperator")
         .map(|operator| (operator.component(), &operator.id.name))
