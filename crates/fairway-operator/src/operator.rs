@@ -17,7 +17,7 @@ use crate::endpoint::{self, EndpointError, Operations, Phase};
 use crate::metrics::{Metrics, Running};
 use crate::own_release::{self, OwnRelease, OwnReleaseError};
 use crate::settings::{ReleaseSettings, Settings};
-use crate::stage::{risks, rollout, status, target, updates};
+use crate::stage::{preflight, risks, rollout, status, target, updates};
 
 /// Connections that have not ended by then are cut.
 const FAREWELL: Duration = Duration::from_secs(5);
@@ -122,6 +122,7 @@ impl Operator {
         superseded: CancellationToken,
     ) -> OperatorError {
         let (updates_out, updates) = watch::channel(None);
+        let (preflight_out, _preflight) = watch::channel(None);
         let (risks_out, risks) = watch::channel(None);
         let (target_out, target) = watch::channel(None);
         let (rollout_out, rollout) = watch::channel(None);
@@ -136,6 +137,20 @@ impl Operator {
             self.settings.updates.clone(),
             self.metrics.updates(),
             updates_out,
+        ));
+        tasks.spawn(preflight::run(
+            preflight::Inputs {
+                own: Arc::clone(&self.own),
+                own_content: Arc::clone(&self.own_content),
+                cluster_version: sight.cluster_version.clone(),
+                proxy: sight.proxy.clone(),
+                trusted_ca: sight.trusted_ca.clone(),
+                updates: updates.clone(),
+            },
+            self.place(),
+            self.settings.preflight.clone(),
+            preflight::Hands { client: self.client.clone(), leadership: leadership.clone() },
+            preflight_out,
         ));
         tasks.spawn(risks::run(
             risks::Inputs {
@@ -202,6 +217,16 @@ impl Operator {
         ));
         let ended = tasks.join_next().await;
         OperatorError::BrokeDown(ended.and_then(Result::err))
+    }
+
+    /// Where a preflight has to be, and how it gets its release.
+    fn place(&self) -> preflight::Place {
+        preflight::Place {
+            namespace: self.settings.election.lease.namespace.clone(),
+            node: self.settings.node_name.clone(),
+            layouts: self.settings.target.images.clone(),
+            profile: self.settings.target.selection.profile.clone(),
+        }
     }
 
     /// Says when all that counts was seen.

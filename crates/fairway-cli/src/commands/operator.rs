@@ -8,8 +8,8 @@ use fairway_operator::OperatorError;
 use fairway_operator::election::{ElectionSettings, Identity, LeaseName, Timing};
 use fairway_operator::endpoint::{EndpointError, EndpointSettings, TlsFiles};
 use fairway_operator::settings::{
-    self, MetricsSource, PrometheusSettings, ReleaseSettings, RiskSettings, SelectionSettings,
-    Settings, TargetSettings,
+    self, MetricsSource, PreflightSettings, PrometheusSettings, ReleaseSettings, RiskSettings,
+    SelectionSettings, Settings, TargetSettings,
 };
 use fairway_operator::stage::updates::{self, Services};
 use fairway_risk::QueryPolicy;
@@ -95,6 +95,7 @@ fn settings(args: &OperatorArgs, identity: &str) -> Result<Settings, WrongUsage>
             policy: QueryPolicy { metrics: args.updates.promql_allow.clone() },
         },
         target: target(&args.releases),
+        preflight: PreflightSettings::default(),
     })
 }
 

@@ -3,8 +3,9 @@
 //! | stage | from | to |
 //! | --- | --- | --- |
 //! | [`updates`] | the update service's graph | what the cluster could update to |
-//! | [`risks`] | that, and what speaks against it | what is recommended for this cluster |
-//! | [`target`] | the spec, and both | which release the cluster is to have |
+//! | [`preflight`] | a request for a release's opinion | what that release says about this cluster |
+//! | [`risks`] | both, and what speaks against it | what is recommended for this cluster |
+//! | [`target`] | the spec, and all of that | which release the cluster is to have |
 //! | [`rollout`] | that | how far the cluster is |
 //! | [`status`] | everybody's latest | ClusterVersion's status |
 //!

@@ -9,7 +9,8 @@ use fairway_api::{ClusterOperator, ClusterVersion};
 use fairway_operator::election::{ElectionSettings, LeaseName, Timing};
 use fairway_operator::endpoint::EndpointSettings;
 use fairway_operator::settings::{
-    MetricsSource, PrometheusSettings, ReleaseSettings, RiskSettings, TargetSettings,
+    MetricsSource, PreflightSettings, PrometheusSettings, ReleaseSettings, RiskSettings,
+    TargetSettings,
 };
 use fairway_operator::stage::updates::{self, Services};
 use fairway_operator::{OperatorError, Settings, run};
@@ -66,6 +67,7 @@ fn settings(namespace: &str, payload: &Path, listen: SocketAddr) -> Settings {
             policy: QueryPolicy::default(),
         },
         target: TargetSettings::default(),
+        preflight: PreflightSettings::default(),
     }
 }
 

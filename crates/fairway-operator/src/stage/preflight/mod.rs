@@ -3,6 +3,15 @@
 //! A request with a mode is no update: the release it names is started beside the one that runs, and
 //! looks. What it says becomes risks of that update, and three conditions. Nothing of it touches
 //! what is rolled out.
+//!
+//! `condition` is how people are told; [`run`] looks, decides, and publishes.
+
+mod condition;
+mod inputs;
+mod run;
+
+pub use inputs::{Hands, Inputs, Place};
+pub use run::run;
 
 use std::collections::BTreeMap;
 
