@@ -20,6 +20,10 @@ pub const LABEL: &str = "fairway.dev/preflight-record";
 /// The annotation with the image of the target.
 pub const TARGET_IMAGE: &str = "fairway.dev/preflight-target";
 
+/// The annotation of ClusterVersion that keeps records when the request is withdrawn; its value is
+/// `true`.
+pub const KEEP_RESULTS: &str = "fairway.dev/preflight-keep-results";
+
 /// The name of the ConfigMap of a target; `None` for an image that is not named by its digest.
 pub fn name(target_image: &str) -> Option<String> {
     let (_, digest) = target_image.rsplit_once("@sha256:")?;
