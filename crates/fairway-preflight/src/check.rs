@@ -53,4 +53,7 @@ pub enum CannotTell {
     /// The release does not say what it takes to know, or the cluster does not.
     #[error("{0}")]
     NotKnown(String),
+    /// The question does not arise in this cluster: the check is skipped.
+    #[error("{0}")]
+    DoesNotApply(String),
 }
