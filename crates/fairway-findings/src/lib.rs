@@ -9,6 +9,7 @@
 //! said. Nothing here knows a cluster, a file or the time.
 
 pub mod answer;
+mod describe;
 pub mod document;
 pub mod environment;
 pub mod jobs;
