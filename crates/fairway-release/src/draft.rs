@@ -126,7 +126,8 @@ impl Draft {
                 problems.push(DraftProblem::UpdateToItself(metadata.version.clone()));
             }
         }
-        let images = ImageReferences { name: metadata.version.to_string(), created, images };
+        let name = metadata.version.to_string();
+        let images = ImageReferences { name, created, images, ..ImageReferences::default() };
         Self { metadata, images, files: Files::new(), origins: BTreeMap::new(), problems }
     }
 

@@ -1,6 +1,6 @@
 //! `image-references`: which image each name in a release stands for.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use fairway_api::read::{self, Place, ReadError};
 use jiff::Timestamp;
@@ -15,6 +15,9 @@ const KIND: &str = "ImageStream";
 /// What an image comes from that is pulled as it is.
 const IMAGE: &str = "DockerImage";
 
+/// The annotation that says which versions of what an image brings: `kubernetes=1.31.2,other=1.0.0`.
+const VERSIONS: &str = "io.openshift.build.versions";
+
 /// The images of a release.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ImageReferences {
@@ -24,6 +27,8 @@ pub struct ImageReferences {
     pub created: Option<Timestamp>,
     /// The images by name.
     pub images: BTreeMap<String, String>,
+    /// What they bring, such as `kubernetes`, with every version that one of them names.
+    pub components: BTreeMap<String, BTreeSet<String>>,
 }
 
 impl ImageReferences {
@@ -34,6 +39,7 @@ impl ImageReferences {
         let missing = || malformed(name, "metadata", "it is missing, and says which release it is");
         let ObjectMeta { name: release, creation_timestamp: created } =
             stream.metadata.ok_or_else(missing)?;
+        let components = components_of(&stream.spec);
         let mut images = BTreeMap::new();
         for (index, (tag, image)) in images_of(stream.spec) {
             if images.insert(tag.clone(), image).is_some() {
@@ -41,14 +47,22 @@ impl ImageReferences {
                 return Err(malformed(name, &format!("spec.tags[{index}].name"), &problem));
             }
         }
-        Ok(Self { name: release, created, images })
+        Ok(Self { name: release, created, images, components })
     }
 
-    /// The file of a release image.
+    /// The version of something that the release brings, such as `kubernetes`; `None` if it does not
+    /// say, or says several.
+    pub fn component(&self, name: &str) -> Option<&str> {
+        let mut versions = self.components.get(name)?.iter();
+        versions.next().filter(|_| versions.next().is_none()).map(String::as_str)
+    }
+
+    /// The file of a release image. Which image brings a component is not known any more.
     pub fn write(&self) -> String {
-        let Self { name, created, images } = self;
+        let Self { name, created, images, components: _ } = self;
         let tag = |(name, image): (&String, &String)| Tag {
             name: name.clone(),
+            annotations: None,
             from: Some(Origin { kind: IMAGE.to_owned(), name: image.clone() }),
         };
         let stream = ImageStream {
@@ -92,6 +106,19 @@ fn images_of(spec: Spec) -> impl Iterator<Item = (usize, (String, String))> {
         (kind == IMAGE).then_some((tag.name, name))
     };
     spec.tags.into_iter().enumerate().filter_map(move |(index, tag)| Some((index, image(tag)?)))
+}
+
+/// What makes no sense there is passed over: it only helps those who ask for it.
+fn components_of(spec: &Spec) -> BTreeMap<String, BTreeSet<String>> {
+    let lists =
+        spec.tags.iter().filter_map(|tag| tag.annotations.as_ref()?.get(VERSIONS)?.as_deref());
+    let pairs = lists.flat_map(|list| list.split(',')).filter_map(|pair| pair.split_once('='));
+    let mut components: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for (name, version) in pairs {
+        let versions = components.entry(name.trim().to_owned()).or_default();
+        versions.insert(version.trim().to_owned());
+    }
+    components
 }
 
 fn malformed(file: &str, field: &str, problem: &str) -> ReadError {
@@ -145,6 +172,9 @@ struct Spec {
 #[derive(Serialize, Deserialize)]
 struct Tag {
     name: String,
+    // Real files have `null` for none, and YAML has annotations without a value.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    annotations: Option<BTreeMap<String, Option<String>>>,
     #[serde(default)]
     from: Option<Origin>,
 }
@@ -184,6 +214,30 @@ spec:
     }
 
     #[test]
+    fn images_say_what_they_bring() {
+        let release = read(
+            "apiVersion: image.openshift.io/v1
+kind: ImageStream
+metadata: {name: 5.0.0}
+spec:
+  tags:
+  - name: kubelet
+    annotations: {io.openshift.build.versions: 'kubernetes=1.31.2, cri-o=1.31.0', other: null}
+  - name: api-server
+    annotations: {io.openshift.build.versions: 'kubernetes=1.31.2,odd,'}
+  - name: runtime
+    annotations: {io.openshift.build.versions: cri-o=1.30.9}
+  - {name: quiet, annotations: {io.openshift.build.versions: }}
+  - {name: silent, annotations: null}",
+        )
+        .unwrap();
+        assert_eq!(release.component("kubernetes"), Some("1.31.2"));
+        for unknown in ["cri-o", "odd", ""] {
+            assert_eq!(release.component(unknown), None, "{unknown}");
+        }
+    }
+
+    #[test]
     fn what_is_wrong_is_said() {
         let told = [
             r#"{"kind": "ImageStream"}"#,
@@ -213,6 +267,7 @@ spec:
                 name: "5.0.0".to_owned(),
                 created,
                 images: images.clone().into(),
+                components: BTreeMap::new(),
             };
             assert_eq!(read(&written.write()), Ok(written));
         }
