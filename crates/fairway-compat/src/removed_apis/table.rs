@@ -1,0 +1,77 @@
+//! The table, from the guide of Kubernetes to APIs that were removed:
+//! <https://kubernetes.io/docs/reference/using-api/deprecation-guide/>
+
+use super::RemovedApi;
+use crate::Minor;
+
+/// The last version of Kubernetes of which the table knows what it removes.
+pub const KNOWN_UP_TO: Minor = Minor::one(32);
+
+/// Every API that was removed, in the order of versions, groups and names.
+#[rustfmt::skip]
+pub(super) const TABLE: &[RemovedApi] = &[
+    api(16, "apps", "v1beta1", "controllerrevisions", "ControllerRevision", "apps/v1"),
+    api(16, "apps", "v1beta1", "deployments", "Deployment", "apps/v1"),
+    api(16, "apps", "v1beta1", "statefulsets", "StatefulSet", "apps/v1"),
+    api(16, "apps", "v1beta2", "controllerrevisions", "ControllerRevision", "apps/v1"),
+    api(16, "apps", "v1beta2", "daemonsets", "DaemonSet", "apps/v1"),
+    api(16, "apps", "v1beta2", "deployments", "Deployment", "apps/v1"),
+    api(16, "apps", "v1beta2", "replicasets", "ReplicaSet", "apps/v1"),
+    api(16, "apps", "v1beta2", "statefulsets", "StatefulSet", "apps/v1"),
+    api(16, "extensions", "v1beta1", "daemonsets", "DaemonSet", "apps/v1"),
+    api(16, "extensions", "v1beta1", "deployments", "Deployment", "apps/v1"),
+    api(16, "extensions", "v1beta1", "networkpolicies", "NetworkPolicy", "networking.k8s.io/v1"),
+    api(16, "extensions", "v1beta1", "podsecuritypolicies", "PodSecurityPolicy", "policy/v1beta1"),
+    api(16, "extensions", "v1beta1", "replicasets", "ReplicaSet", "apps/v1"),
+    api(22, "admissionregistration.k8s.io", "v1beta1", "mutatingwebhookconfigurations", "MutatingWebhookConfiguration", "admissionregistration.k8s.io/v1"),
+    api(22, "admissionregistration.k8s.io", "v1beta1", "validatingwebhookconfigurations", "ValidatingWebhookConfiguration", "admissionregistration.k8s.io/v1"),
+    api(22, "apiextensions.k8s.io", "v1beta1", "customresourcedefinitions", "CustomResourceDefinition", "apiextensions.k8s.io/v1"),
+    api(22, "apiregistration.k8s.io", "v1beta1", "apiservices", "APIService", "apiregistration.k8s.io/v1"),
+    api(22, "authentication.k8s.io", "v1beta1", "tokenreviews", "TokenReview", "authentication.k8s.io/v1"),
+    api(22, "authorization.k8s.io", "v1beta1", "localsubjectaccessreviews", "LocalSubjectAccessReview", "authorization.k8s.io/v1"),
+    api(22, "authorization.k8s.io", "v1beta1", "selfsubjectaccessreviews", "SelfSubjectAccessReview", "authorization.k8s.io/v1"),
+    api(22, "authorization.k8s.io", "v1beta1", "selfsubjectrulesreviews", "SelfSubjectRulesReview", "authorization.k8s.io/v1"),
+    api(22, "authorization.k8s.io", "v1beta1", "subjectaccessreviews", "SubjectAccessReview", "authorization.k8s.io/v1"),
+    api(22, "certificates.k8s.io", "v1beta1", "certificatesigningrequests", "CertificateSigningRequest", "certificates.k8s.io/v1"),
+    api(22, "coordination.k8s.io", "v1beta1", "leases", "Lease", "coordination.k8s.io/v1"),
+    api(22, "extensions", "v1beta1", "ingresses", "Ingress", "networking.k8s.io/v1"),
+    api(22, "networking.k8s.io", "v1beta1", "ingressclasses", "IngressClass", "networking.k8s.io/v1"),
+    api(22, "networking.k8s.io", "v1beta1", "ingresses", "Ingress", "networking.k8s.io/v1"),
+    api(22, "rbac.authorization.k8s.io", "v1beta1", "clusterrolebindings", "ClusterRoleBinding", "rbac.authorization.k8s.io/v1"),
+    api(22, "rbac.authorization.k8s.io", "v1beta1", "clusterroles", "ClusterRole", "rbac.authorization.k8s.io/v1"),
+    api(22, "rbac.authorization.k8s.io", "v1beta1", "rolebindings", "RoleBinding", "rbac.authorization.k8s.io/v1"),
+    api(22, "rbac.authorization.k8s.io", "v1beta1", "roles", "Role", "rbac.authorization.k8s.io/v1"),
+    api(22, "scheduling.k8s.io", "v1beta1", "priorityclasses", "PriorityClass", "scheduling.k8s.io/v1"),
+    api(22, "storage.k8s.io", "v1beta1", "csidrivers", "CSIDriver", "storage.k8s.io/v1"),
+    api(22, "storage.k8s.io", "v1beta1", "csinodes", "CSINode", "storage.k8s.io/v1"),
+    api(22, "storage.k8s.io", "v1beta1", "storageclasses", "StorageClass", "storage.k8s.io/v1"),
+    api(22, "storage.k8s.io", "v1beta1", "volumeattachments", "VolumeAttachment", "storage.k8s.io/v1"),
+    api(25, "autoscaling", "v2beta1", "horizontalpodautoscalers", "HorizontalPodAutoscaler", "autoscaling/v2"),
+    api(25, "batch", "v1beta1", "cronjobs", "CronJob", "batch/v1"),
+    api(25, "discovery.k8s.io", "v1beta1", "endpointslices", "EndpointSlice", "discovery.k8s.io/v1"),
+    api(25, "events.k8s.io", "v1beta1", "events", "Event", "events.k8s.io/v1"),
+    api(25, "node.k8s.io", "v1beta1", "runtimeclasses", "RuntimeClass", "node.k8s.io/v1"),
+    api(25, "policy", "v1beta1", "poddisruptionbudgets", "PodDisruptionBudget", "policy/v1"),
+    api(25, "policy", "v1beta1", "podsecuritypolicies", "PodSecurityPolicy", ""),
+    api(26, "autoscaling", "v2beta2", "horizontalpodautoscalers", "HorizontalPodAutoscaler", "autoscaling/v2"),
+    api(26, "flowcontrol.apiserver.k8s.io", "v1beta1", "flowschemas", "FlowSchema", "flowcontrol.apiserver.k8s.io/v1beta3"),
+    api(26, "flowcontrol.apiserver.k8s.io", "v1beta1", "prioritylevelconfigurations", "PriorityLevelConfiguration", "flowcontrol.apiserver.k8s.io/v1beta3"),
+    api(27, "storage.k8s.io", "v1beta1", "csistoragecapacities", "CSIStorageCapacity", "storage.k8s.io/v1"),
+    api(29, "flowcontrol.apiserver.k8s.io", "v1beta2", "flowschemas", "FlowSchema", "flowcontrol.apiserver.k8s.io/v1"),
+    api(29, "flowcontrol.apiserver.k8s.io", "v1beta2", "prioritylevelconfigurations", "PriorityLevelConfiguration", "flowcontrol.apiserver.k8s.io/v1"),
+    api(32, "flowcontrol.apiserver.k8s.io", "v1beta3", "flowschemas", "FlowSchema", "flowcontrol.apiserver.k8s.io/v1"),
+    api(32, "flowcontrol.apiserver.k8s.io", "v1beta3", "prioritylevelconfigurations", "PriorityLevelConfiguration", "flowcontrol.apiserver.k8s.io/v1"),
+];
+
+/// One line of the table. Nothing takes the place of an API whose replacement is empty.
+const fn api(
+    minor: u32,
+    group: &'static str,
+    version: &'static str,
+    resource: &'static str,
+    kind: &'static str,
+    replacement: &'static str,
+) -> RemovedApi {
+    let replacement = if replacement.is_empty() { None } else { Some(replacement) };
+    RemovedApi { group, version, resource, kind, removed_in: Minor::one(minor), replacement }
+}
