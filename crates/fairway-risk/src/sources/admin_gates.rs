@@ -27,28 +27,51 @@ pub fn admin_gates(
         Err(why) => return vec![unknown("openshift-config-managed/admin-gates", why)],
     };
     let current = Version::parse(current).ok();
-    let open = |key: &str| match stream_of(key) {
-        Some(stream) => current.as_ref().is_none_or(|current| current.stream() == stream),
-        None => true,
+    let is_open = |stream: Option<&str>| match (stream, &current) {
+        (Some(stream), Some(current)) => current.stream() == stream,
+        _ => true,
     };
-    let open: Vec<(&String, &String)> = gates.iter().filter(|(key, _)| open(key)).collect();
     let acks = match acks {
         Ok(acks) => acks,
-        Err(why) if !open.is_empty() => {
+        Err(why) if gates.keys().any(|key| is_open(stream_of(key))) => {
             return vec![unknown("openshift-config/admin-acks", why)];
         }
         Err(_) => return Vec::new(),
     };
-    let confirmed = |key: &str| acks.get(key).is_some_and(|ack| ack == "true");
-    let mut unconfirmed = open.into_iter().filter(|(key, _)| !confirmed(key));
+    let mut unconfirmed = unconfirmed(is_open, gates, acks);
     let mut concerns: Vec<Concern> =
-        unconfirmed.by_ref().take(MAX_GATES).map(|(key, text)| gate(key, text)).collect();
+        unconfirmed.by_ref().take(MAX_GATES).map(Gate::into_concern).collect();
     let more = unconfirmed.count();
     if more > 0 {
         let message = format!("{more} more gates were not confirmed than can be shown.");
         concerns.push(against_minor("AdminAck-more", &message, "admin-gates", Source::AdminGate));
     }
     concerns
+}
+
+/// A gate that nobody has confirmed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Gate {
+    /// The name of the risk that it is.
+    pub name: String,
+    /// What is to be confirmed.
+    pub message: String,
+    /// The command that confirms it.
+    pub confirm: String,
+    /// Where people read about it, if it says so.
+    pub url: Option<String>,
+}
+
+/// The gates that nobody has confirmed, of those that are open: `is_open` is told the `X.Y` that a
+/// gate is on, or nothing where its name makes no sense.
+pub fn unconfirmed<'a>(
+    is_open: impl Fn(Option<&str>) -> bool + 'a,
+    gates: &'a ConfigData,
+    acks: &'a ConfigData,
+) -> impl Iterator<Item = Gate> + 'a {
+    let confirmed = |key: &str| acks.get(key).is_some_and(|ack| ack == "true");
+    let open = gates.iter().filter(move |(key, _)| is_open(stream_of(key)));
+    open.filter(move |(key, _)| !confirmed(key)).map(|(key, text)| Gate::new(key, text))
 }
 
 /// `X.Y` of a key such as `ack-X.Y-what`: the versions that the gate is on.
@@ -60,26 +83,37 @@ fn stream_of(key: &str) -> Option<&str> {
     (well_formed && !what.starts_with('-')).then_some(stream)
 }
 
-fn gate(key: &str, text: &str) -> Concern {
-    let text = text.trim();
-    let message = match stream_of(key) {
-        None => format!(
-            "The gate {key} in the ConfigMap openshift-config-managed/admin-gates is invalid: its name should be ack-X.Y-WHAT."
-        ),
-        Some(_) if text.is_empty() => format!(
-            "The gate {key} in the ConfigMap openshift-config-managed/admin-gates does not say what to confirm."
-        ),
-        Some(_) => text.to_owned(),
-    };
-    let message = format!(
-        "{message} To confirm: kubectl -n openshift-config patch configmap admin-acks --type=merge -p '{{\"data\":{{\"{key}\":\"true\"}}}}'"
-    );
-    let name = format!("AdminAck-{key}");
-    let mut concern = against_minor(name, &message, "admin-gates", Source::AdminGate);
-    if let Some(url) = first_url(text) {
-        concern.risk.url = url;
+impl Gate {
+    fn new(key: &str, text: &str) -> Self {
+        let text = text.trim();
+        let message = match stream_of(key) {
+            None => format!(
+                "The gate {key} in the ConfigMap openshift-config-managed/admin-gates is invalid: its name should be ack-X.Y-WHAT."
+            ),
+            Some(_) if text.is_empty() => format!(
+                "The gate {key} in the ConfigMap openshift-config-managed/admin-gates does not say what to confirm."
+            ),
+            Some(_) => text.to_owned(),
+        };
+        Self {
+            name: format!("AdminAck-{key}"),
+            message,
+            confirm: format!(
+                "kubectl -n openshift-config patch configmap admin-acks --type=merge -p '{{\"data\":{{\"{key}\":\"true\"}}}}'"
+            ),
+            url: first_url(text),
+        }
     }
-    concern
+
+    fn into_concern(self) -> Concern {
+        let Self { name, message, confirm, url } = self;
+        let message = format!("{message} To confirm: {confirm}");
+        let mut concern = against_minor(name, &message, "admin-gates", Source::AdminGate);
+        if let Some(url) = url {
+            concern.risk.url = url;
+        }
+        concern
+    }
 }
 
 fn unknown(config_map: &str, why: &str) -> Concern {

@@ -11,7 +11,7 @@ mod overrides;
 mod risk_report;
 mod updating;
 
-pub use admin_gates::{ConfigData, admin_gates};
+pub use admin_gates::{ConfigData, Gate, admin_gates, unconfirmed};
 pub use alerts::{AlertsError, alerts};
 pub use cluster_operators::{cluster_operators, unlisted_cluster_operators};
 pub use deletions::deletions;
