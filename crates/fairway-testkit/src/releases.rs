@@ -11,8 +11,7 @@ use serde_json::{Value, json};
 /// The manifest of an object, as a release has it.
 pub fn manifest(object: &Value) -> Result<Manifest> {
     let release = TestRelease::new("5.1.0").file("release-manifests/object.json", object);
-    let release = Release::load(&release.files, "registry.example/release", "default")?;
-    release.manifests.into_iter().next().context("an object is a manifest")
+    release.load()?.manifests.into_iter().next().context("an object is a manifest")
 }
 
 /// A release with as little in it as a test needs.
@@ -69,6 +68,11 @@ impl TestRelease {
             std::fs::write(path, content)?;
         }
         Ok(())
+    }
+
+    /// What it is, once read.
+    pub fn load(&self) -> Result<Release> {
+        Ok(Release::load(&self.files, "registry.example/release", "default")?)
     }
 
     /// Its image.
