@@ -4,6 +4,7 @@ use std::fmt::Debug;
 
 use kube::Client;
 use kube::api::{Api, ApiResource, DynamicObject, ListParams, ObjectMeta, PartialObjectMeta};
+use kube::core::GroupVersionKind;
 use serde::de::DeserializeOwned;
 
 /// Objects that are asked for at once, as the API's own clients do.
@@ -23,6 +24,13 @@ pub struct Resource {
     pub kind: &'static str,
     /// What it is called in paths.
     pub plural: &'static str,
+}
+
+impl From<Resource> for ApiResource {
+    fn from(resource: Resource) -> Self {
+        let Resource { group, version, kind, plural } = resource;
+        Self::from_gvk_with_plural(&GroupVersionKind::gvk(group, version, kind), plural)
+    }
 }
 
 /// Why something cannot be seen.

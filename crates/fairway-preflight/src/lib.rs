@@ -8,3 +8,5 @@ pub mod check;
 pub mod checks;
 pub mod cluster;
 pub mod target;
+#[cfg(test)]
+mod testing;

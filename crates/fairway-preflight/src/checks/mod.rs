@@ -1,8 +1,11 @@
 //! The checks, a file for each.
 
+mod admin_gates;
+mod network_type;
+
 use crate::check::BuiltIn;
 
 /// All of them, in the order of their names.
 pub fn all() -> Vec<Box<dyn BuiltIn>> {
-    Vec::new()
+    vec![Box::new(admin_gates::AdminGates), Box::new(network_type::NetworkType)]
 }

@@ -1,0 +1,189 @@
+//! `admin-gates`: what an administrator has to confirm before the update, as the target says.
+//!
+//! A release has gates in its ConfigMap `openshift-config-managed/admin-gates`; one called
+//! `ack-X.Y-WHAT` is to be confirmed before a cluster leaves X.Y. The running release knows those of
+//! its own time; the target may know more. Each gate on a version from that of the cluster up to the
+//! target that nobody has confirmed in `openshift-config/admin-acks` is a finding, under the name
+//! that the running release would give it (`AdminAck-ack-X.Y-WHAT`): it is accepted once for both.
+
+use std::collections::BTreeMap;
+
+use fairway_api::{Move, Version};
+use fairway_findings::{Finding, Severity};
+use fairway_release::Manifest;
+use fairway_risk::sources::{ConfigData, Gate, unconfirmed};
+use futures::FutureExt as _;
+use futures::future::BoxFuture;
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::api::Api;
+
+use crate::check::{Answer, BuiltIn, CannotTell};
+use crate::cluster::{Cluster, Resource};
+use crate::target::Target;
+
+/// Where gates and confirmations are.
+const CONFIG_MAPS: Resource =
+    Resource { group: "", version: "v1", kind: "ConfigMap", plural: "configmaps" };
+
+/// The gates of a release: a namespace and a name.
+const GATES: (&str, &str) = ("openshift-config-managed", "admin-gates");
+
+/// What administrators have confirmed.
+const ACKS: (&str, &str) = ("openshift-config", "admin-acks");
+
+/// Gates of one release; real ones have a few.
+const MOST_GATES: usize = 50;
+
+/// What an administrator has to confirm before the update.
+pub(crate) struct AdminGates;
+
+impl BuiltIn for AdminGates {
+    fn name(&self) -> &'static str {
+        "admin-gates"
+    }
+
+    fn looks_at(&self) -> &[Resource] {
+        &[CONFIG_MAPS]
+    }
+
+    fn run<'a>(
+        &'a self,
+        cluster: &'a Cluster,
+        target: &'a Target,
+    ) -> BoxFuture<'a, Result<Answer, CannotTell>> {
+        look(cluster, target).boxed()
+    }
+}
+
+async fn look(cluster: &Cluster, target: &Target) -> Result<Answer, CannotTell> {
+    let gates = gates_of(&target.manifests);
+    if gates.is_empty() {
+        return Ok(Answer::default());
+    }
+    let (namespace, name) = ACKS;
+    let maps: Api<ConfigMap> = Api::namespaced(cluster.client().clone(), namespace);
+    let acks = cluster.one(maps, name).await?.and_then(|map| map.data).unwrap_or_default();
+    Ok(judge(&target.source, &target.version, &gates, &acks).into())
+}
+
+/// The gates that a release brings.
+fn gates_of(manifests: &[Manifest]) -> ConfigData {
+    let is_gates = |manifest: &&Manifest| {
+        let id = &manifest.id;
+        id.group.is_empty()
+            && id.kind == CONFIG_MAPS.kind
+            && (id.namespace.as_str(), id.name.as_str()) == GATES
+    };
+    let object = manifests.iter().rfind(is_gates).map(Manifest::object);
+    let data = object.and_then(|mut object| serde_json::from_value(object["data"].take()).ok());
+    data.unwrap_or_else(BTreeMap::new)
+}
+
+/// The gates between two versions that nobody has confirmed.
+fn judge(
+    source: &Version,
+    target: &Version,
+    gates: &ConfigData,
+    acks: &ConfigData,
+) -> Vec<Finding> {
+    if matches!(Move::between(source, target), Move::Downgrade) {
+        return Vec::new();
+    }
+    let (from, to) = ((source.major(), source.minor()), (target.major(), target.minor()));
+    let is_on_the_way = |stream: Option<&str>| {
+        stream.and_then(numbers).is_some_and(|stream| from <= stream && stream < to)
+    };
+    unconfirmed(is_on_the_way, gates, acks).take(MOST_GATES).map(finding).collect()
+}
+
+/// The two numbers of `X.Y`.
+fn numbers(stream: &str) -> Option<(u64, u64)> {
+    let (major, minor) = stream.split_once('.')?;
+    Some((major.parse().ok()?, minor.parse().ok()?))
+}
+
+fn finding(gate: Gate) -> Finding {
+    let Gate { name, message, confirm, url } = gate;
+    Finding {
+        name,
+        message,
+        remediation: format!("Once it is so, confirm it: {confirm}"),
+        url: url.unwrap_or_default(),
+        severity: Severity::Warning,
+        ..Finding::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use anyhow::Result;
+    use fairway_testkit::TestCluster;
+    use fairway_testkit::releases::TestRelease;
+    use serde_json::json;
+
+    use super::*;
+    use crate::testing::{create, seen, target, told};
+
+    fn data(pairs: &[(&str, &str)]) -> ConfigData {
+        pairs.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect()
+    }
+
+    #[test]
+    fn gates_on_the_way_count() {
+        let gates = data(&[
+            ("ack-4.9-before", "x"),
+            ("ack-5.0-first", "x"),
+            ("ack-5.1-second", "x"),
+            ("ack-5.2-later", "x"),
+            ("odd", "x"),
+        ]);
+        for (source, target, acks, expected) in [
+            ("5.0.3", "5.0.4", data(&[]), vec![]),
+            ("5.0.3", "5.1.0", data(&[]), vec!["AdminAck-ack-5.0-first"]),
+            (
+                "5.0.3",
+                "5.2.0",
+                data(&[]),
+                vec!["AdminAck-ack-5.0-first", "AdminAck-ack-5.1-second"],
+            ),
+            ("5.0.3", "5.2.0", data(&[("ack-5.0-first", "true")]), vec!["AdminAck-ack-5.1-second"]),
+            ("5.0.3", "5.1.0", data(&[("ack-5.0-first", "yes")]), vec!["AdminAck-ack-5.0-first"]),
+            ("5.2.0", "5.0.3", data(&[]), vec![]),
+        ] {
+            let [source, target] = [source, target].map(|text| Version::parse(text).unwrap());
+            let found = judge(&source, &target, &gates, &acks);
+            let names: Vec<_> = found.iter().map(|finding| finding.name.as_str()).collect();
+            assert_eq!(names, expected, "{source} {target} {acks:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_gate_is_open_until_somebody_confirms_it() -> Result<()> {
+        let cluster = TestCluster::own().await?;
+        let namespace = Resource { kind: "Namespace", plural: "namespaces", ..CONFIG_MAPS };
+        let config = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": ACKS.0}});
+        create(&cluster, namespace, config).await?;
+        let gates = json!({
+            "apiVersion": "v1", "kind": "ConfigMap",
+            "metadata": {"namespace": GATES.0, "name": GATES.1},
+            "data": {"ack-5.0-certificates": "Renew what was signed with SHA-1, see https://docs.example/sha1."},
+        });
+        let release = TestRelease::new("5.1.0").object("0000_10_gates", gates);
+        let target = target("5.0.0", &release)?;
+        let run = async || Ok::<_, CannotTell>(AdminGates.run(&seen(&cluster), &target).await?);
+        insta::assert_snapshot!(told(&run().await?.findings), @r#"
+        AdminAck-ack-5.0-certificates (warning): Renew what was signed with SHA-1, see https://docs.example/sha1.
+          Once it is so, confirm it: kubectl -n openshift-config patch configmap admin-acks --type=merge -p '{"data":{"ack-5.0-certificates":"true"}}'
+          https://docs.example/sha1
+        "#);
+
+        let acks = json!({
+            "apiVersion": "v1", "kind": "ConfigMap",
+            "metadata": {"namespace": ACKS.0, "name": ACKS.1},
+            "data": {"ack-5.0-certificates": "true"},
+        });
+        create(&cluster, CONFIG_MAPS, acks).await?;
+        assert_eq!(run().await?, Answer::default());
+        Ok(())
+    }
+}
