@@ -4,8 +4,9 @@ mod admin_gates;
 mod network_type;
 
 use crate::check::BuiltIn;
+use crate::settings::ImageSettings;
 
 /// All of them, in the order of their names.
-pub fn all() -> Vec<Box<dyn BuiltIn>> {
+pub fn all(_images: &ImageSettings) -> Vec<Box<dyn BuiltIn>> {
     vec![Box::new(admin_gates::AdminGates), Box::new(network_type::NetworkType)]
 }

@@ -1,0 +1,182 @@
+//! How a check ended, and what stands for an answer that it did not give.
+
+use fairway_api::Version;
+use fairway_findings::{CheckStatus, Finding, Reason, Severity};
+
+use super::Identity;
+
+/// How many minor versions a check is made to look back: an update may skip one.
+const MINORS: u64 = 2;
+
+/// How a check ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It has an answer.
+    Answered {
+        /// What it has found.
+        findings: Vec<Finding>,
+        /// What the answer does not cover.
+        left_out: String,
+    },
+    /// It does not concern this cluster.
+    Skipped(String),
+    /// It has no answer.
+    Unanswered {
+        /// What became of it.
+        status: CheckStatus,
+        /// Why.
+        why: String,
+    },
+}
+
+impl Outcome {
+    /// One that could not tell.
+    pub fn cannot_tell(why: impl Into<String>) -> Self {
+        Self::Unanswered { status: CheckStatus::CannotTell, why: why.into() }
+    }
+
+    pub(super) fn status(&self) -> CheckStatus {
+        match self {
+            Self::Answered { findings, .. } if findings.is_empty() => CheckStatus::Passed,
+            Self::Answered { .. } => CheckStatus::Found,
+            Self::Skipped(_) => CheckStatus::Skipped,
+            Self::Unanswered { status, .. } => *status,
+        }
+    }
+
+    /// The same, of versions that may be further apart than checks are made for: who cannot tell
+    /// then cannot compare.
+    pub(super) fn about(self, identity: &Identity) -> Self {
+        match self {
+            Self::Unanswered { status: CheckStatus::CannotTell, why } if identity.is_far() => {
+                Self::Unanswered { status: CheckStatus::VersionSkew, why }
+            }
+            other => other,
+        }
+    }
+}
+
+impl Identity {
+    /// Whether the release is further ahead than checks are made for.
+    fn is_far(&self) -> bool {
+        minors_between(&self.source, &self.target) > MINORS
+    }
+}
+
+/// How many minor versions a target is ahead. Nobody knows the last one of a major version: its
+/// first minor version counts as the next.
+fn minors_between(source: &Version, target: &Version) -> u64 {
+    match target.major().saturating_sub(source.major()) {
+        0 if target.major() == source.major() => target.minor().saturating_sub(source.minor()),
+        0 => 0,
+        1 => target.minor().saturating_add(1),
+        _ => u64::MAX,
+    }
+}
+
+/// What stands for the answer of a check that gave none.
+pub(super) fn not_known(
+    check: &str,
+    status: CheckStatus,
+    why: &str,
+    identity: &Identity,
+) -> Finding {
+    let Identity { source, target, .. } = identity;
+    let (reason, suffix) = match status {
+        CheckStatus::VersionSkew => (Reason::PreflightVersionSkew, "VersionSkew"),
+        _ => (Reason::PreflightPartial, "CheckFailed"),
+    };
+    let message = match status {
+        CheckStatus::VersionSkew => {
+            format!("The check {check} cannot compare {source} with {target}: {why}")
+        }
+        _ => format!("The check {check} of {target} has no answer: {why}"),
+    };
+    Finding {
+        name: format!("{}{suffix}", camel_case(check)),
+        message,
+        target_version: target.to_string(),
+        severity: Severity::Warning,
+        remediation: remedy(status).to_owned(),
+        check: check.to_owned(),
+        reason,
+        ..Finding::default()
+    }
+}
+
+fn remedy(status: CheckStatus) -> &'static str {
+    match status {
+        CheckStatus::VersionSkew => {
+            "Look at a release in between, and update step by step: \
+             fairway upgrade --mode=preflight --to=VERSION"
+        }
+        CheckStatus::TimedOut => "Look for what slows the check down; it is tried again",
+        CheckStatus::NotStarted => {
+            "Remove the cause; the check is tried again. See quota and events: kubectl -n \
+             openshift-cluster-version-preflight get events"
+        }
+        CheckStatus::Failed | CheckStatus::Refused | CheckStatus::AccessRefused => {
+            "Tell the maintainer of the component"
+        }
+        _ => "Remove the cause; the check is tried again",
+    }
+}
+
+/// A name such as `removed-apis` as one such as `RemovedApis`.
+fn camel_case(name: &str) -> String {
+    let words = name.split(|char: char| !char.is_ascii_alphanumeric());
+    let capital = |word: &str| {
+        let mut chars = word.chars();
+        let first = chars.next().map(|first| first.to_ascii_uppercase());
+        first.into_iter().chain(chars).collect::<String>()
+    };
+    let name: String = words.map(capital).collect();
+    // The API wants a letter at the beginning.
+    if name.starts_with(|char: char| char.is_ascii_alphabetic()) {
+        name
+    } else {
+        format!("Check{name}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_such_as_the_api_takes() {
+        for (name, expected) in [
+            ("network", "Network"),
+            ("removed-apis", "RemovedApis"),
+            ("cloud-credential-operator", "CloudCredentialOperator"),
+            ("a.b_c", "ABC"),
+            ("9lives", "Check9lives"),
+            ("", "Check"),
+            ("ünder", "Nder"),
+        ] {
+            assert_eq!(camel_case(name), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn how_far_a_target_is_ahead() {
+        for (source, target, expected) in [
+            ("5.0.0", "5.0.3", 0),
+            ("5.0.0", "5.2.0", 2),
+            ("5.0.0", "5.3.0", 3),
+            ("5.3.0", "5.0.0", 0),
+            ("4.22.0", "5.0.0", 1),
+            ("4.22.0", "5.1.0", 2),
+            ("4.22.0", "5.2.0", 3),
+            ("4.22.0", "6.0.0", u64::MAX),
+            ("5.0.0", "4.22.0", 0),
+        ] {
+            let version = |text: &str| Version::parse(text).unwrap();
+            assert_eq!(
+                minors_between(&version(source), &version(target)),
+                expected,
+                "{source} {target}"
+            );
+        }
+    }
+}

@@ -1,0 +1,253 @@
+//! Runs, told in steps.
+
+use fairway_api::Version;
+use fairway_findings::{CheckKind, CheckReport, CheckStatus, ExecutionStatus, Finding, Severity};
+use jiff::{SignedDuration, Timestamp};
+
+use super::{Engine, Identity, Outcome, Pace, Planned};
+use crate::cluster::Resource;
+
+const NODES: Resource = Resource { group: "", version: "v1", kind: "Node", plural: "nodes" };
+const PODS: Resource = Resource { group: "", version: "v1", kind: "Pod", plural: "pods" };
+
+fn at(seconds: i64) -> Timestamp {
+    Timestamp::from_second(1_800_000_000 + seconds).unwrap()
+}
+
+fn identity(target: &str) -> Identity {
+    Identity {
+        run: "0123456789abcdef0123456789abcdef".to_owned(),
+        source: Version::new(5, 0, 0),
+        target: Version::parse(target).unwrap(),
+        image: "registry.example/release@sha256:0".to_owned(),
+    }
+}
+
+fn built_in(name: &str, looks_at: &[Resource]) -> Planned {
+    Planned { name: name.to_owned(), kind: CheckKind::BuiltIn, looks_at: looks_at.to_vec() }
+}
+
+fn job(name: &str) -> Planned {
+    Planned { name: name.to_owned(), kind: CheckKind::Operator, looks_at: Vec::new() }
+}
+
+fn engine(checks: Vec<Planned>) -> Engine {
+    Engine::new(identity("5.2.0"), Pace::default(), checks, at(0))
+}
+
+fn found(name: &str) -> Outcome {
+    let finding = Finding { name: name.to_owned(), ..Finding::default() };
+    Outcome::Answered { findings: vec![finding], left_out: String::new() }
+}
+
+fn nothing() -> Outcome {
+    Outcome::Answered { findings: Vec::new(), left_out: String::new() }
+}
+
+fn failed(status: CheckStatus) -> Outcome {
+    Outcome::Unanswered { status, why: "why".to_owned() }
+}
+
+fn report(engine: &Engine, name: &str) -> CheckReport {
+    let document = engine.document(at(0));
+    document.checks.into_iter().find(|check| check.name == name).unwrap()
+}
+
+fn risks(engine: &Engine) -> Vec<String> {
+    engine.document(at(0)).risks.into_iter().map(|risk| risk.name).collect()
+}
+
+#[test]
+fn no_more_run_at_once_than_there_is_room_for() {
+    let mut checks: Vec<Planned> = ["a", "b", "c", "d", "e"].map(|name| built_in(name, &[])).into();
+    checks.extend(["v", "w", "x", "y", "z"].map(job));
+    let mut engine = engine(checks);
+    assert_eq!(engine.begin(at(0)), ["a", "b", "c", "d", "v", "w", "x", "y"]);
+    assert_eq!((engine.begin(at(1)), engine.wake()), (Vec::new(), None), "there is no room");
+    engine.ended("b", nothing(), at(2), 0.0);
+    assert_eq!(engine.wake(), Some(at(0)));
+    assert_eq!(engine.begin(at(2)), ["e"]);
+    engine.ended("w", nothing(), at(3), 0.0);
+    assert_eq!(engine.begin(at(3)), ["z"]);
+}
+
+#[test]
+fn the_first_pass_is_done_when_every_check_has_ended_once_and_stays_done() {
+    let mut engine = engine(vec![built_in("a", &[NODES]), job("b")]);
+    let status = |engine: &Engine| engine.document(at(9)).execution_status;
+    assert_eq!(report(&engine, "a").status, CheckStatus::Waiting);
+    engine.begin(at(0));
+    assert_eq!(report(&engine, "a").status, CheckStatus::Running);
+    engine.ended("a", nothing(), at(1), 0.0);
+    assert_eq!(status(&engine), ExecutionStatus::Running);
+    engine.ended("b", failed(CheckStatus::TimedOut), at(2), 0.0);
+    assert_eq!(status(&engine), ExecutionStatus::Completed);
+    assert!(engine.first_pass_done() && !engine.document(at(9)).is_complete());
+    engine.changed(NODES, at(3));
+    engine.begin(at(60));
+    assert_eq!(status(&engine), ExecutionStatus::Completed);
+    assert_eq!(engine.document(at(99)).completed, Some(at(2)));
+}
+
+#[test]
+fn without_checks_there_is_nothing_to_wait_for() {
+    let engine = engine(Vec::new());
+    assert!(engine.first_pass_done() && engine.document(at(0)).is_complete());
+}
+
+#[test]
+fn a_change_is_looked_at_once_a_minute_and_the_old_answer_is_stale_meanwhile() {
+    let mut engine = engine(vec![built_in("drain", &[PODS]), built_in("nodes", &[NODES])]);
+    engine.changed(NODES, at(0));
+    assert!(!report(&engine, "nodes").stale, "it has no answer yet that could be");
+    engine.begin(at(0));
+    engine.ended("nodes", nothing(), at(1), 0.0);
+    engine.ended("drain", nothing(), at(1), 0.0);
+    assert_eq!(engine.wake(), None);
+    for second in 2..10 {
+        engine.changed(NODES, at(second));
+    }
+    assert!(report(&engine, "nodes").stale && !report(&engine, "drain").stale);
+    assert_eq!((engine.begin(at(59)), engine.wake()), (Vec::new(), Some(at(60))));
+    assert_eq!(engine.begin(at(60)), ["nodes"]);
+    assert_eq!(report(&engine, "nodes").status, CheckStatus::Passed, "the answer so far");
+    engine.ended("nodes", found("A"), at(61), 0.0);
+    assert!(!report(&engine, "nodes").stale);
+    engine.changed(NODES, at(300));
+    assert_eq!(engine.begin(at(300)), ["nodes"], "a minute has long passed");
+}
+
+#[test]
+fn what_changes_while_a_check_runs_makes_it_run_again_and_never_twice_at_once() {
+    let mut engine = engine(vec![built_in("nodes", &[NODES])]);
+    engine.begin(at(0));
+    engine.changed(NODES, at(5));
+    assert_eq!((engine.begin(at(100)), engine.wake()), (Vec::new(), None));
+    engine.ended("nodes", nothing(), at(101), 0.0);
+    assert!(report(&engine, "nodes").stale);
+    assert_eq!(engine.begin(at(101)), ["nodes"]);
+    engine.ended("nodes", nothing(), at(102), 0.0);
+    assert_eq!((report(&engine, "nodes").stale, engine.wake()), (false, None));
+}
+
+#[test]
+fn jobs_run_every_hour_and_not_all_at_the_same_time() {
+    let mut engine = engine(vec![job("a"), job("b")]);
+    engine.begin(at(0));
+    engine.ended("a", nothing(), at(10), 0.0);
+    engine.ended("b", failed(CheckStatus::Failed), at(10), 1.0);
+    assert_eq!(engine.begin(at(3609)), Vec::<String>::new());
+    assert_eq!(engine.begin(at(3610)), ["a"]);
+    assert_eq!(engine.wake(), Some(at(10 + 3600 + 360)));
+}
+
+#[test]
+fn a_finding_stays_until_its_check_has_an_answer_again() {
+    let mut engine = engine(vec![built_in("nodes", &[NODES]), job("network")]);
+    engine.begin(at(0));
+    engine.ended("nodes", found("Full"), at(1), 0.0);
+    engine.ended("network", found("DualStack"), at(1), 0.0);
+    assert_eq!(risks(&engine), ["DualStack", "Full"]);
+    for (second, outcome, expected) in [
+        (100, failed(CheckStatus::CannotTell), &["DualStack", "Full", "NodesCheckFailed"][..]),
+        (200, failed(CheckStatus::TimedOut), &["DualStack", "Full", "NodesCheckFailed"]),
+        (300, found("Broken"), &["Broken", "DualStack"]),
+        (400, nothing(), &["DualStack"]),
+        (500, found("Full"), &["DualStack", "Full"]),
+        (600, Outcome::Skipped("gone".to_owned()), &["DualStack"]),
+    ] {
+        engine.changed(NODES, at(second));
+        assert_eq!(engine.begin(at(second)), ["nodes"]);
+        engine.ended("nodes", outcome, at(second + 1), 0.0);
+        assert_eq!(risks(&engine), expected, "{second}");
+    }
+}
+
+#[test]
+fn who_cannot_tell_is_asked_again_by_and_by() {
+    for (status, wake) in [
+        (CheckStatus::CannotTell, Some(at(301))),
+        (CheckStatus::TimedOut, Some(at(301))),
+        (CheckStatus::Failed, Some(at(301))),
+        (CheckStatus::VersionSkew, None),
+    ] {
+        let mut engine = engine(vec![built_in("nodes", &[NODES])]);
+        engine.begin(at(0));
+        engine.ended("nodes", failed(status), at(1), 0.0);
+        assert_eq!(engine.wake(), wake, "{status:?}");
+    }
+}
+
+#[test]
+fn who_cannot_tell_about_a_far_release_cannot_compare() {
+    for (target, status) in [
+        ("5.1.0", CheckStatus::CannotTell),
+        ("5.2.9", CheckStatus::CannotTell),
+        ("5.3.0", CheckStatus::VersionSkew),
+    ] {
+        let checks = vec![job("network")];
+        let mut engine = Engine::new(identity(target), Pace::default(), checks, at(0));
+        engine.begin(at(0));
+        engine.ended("network", Outcome::cannot_tell("no such field"), at(1), 0.0);
+        assert_eq!(report(&engine, "network").status, status, "{target}");
+    }
+}
+
+#[test]
+fn findings_say_whose_they_are_and_what_they_are_about() {
+    let mut engine = engine(vec![job("network"), built_in("removed-apis", &[])]);
+    engine.begin(at(0));
+    engine.ended("network", failed(CheckStatus::TimedOut), at(1), 0.0);
+    engine.ended("removed-apis", failed(CheckStatus::VersionSkew), at(1), 0.0);
+    let risks = serde_json::to_string_pretty(&engine.document(at(2)).risks).unwrap();
+    insta::assert_snapshot!(risks, @r#"
+    [
+      {
+        "name": "NetworkCheckFailed",
+        "message": "The check network of 5.2.0 has no answer: why",
+        "targetVersion": "5.2.0",
+        "severity": "warning",
+        "remediation": "Look for what slows the check down; it is tried again",
+        "check": "network",
+        "reason": "PreflightPartial"
+      },
+      {
+        "name": "RemovedApisVersionSkew",
+        "message": "The check removed-apis cannot compare 5.0.0 with 5.2.0: why",
+        "targetVersion": "5.2.0",
+        "severity": "warning",
+        "remediation": "Look at a release in between, and update step by step: fairway upgrade --mode=preflight --to=VERSION",
+        "check": "removed-apis",
+        "reason": "PreflightVersionSkew"
+      }
+    ]
+    "#);
+    let mut engine = self::engine(vec![job("network")]);
+    engine.begin(at(0));
+    engine.ended("network", found("DualStack"), at(1), 0.0);
+    let risk = &engine.document(at(2)).risks[0];
+    assert_eq!((risk.check.as_str(), risk.target_version.as_str()), ("network", "5.2.0"));
+    assert_eq!(risk.severity, Severity::Warning);
+}
+
+#[test]
+fn the_pace_is_what_was_promised() {
+    let Pace { between, every, .. } = Pace::default();
+    assert_eq!((between, every), (SignedDuration::from_mins(1), SignedDuration::from_hours(1)));
+}
+
+#[test]
+fn how_far_it_is_can_be_told_at_every_moment() {
+    let mut engine = engine(["a", "b", "c", "d", "e", "f", "g"].map(job).into());
+    let told = |engine: &Engine| {
+        let progress = engine.document(at(0)).progress(CheckKind::Operator);
+        format!("{} of {} operators checked", progress.answered, progress.total)
+    };
+    assert_eq!(told(&engine), "0 of 7 operators checked");
+    engine.begin(at(0));
+    for name in ["a", "b", "c"] {
+        engine.ended(name, nothing(), at(1), 0.0);
+    }
+    engine.ended("d", failed(CheckStatus::Failed), at(1), 0.0);
+    assert_eq!(told(&engine), "3 of 7 operators checked");
+}

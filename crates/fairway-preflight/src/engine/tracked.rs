@@ -1,0 +1,163 @@
+//! What is known of one check, and when it runs next.
+
+use fairway_findings::{CheckKind, CheckReport, CheckStatus, Finding};
+use jiff::{SignedDuration, Timestamp};
+
+use super::outcome::{Outcome, not_known};
+use super::{Identity, Pace};
+use crate::cluster::Resource;
+
+/// What is known of one check.
+#[derive(Clone, Debug)]
+pub(super) struct Tracked {
+    pub(super) kind: CheckKind,
+    looks_at: Vec<Resource>,
+    status: CheckStatus,
+    message: String,
+    started: Option<Timestamp>,
+    ended: Option<Timestamp>,
+    is_running: bool,
+    /// Something that it looks at has changed since it began last.
+    is_outdated: bool,
+    /// Something that it looks at has changed since its last answer.
+    is_stale: bool,
+    /// When it runs next, if nothing changes before.
+    due: Option<Timestamp>,
+    /// What it found when it last came to an answer: only another answer withdraws that.
+    answer: Vec<Finding>,
+    /// What stands for the answer that it could not give last.
+    failure: Option<Finding>,
+}
+
+impl Tracked {
+    pub(super) fn new(kind: CheckKind, looks_at: Vec<Resource>, now: Timestamp) -> Self {
+        Self {
+            kind,
+            looks_at,
+            status: CheckStatus::Waiting,
+            message: String::new(),
+            started: None,
+            ended: None,
+            is_running: false,
+            is_outdated: false,
+            is_stale: false,
+            due: Some(now),
+            answer: Vec::new(),
+            failure: None,
+        }
+    }
+
+    pub(super) fn status(&self) -> CheckStatus {
+        self.status
+    }
+
+    pub(super) fn is_running(&self) -> bool {
+        self.is_running
+    }
+
+    pub(super) fn looks_at(&self, resource: Resource) -> bool {
+        self.looks_at.contains(&resource)
+    }
+
+    /// When it is to begin; never, while it runs.
+    pub(super) fn due(&self) -> Option<Timestamp> {
+        self.due.filter(|_| !self.is_running)
+    }
+
+    pub(super) fn is_due(&self, now: Timestamp) -> bool {
+        self.due().is_some_and(|due| due <= now)
+    }
+
+    pub(super) fn begin(&mut self, now: Timestamp) {
+        self.is_running = true;
+        self.is_outdated = false;
+        self.started = Some(now);
+        if self.status == CheckStatus::Waiting {
+            self.status = CheckStatus::Running;
+        }
+    }
+
+    pub(super) fn changed(&mut self, now: Timestamp, pace: &Pace) {
+        let Some(started) = self.started else { return };
+        self.is_outdated = true;
+        self.is_stale = self.ended.is_some();
+        let soonest = later(started, pace.between).max(now);
+        self.due = Some(self.due.map_or(soonest, |due| due.min(soonest)));
+    }
+
+    pub(super) fn ended(
+        &mut self,
+        name: &str,
+        outcome: Outcome,
+        identity: &Identity,
+        now: Timestamp,
+    ) {
+        self.is_running = false;
+        self.ended = Some(now);
+        self.is_stale = self.is_outdated;
+        self.status = outcome.status();
+        match outcome {
+            Outcome::Answered { findings, left_out } => {
+                self.answer = findings;
+                self.failure = None;
+                self.message = left_out;
+            }
+            Outcome::Skipped(why) => {
+                self.answer.clear();
+                self.failure = None;
+                self.message = why;
+            }
+            Outcome::Unanswered { status, why } => {
+                self.failure = Some(not_known(name, status, &why, identity));
+                self.message = why;
+            }
+        }
+        for finding in &mut self.answer {
+            name.clone_into(&mut finding.check);
+            finding.target_version = identity.target.to_string();
+        }
+    }
+
+    /// Settles when it runs next.
+    pub(super) fn plan(&mut self, pace: &Pace, now: Timestamp, dice: f64) {
+        let since = self.started.unwrap_or(now);
+        self.due = match self.kind {
+            CheckKind::Operator => Some(later(now, jittered(pace.every, dice))),
+            CheckKind::BuiltIn if self.is_outdated => Some(later(since, pace.between)),
+            CheckKind::BuiltIn if self.may_know_later() => Some(later(now, pace.retry)),
+            CheckKind::BuiltIn => None,
+        };
+    }
+
+    /// Whether it has no answer for a reason that may pass by itself.
+    fn may_know_later(&self) -> bool {
+        !self.status.is_answer() && self.status != CheckStatus::VersionSkew
+    }
+
+    pub(super) fn findings(&self) -> impl Iterator<Item = Finding> {
+        self.answer.iter().chain(&self.failure).cloned()
+    }
+
+    pub(super) fn report(&self, name: &str) -> CheckReport {
+        let looked_at = self.looks_at.iter().map(|resource| resource.plural.to_owned());
+        CheckReport {
+            name: name.to_owned(),
+            kind: self.kind,
+            status: self.status,
+            message: self.message.clone(),
+            started: self.started,
+            ended: self.ended,
+            looked_at: looked_at.collect(),
+            stale: self.is_stale,
+        }
+    }
+}
+
+/// A time after another; the end of all times, if there is none.
+fn later(time: Timestamp, by: SignedDuration) -> Timestamp {
+    time.checked_add(by).unwrap_or(Timestamp::MAX)
+}
+
+fn jittered(every: SignedDuration, dice: f64) -> SignedDuration {
+    every + every.mul_f64(dice.clamp(0.0, 1.0) / 10.0)
+}
