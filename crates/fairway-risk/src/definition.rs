@@ -84,7 +84,7 @@ impl Rule {
 
 impl Definition {
     /// The risk, or where it cannot be stored, something that stands in for it: nothing is known
-    /// about the stand-in, so no update that has it is recommended.
+    /// about the stand-in, so no update that has it is recommended, unless it was mere advice.
     pub(crate) fn of(risk: &Risk) -> Self {
         let defects = legal::defects(risk);
         if !defects.is_empty() {
@@ -143,6 +143,8 @@ fn stand_in(risk: &Risk, defects: &[Defect]) -> Definition {
         applies::INVALID_RISK,
         "The risk was published in a form that cannot be stored, and this entry stands in for it.",
     );
+    let advisory = risk.claim.as_ref().is_some_and(|claim| claim.advisory);
+    let claim = Claim { advisory, ..claim };
     Definition { name, message, url: url.to_owned(), rules: vec![Rule::Always], claim: Some(claim) }
 }
 

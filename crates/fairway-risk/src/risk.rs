@@ -67,6 +67,8 @@ pub struct Claim {
     pub message: String,
     /// Since when, where the source knows that.
     pub since: Option<Timestamp>,
+    /// Whether it is shown and nothing more: it stands against no update.
+    pub advisory: bool,
 }
 
 impl Claim {
@@ -77,7 +79,18 @@ impl Claim {
         message: impl Into<String>,
     ) -> Self {
         let reason = reason.as_ref().to_owned();
-        Self { status: status.into(), reason, message: message.into(), since: None }
+        Self {
+            status: status.into(),
+            reason,
+            message: message.into(),
+            since: None,
+            advisory: false,
+        }
+    }
+
+    /// The same, for people to know: it stands against no update.
+    pub fn as_advice(self) -> Self {
+        Self { advisory: true, ..self }
     }
 }
 

@@ -16,6 +16,8 @@ pub(crate) struct Finding {
     pub(crate) reason: String,
     pub(crate) message: String,
     pub(crate) since: Option<Timestamp>,
+    /// It is shown, and stands against no update.
+    pub(crate) advisory: bool,
     /// A query that has not been answered yet will decide.
     pub(crate) awaited: bool,
 }
@@ -23,7 +25,13 @@ pub(crate) struct Finding {
 impl Finding {
     fn new(status: ConditionStatus, reason: impl AsRef<str>, message: impl Into<String>) -> Self {
         let reason = reason.as_ref().to_owned();
-        Self { status, reason, message: message.into(), since: None, awaited: false }
+        let message = message.into();
+        Self { status, reason, message, since: None, advisory: false, awaited: false }
+    }
+
+    /// Whether it stands against updates, for those who have not accepted it.
+    pub(crate) fn counts(&self) -> bool {
+        self.status != ConditionStatus::False && !self.advisory
     }
 
     /// Takes over what a query said before, where it said something.
@@ -87,7 +95,7 @@ fn apply(rule: &Rule, queries: Queries) -> Ruling {
 pub(crate) fn evaluate(definition: &Definition, queries: Queries) -> Finding {
     if let Some(claim) = &definition.claim {
         let finding = Finding::new(claim.status.clone(), &claim.reason, &claim.message);
-        return Finding { since: claim.since, ..finding };
+        return Finding { since: claim.since, advisory: claim.advisory, ..finding };
     }
     if definition.rules.is_empty() {
         let message = "It has no rules, so it concerns every cluster.";

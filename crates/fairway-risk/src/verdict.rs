@@ -49,6 +49,8 @@ pub struct Exposure {
     pub rules: Rules,
     /// Whether a query that was not answered yet will tell if it applies.
     pub awaited: bool,
+    /// Whether it is shown and nothing more: whoever says that it applies stands against no update.
+    pub advisory: bool,
 }
 
 /// What of a risk's rules can be evaluated.
@@ -63,9 +65,21 @@ pub enum Rules {
 }
 
 impl Exposure {
-    /// Whether it stands against the update: it applies or may apply, and was not accepted.
+    /// Whether it stands against the update: it applies or may apply, is more than advice, and was
+    /// not accepted.
     pub fn stands_against(&self) -> bool {
-        self.concerns_this_cluster() && !self.standing.is_accepted()
+        self.concerns_this_cluster() && !self.advisory && !self.standing.is_accepted()
+    }
+
+    /// Whether it says that the update is not offered: that can be accepted, but nobody recommends
+    /// it for that.
+    fn is_not_offered(&self) -> bool {
+        self.name == recommended::NOT_OFFERED_BY_UPDATE_SERVICE.code && self.concerns_this_cluster()
+    }
+
+    /// Whether it applies or may apply, and stands against nothing.
+    pub fn is_advice(&self) -> bool {
+        self.concerns_this_cluster() && self.advisory
     }
 
     /// Whether it applies or may apply.
@@ -76,8 +90,10 @@ impl Exposure {
     /// What several definitions of one name say together: the worst of it.
     pub(crate) fn of(namesakes: &[(&Definition, &Finding)], standing: Standing) -> Self {
         let status = worst(namesakes.iter().map(|(_, finding)| &finding.status));
-        let saying_so: Vec<_> =
+        let mut saying_so: Vec<_> =
             namesakes.iter().filter(|(_, finding)| finding.status == status).collect();
+        // What counts is said first.
+        saying_so.sort_by_key(|(_, finding)| !finding.counts());
         let of_all = |text: &dyn Fn(&Definition, &Finding) -> String, separator: &str| {
             let mut texts: Vec<String> =
                 saying_so.iter().map(|(definition, finding)| text(definition, finding)).collect();
@@ -98,6 +114,7 @@ impl Exposure {
             rules: rules.unwrap_or(Rules::None),
             awaited: status == ConditionStatus::Unknown
                 && saying_so.iter().any(|(_, finding)| finding.awaited),
+            advisory: !namesakes.iter().any(|(_, finding)| finding.counts()),
             status,
         }
     }
@@ -141,19 +158,32 @@ impl Verdict {
 
     /// The risks that apply or may apply, and that the administrator takes.
     pub fn accepted(&self) -> impl Iterator<Item = &Exposure> {
-        self.exposures
-            .iter()
-            .filter(|exposure| exposure.concerns_this_cluster() && exposure.standing.is_accepted())
+        self.exposures.iter().filter(|exposure| {
+            exposure.concerns_this_cluster()
+                && !exposure.advisory
+                && exposure.standing.is_accepted()
+        })
+    }
+
+    /// Whether the update service offers the update.
+    pub fn is_offered(&self) -> bool {
+        !self.exposures.iter().any(Exposure::is_not_offered)
     }
 
     /// Whether the update is recommended for this cluster.
     pub fn is_recommended(&self) -> bool {
-        self.unaccepted().next().is_none()
+        self.against().next().is_none()
+    }
+
+    /// Why it is not recommended.
+    fn against(&self) -> impl Iterator<Item = &Exposure> {
+        let is_against = |risk: &&Exposure| risk.stands_against() || risk.is_not_offered();
+        self.exposures.iter().filter(is_against)
     }
 
     /// The condition `Recommended`.
     pub fn recommended(&self) -> Condition {
-        let against: Vec<&Exposure> = self.unaccepted().collect();
+        let against: Vec<&Exposure> = self.against().collect();
         let applies = against.iter().any(|exposure| exposure.status == ConditionStatus::True);
         let status = match (against.is_empty(), applies) {
             (true, _) => ConditionStatus::True,
@@ -174,14 +204,26 @@ impl Verdict {
 
     fn recommendation(&self) -> Condition {
         let accepted: Vec<String> = self.accepted().map(Exposure::name_and_change).collect();
-        let (reason, message) = if accepted.is_empty() {
-            let why =
-                "The update is recommended, because none of its risks applies to this cluster.";
-            (recommended::NOT_EXPOSED_TO_RISKS, why.to_owned())
-        } else {
-            let why = "The update is recommended, because every risk that applies, or may apply, to this cluster was accepted: ";
-            let names = text::join(&accepted, ", ", limits::MESSAGE - why.len() - ".".len());
-            (recommended::ALL_EXPOSED_RISKS_ACCEPTED, format!("{why}{names}."))
+        let advice = self.exposures.iter().filter(|risk| risk.is_advice());
+        let advice: Vec<String> = advice.map(|risk| risk.name.clone()).collect();
+        let listing = |why: &str, names: &[String]| {
+            let names = text::join(names, ", ", limits::MESSAGE - why.len() - ".".len());
+            format!("{why}{names}.")
+        };
+        let (reason, message) = match (accepted.as_slice(), advice.as_slice()) {
+            ([], []) => {
+                let why =
+                    "The update is recommended, because none of its risks applies to this cluster.";
+                (recommended::NOT_EXPOSED_TO_RISKS, why.to_owned())
+            }
+            ([], advice) => {
+                let why = "The update is recommended, because nothing stands against it. Good to know before it: ";
+                (recommended::NOT_EXPOSED_TO_RISKS, listing(why, advice))
+            }
+            (accepted, _) => {
+                let why = "The update is recommended, because every risk that applies, or may apply, to this cluster was accepted: ";
+                (recommended::ALL_EXPOSED_RISKS_ACCEPTED, listing(why, accepted))
+            }
         };
         Condition::new(recommended::TYPE, true, reason, message)
     }

@@ -7,6 +7,7 @@ mod admin_gates;
 mod alerts;
 mod cluster_operators;
 mod deletions;
+mod not_offered;
 mod overrides;
 mod risk_report;
 mod updating;
@@ -15,6 +16,7 @@ pub use admin_gates::{ConfigData, Gate, admin_gates, unconfirmed};
 pub use alerts::{AlertsError, alerts};
 pub use cluster_operators::{cluster_operators, unlisted_cluster_operators};
 pub use deletions::deletions;
+pub use not_offered::not_offered;
 pub use overrides::overrides;
 pub use updating::updating;
 

@@ -1,6 +1,7 @@
 //! What the ledger decides, and what it says.
 
 mod acceptance;
+mod advice;
 mod gate;
 mod ledger;
 mod platform;

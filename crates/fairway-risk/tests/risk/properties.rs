@@ -119,7 +119,26 @@ fn refusals(evaluated: &Evaluated) -> Vec<String> {
     version.validate(&object, None).iter().map(|error| format!("{error:?}")).collect()
 }
 
+/// A concern that is shown, and nothing more.
+fn advice() -> impl Strategy<Value = Concern> {
+    (concerns(), claim()).prop_map(|(mut concern, claim)| {
+        concern.risk.claim = Some(claim.as_advice());
+        concern
+    })
+}
+
 proptest! {
+    #[test]
+    fn advice_changes_nothing_about_what_is_recommended(
+        candidates in candidates(),
+        concerns in proptest::collection::vec(concerns(), 0..3),
+        advice in proptest::collection::vec(advice(), 1..3),
+    ) {
+        let without = look(candidates.clone(), concerns.clone());
+        let with = look(candidates, concerns.into_iter().chain(advice).collect());
+        prop_assert_eq!(with.available_updates, without.available_updates);
+    }
+
     #[test]
     fn no_risk_makes_an_update_recommended(
         candidates in candidates(),
