@@ -4,10 +4,11 @@
 //! looks. What it says becomes risks of that update, and three conditions. Nothing of it touches
 //! what is rolled out.
 //!
-//! `condition` is how people are told; [`run`] looks, decides, and publishes.
+//! `memory` is what is kept of all of it; `condition` is how people are told; [`run`] looks, decides, and publishes.
 
 mod condition;
 mod inputs;
+pub(crate) mod memory;
 mod run;
 
 pub use inputs::{Hands, Inputs, Place};

@@ -1,0 +1,72 @@
+//! How much of a document is taken. Whatever is left out, something stands in for it: nothing that
+//! is dropped makes an update recommended.
+
+use fairway_findings::{Document, ExecutionStatus, Finding, Severity};
+
+use super::kept::counts;
+use crate::text;
+
+/// Findings of one target. A status has room for 200 risks of an update, and others want some.
+const MAX_FINDINGS: usize = 100;
+
+/// Checks of one target: several times as many as any platform has operators.
+const MAX_CHECKS: usize = 300;
+
+/// Bytes of a text that people read.
+const MAX_TEXT: usize = 2 << 10;
+
+/// Bytes of a document. Two of them and the history fit into a ConfigMap of 1 MiB.
+const MAX_BYTES: usize = 400 << 10;
+
+/// What stands in for findings that are not shown.
+pub(super) const DROPPED: &str = "PreflightResultsDropped";
+
+/// As much of a document as is taken: what counts comes first.
+pub(super) fn bounded(mut document: Document) -> Document {
+    shorten(&mut document.message);
+    // What gave no answer is never left out: without it, the rest would look complete.
+    document.checks.sort_by_key(|check| check.status.is_answer());
+    document.checks.truncate(MAX_CHECKS);
+    document.checks.sort_by(|one, other| one.name.cmp(&other.name));
+    for check in &mut document.checks {
+        shorten(&mut check.message);
+        check.looked_at.truncate(MAX_CHECKS);
+    }
+    for found in &mut document.risks {
+        shorten(&mut found.message);
+        shorten(&mut found.remediation);
+    }
+    document.risks.sort_by_key(|found| !counts(found));
+    let mut dropped = document.risks.split_off(document.risks.len().min(MAX_FINDINGS));
+    while size(&document) > MAX_BYTES {
+        let Some(last) = document.risks.pop() else {
+            // What is left are checks; a document without them is not complete.
+            document.checks.clear();
+            document.execution_status = ExecutionStatus::Failed;
+            break;
+        };
+        dropped.push(last);
+    }
+    document.risks.extend(stand_in(&dropped));
+    document
+}
+
+fn stand_in(dropped: &[Finding]) -> Option<Finding> {
+    let message = format!(
+        "The preflight reports more than can be shown; {} of its findings are left out.",
+        dropped.len()
+    );
+    let severity = if dropped.iter().any(counts) { Severity::Warning } else { Severity::Info };
+    let name = DROPPED.to_owned();
+    (!dropped.is_empty()).then(|| Finding { name, message, severity, ..Finding::default() })
+}
+
+fn shorten(text: &mut String) {
+    if text.len() > MAX_TEXT {
+        *text = text::beginning(text, MAX_TEXT).into_owned();
+    }
+}
+
+fn size(document: &Document) -> usize {
+    serde_json::to_vec(document).map_or(usize::MAX, |json| json.len())
+}

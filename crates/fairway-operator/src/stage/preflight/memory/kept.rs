@@ -1,0 +1,212 @@
+//! What is known of one target.
+
+use fairway_api::cluster_version::Release;
+use fairway_api::reason::{preflight_completed, preflight_failed};
+use fairway_findings::record::Run;
+use fairway_findings::{CheckReport, Document, ExecutionStatus, Finding, Reason, Severity};
+use jiff::Timestamp;
+
+use crate::stage::preflight::Outcome;
+
+/// Runs of one target that are remembered: enough to see that something comes and goes.
+pub(super) const MAX_RUNS: usize = 10;
+
+/// What a run is for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// Somebody asked for it.
+    #[default]
+    Asked,
+    /// An update is about to begin.
+    Update,
+}
+
+/// A run that is under way.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Running {
+    pub(super) id: String,
+    pub(super) began: Timestamp,
+}
+
+/// Why a run is over, or could not begin.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Failure {
+    /// A reason of the condition `PreflightFailed`.
+    pub(crate) reason: String,
+    /// The explanation for people.
+    pub(crate) why: String,
+}
+
+/// What is known of one target.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Kept {
+    /// The release.
+    pub(crate) release: Release,
+    /// Whether anybody has ever asked for it: what was found then counts, whatever else looks.
+    pub(super) purpose: Purpose,
+    /// The run that is under way; what is kept of a target without one ages.
+    pub(super) running: Option<Running>,
+    /// Why the last run has no whole answer.
+    pub(crate) failure: Option<Failure>,
+    /// The last document in which every check had answered.
+    pub(super) complete: Option<Document>,
+    /// A later one in which some had not, with what is still known from before.
+    pub(super) partial: Option<Document>,
+    /// The runs that are over, the newest first.
+    pub(super) history: Vec<Run>,
+}
+
+impl Kept {
+    pub(super) fn begin(&mut self, release: Release, run: &str, purpose: Purpose, now: Timestamp) {
+        let is_new = self.release.image.is_empty();
+        if is_new || purpose == Purpose::Asked {
+            self.purpose = purpose;
+        }
+        self.release = release;
+        self.failure = None;
+        self.running = Some(Running { id: run.to_owned(), began: now });
+    }
+
+    pub(super) fn enter(&mut self, mut document: Document, source: &str, now: Timestamp) {
+        let is_its = |running: &Running| running.id == document.preflight_id;
+        if !self.running.as_ref().is_some_and(is_its) {
+            return;
+        }
+        source.clone_into(&mut document.source_version);
+        document.updated = document.updated.or(Some(now)).map(|updated| updated.min(now));
+        let standing = self.shown().map(|before| still_standing(before, &document));
+        document.risks.extend(standing.unwrap_or_default());
+        document.risks.sort_by(|one, other| one.name.cmp(&other.name));
+        if document.is_complete() {
+            self.complete = Some(document);
+            self.partial = None;
+        } else {
+            self.partial = Some(document);
+        }
+    }
+
+    pub(super) fn give_up(&mut self, reason: &str, why: &str, source: &str, now: Timestamp) {
+        self.failure = Some(Failure { reason: reason.to_owned(), why: why.to_owned() });
+        self.close(reason, source, now);
+    }
+
+    pub(super) fn end(&mut self, source: &str, now: Timestamp) {
+        let outcome = match self.current() {
+            Some(document) if document.is_complete() && document.risks.is_empty() => {
+                preflight_completed::NO_RISKS_FOUND
+            }
+            Some(document) if document.is_complete() => preflight_completed::RISKS_FOUND,
+            Some(document) if document.execution_status == ExecutionStatus::Completed => {
+                preflight_completed::PREFLIGHT_PARTIAL
+            }
+            _ => preflight_failed::KILLED,
+        };
+        self.close(outcome.code, source, now);
+    }
+
+    fn close(&mut self, outcome: &str, source: &str, now: Timestamp) {
+        let Some(Running { id, began }) = self.running.take() else { return };
+        let said = self.shown().filter(|document| document.preflight_id == id);
+        let run = Run {
+            risks: said.map_or(0, |document| document.risks.len()),
+            preflight_id: id,
+            source_version: source.to_owned(),
+            target_version: self.release.version.clone(),
+            started: Some(began),
+            ended: Some(now),
+            outcome: outcome.to_owned(),
+        };
+        self.history.insert(0, run);
+        self.history.truncate(MAX_RUNS);
+    }
+
+    /// What is known: the latest document.
+    pub(crate) fn shown(&self) -> Option<&Document> {
+        self.partial.as_ref().or(self.complete.as_ref())
+    }
+
+    /// What the run that is under way has said, or the last one.
+    pub(crate) fn current(&self) -> Option<&Document> {
+        let is_current = |document: &&Document| match &self.running {
+            Some(running) => running.id == document.preflight_id,
+            None => true,
+        };
+        self.shown().filter(is_current)
+    }
+
+    /// Whether somebody still looks.
+    pub(crate) fn is_monitored(&self) -> bool {
+        self.running.is_some()
+    }
+
+    /// Whether the first pass of the run that is under way is not over.
+    pub(crate) fn is_checking(&self) -> bool {
+        let is_over = |document: &Document| document.execution_status != ExecutionStatus::Running;
+        self.is_monitored() && !self.current().is_some_and(is_over)
+    }
+
+    /// When it was last looked.
+    pub(crate) fn looked(&self) -> Option<Timestamp> {
+        let shown = self.shown().and_then(|document| document.updated);
+        shown.or_else(|| self.running.as_ref().map(|running| running.began))
+    }
+
+    /// The checks that ended without an answer.
+    pub(crate) fn unanswered(&self) -> impl Iterator<Item = &CheckReport> {
+        let checks = self.current().into_iter().flat_map(|document| &document.checks);
+        checks.filter(|check| check.status.is_final() && !check.status.is_answer())
+    }
+
+    /// Whether what is kept is about a cluster of that version.
+    pub(super) fn is_about(&self, source: &str) -> bool {
+        self.shown().is_some_and(|document| document.source_version == source)
+    }
+
+    /// What whoever starts an update wants to know.
+    pub(super) fn outcome(&self) -> Outcome {
+        let complete = self.current().is_some_and(Document::is_complete);
+        let shown = self.shown().into_iter().flat_map(|document| &document.risks);
+        let mut findings: Vec<String> =
+            shown.filter(|found| counts(found)).map(|found| found.name.clone()).collect();
+        findings.dedup();
+        Outcome { complete, given_up: self.given_up().filter(|_| !complete), findings }
+    }
+
+    /// Why there will be no whole answer.
+    fn given_up(&self) -> Option<String> {
+        if let Some(Failure { why, .. }) = &self.failure {
+            return Some(why.clone());
+        }
+        if self.is_checking() {
+            return None;
+        }
+        let names: Vec<&str> = self.unanswered().map(|check| check.name.as_str()).collect();
+        Some(match names.as_slice() {
+            [] => "it ended before all checks had answered".to_owned(),
+            names => format!("these checks gave no answer: {}", names.join(", ")),
+        })
+    }
+}
+
+/// Whether a finding makes a target one that is not recommended.
+pub(super) fn counts(found: &Finding) -> bool {
+    found.reason == Reason::PreflightValidation && found.severity >= Severity::Warning
+}
+
+/// What was found before, by checks that have not completed again.
+fn still_standing(before: &Document, document: &Document) -> Vec<Finding> {
+    let has_answered = |name: &str| {
+        let check = document.checks.iter().find(|check| check.name == name);
+        match check {
+            Some(check) => check.status.is_answer(),
+            // A check that is gone has nothing to say once all others have spoken.
+            None => document.execution_status == ExecutionStatus::Completed,
+        }
+    };
+    let is_said = |found: &Finding| {
+        document.risks.iter().any(|now| now.name == found.name && now.check == found.check)
+    };
+    let standing =
+        before.risks.iter().filter(|found| !has_answered(&found.check) && !is_said(found));
+    standing.cloned().collect()
+}
