@@ -1,21 +1,216 @@
-//! What a check answers.
+//! What a check answers, and how it is understood.
+//!
+//! The answer is the last complete JSON object of this format that starts a line of the check's log,
+//! or its termination message. A check that gives none is understood by how it ended:
+//!
+//! | exit code | what it means |
+//! | --- | --- |
+//! | 0 | nothing stands against the update |
+//! | 1, 3 | something does: the end of its log says what |
+//! | 4 | it cannot tell |
+//! | 126, 127, with no more than a line of a shell | there is no such command: the operator has no check |
+//! | any other | it crashed |
+//!
+//! A check that claims to have found nothing and yet fails, prints what is no text, more than is
+//! read, or an answer that is broken, has not answered.
 
 use serde::{Deserialize, Serialize};
 
-use crate::document::{ExecutionStatus, Finding};
+use crate::document::{CheckStatus, ExecutionStatus, Finding, Reason};
+use crate::text::{self, Scissors};
+use crate::{lenient, limits};
 
-/// What a check answers: one JSON object, on a line of its own. A [`crate::Document`] has the same
-/// fields, so a check may also say more.
+mod search;
+
+use search::Found;
+
+/// Bytes of a log: all of it is read, for tails cut long lines.
+pub const MAX_LOG: usize = 1 << 20;
+
+/// Bytes of a termination message that the kubelet keeps.
+pub const MAX_TERMINATION_MESSAGE: usize = 4 << 10;
+
+/// Bytes of the end of a log that are quoted.
+const TAIL: usize = 1 << 10;
+
+/// What a check answers: one JSON object, at the beginning of a line. A [`crate::Document`] has the
+/// same fields, so a check may also say more.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Answer {
     /// [`crate::FORMAT`].
+    #[serde(deserialize_with = "lenient::text")]
     pub format: String,
     /// `completed`, or `failed` where it cannot tell.
     pub execution_status: ExecutionStatus,
     /// Why it cannot tell.
-    #[serde(skip_serializing_if = "String::is_empty")]
+    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "lenient::text")]
     pub message: String,
     /// What it has found.
+    #[serde(deserialize_with = "lenient::list")]
     pub risks: Vec<Finding>,
 }
+
+/// How the container of a check ended, and what it left behind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ending<'a> {
+    /// All that it printed. More than [`MAX_LOG`] bytes need not be fetched to see that it is more.
+    pub log: &'a [u8],
+    /// Its termination message.
+    pub termination_message: &'a str,
+    /// Its exit code.
+    pub exit_code: i32,
+    /// The word of the kubelet for how it ended, such as `OOMKilled`.
+    pub reason: &'a str,
+}
+
+/// What a check says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Outcome {
+    /// What became of it.
+    pub status: CheckStatus,
+    /// Why there is no answer.
+    pub message: String,
+    /// What it has found.
+    pub findings: Vec<Finding>,
+    /// What of its answer was dropped or cut, for people to read.
+    pub dropped: Vec<String>,
+}
+
+impl Outcome {
+    /// No answer, for that reason.
+    pub fn without_answer(status: CheckStatus, message: impl Into<String>) -> Self {
+        Self { status, message: message.into(), ..Self::default() }
+    }
+}
+
+/// What a check that has ended says.
+pub fn understand(check: &str, ending: &Ending<'_>) -> Outcome {
+    let in_log = match ending.log.len() > MAX_LOG {
+        true => Found::TooLong,
+        false => search::last_answer(&String::from_utf8_lossy(ending.log)),
+    };
+    let message = text::beginning(ending.termination_message, MAX_TERMINATION_MESSAGE);
+    match (in_log, search::last_answer(&message)) {
+        (Found::Answer(answer), _) | (_, Found::Answer(answer)) => answered(check, answer, ending),
+        (Found::TooLong, _) => Outcome::without_answer(
+            CheckStatus::Failed,
+            format!("it printed more than {MAX_LOG} bytes, and no answer was found in that"),
+        ),
+        (Found::Broken(why), _) | (Found::Nothing, Found::Broken(why)) => Outcome::without_answer(
+            CheckStatus::Failed,
+            format!("its answer cannot be understood: {why}"),
+        ),
+        (Found::Nothing, _) => unanswered(check, ending),
+    }
+}
+
+/// What an answer says. It counts however the check ended afterwards, unless it says that all is
+/// well and the end says something else.
+fn answered(check: &str, answer: Answer, ending: &Ending<'_>) -> Outcome {
+    let Answer { format: _, execution_status, mut message, mut risks } = answer;
+    let mut scissors = Scissors::default();
+    let dropped = limits::fit_findings(&mut risks, &mut scissors);
+    let dropped = dropped.into_iter().chain(scissors.told()).collect();
+    for finding in &mut risks {
+        check.clone_into(&mut finding.check);
+    }
+    let skewed = risks.iter().any(|finding| finding.reason == Reason::PreflightVersionSkew);
+    let status = match execution_status {
+        ExecutionStatus::Completed if !risks.is_empty() => CheckStatus::Found,
+        ExecutionStatus::Completed if ending.exit_code == 0 => CheckStatus::Passed,
+        ExecutionStatus::Completed => {
+            message = format!("it says that it found nothing, but {}", end_of(ending));
+            CheckStatus::Failed
+        }
+        ExecutionStatus::Failed if skewed => CheckStatus::VersionSkew,
+        ExecutionStatus::Failed => CheckStatus::CannotTell,
+        ExecutionStatus::Running => {
+            message = format!("it was not done when it ended: {}", end_of(ending));
+            CheckStatus::Failed
+        }
+    };
+    let message = text::beginning(message.trim(), TAIL);
+    Outcome { status, message, findings: risks, dropped }
+}
+
+/// What a check without an answer says by how it ended.
+fn unanswered(check: &str, ending: &Ending<'_>) -> Outcome {
+    let said = last_words(ending);
+    if has_no_command(ending) {
+        let message = format!("its image has no such command: {said}");
+        return Outcome::without_answer(CheckStatus::Skipped, message);
+    }
+    if is_no_text(ending.log) {
+        return Outcome::without_answer(CheckStatus::Failed, "it printed what is no text");
+    }
+    match (ending.reason, ending.exit_code) {
+        ("DeadlineExceeded", _) => Outcome::without_answer(CheckStatus::TimedOut, said),
+        ("StartError" | "ContainerCannotRun", _) => {
+            Outcome::without_answer(CheckStatus::NotStarted, said)
+        }
+        ("OOMKilled", _) => Outcome::without_answer(CheckStatus::Failed, end_of(ending)),
+        (_, 0) => Outcome { status: CheckStatus::Passed, ..Outcome::default() },
+        (_, 1 | 3) => Outcome {
+            status: CheckStatus::Found,
+            findings: vec![says_no(check, said)],
+            ..Outcome::default()
+        },
+        (_, 4) => Outcome::without_answer(CheckStatus::CannotTell, said),
+        _ if ending.log.is_empty() => Outcome::without_answer(CheckStatus::Failed, said),
+        _ => {
+            let message = format!("{}: {said}", end_of(ending));
+            Outcome::without_answer(CheckStatus::Failed, message)
+        }
+    }
+}
+
+/// The finding of a check that says no in words.
+fn says_no(check: &str, said: String) -> Finding {
+    Finding {
+        name: format!("{}CheckFailed", text::camel_case(check)),
+        message: said,
+        check: check.to_owned(),
+        ..Finding::default()
+    }
+}
+
+/// Whether it never began because what should begin is not there. A shell that misses a command
+/// ends alike, but a script that ran up to there has something else to say.
+fn has_no_command(ending: &Ending<'_>) -> bool {
+    let is_missing = |said: &str| {
+        ["no such file or directory", "executable file not found", "not found"]
+            .iter()
+            .any(|words| said.to_lowercase().contains(words))
+    };
+    match (ending.reason, ending.exit_code) {
+        ("StartError" | "ContainerCannotRun", _) => is_missing(ending.termination_message),
+        (_, 126 | 127) => String::from_utf8_lossy(ending.log).trim().lines().count() <= 1,
+        _ => false,
+    }
+}
+
+fn is_no_text(log: &[u8]) -> bool {
+    log.contains(&0) || std::str::from_utf8(log).is_err()
+}
+
+/// What it said last.
+fn last_words(ending: &Ending<'_>) -> String {
+    let log = String::from_utf8_lossy(ending.log);
+    match (log.trim(), ending.termination_message.trim()) {
+        ("", "") => format!("{} and said nothing", end_of(ending)),
+        ("", message) => text::tail(message, TAIL),
+        (log, _) => text::tail(log, TAIL),
+    }
+}
+
+fn end_of(ending: &Ending<'_>) -> String {
+    match (ending.reason, ending.exit_code) {
+        ("OOMKilled", _) => "it needed more memory than a check may use".to_owned(),
+        (_, code @ 129..=192) => format!("it was ended by signal {}", code - 128),
+        (_, code) => format!("it ended with exit code {code}"),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,49 +1,55 @@
 //! What a preflight has found so far.
 
-use std::fmt;
-
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
+
+use crate::lenient::{self, StandIn};
+use crate::text;
+use crate::words::words;
 
 /// What a preflight has found so far: the file that the target release writes, again and again.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Document {
     /// [`crate::FORMAT`].
+    #[serde(deserialize_with = "lenient::text")]
     pub format: String,
     /// The run that it belongs to.
-    #[serde(rename = "preflightID")]
+    #[serde(rename = "preflightID", deserialize_with = "lenient::text")]
     pub preflight_id: String,
     /// The version of the cluster that was looked at.
+    #[serde(deserialize_with = "lenient::text")]
     pub source_version: String,
     /// The version of the release that looked.
+    #[serde(deserialize_with = "lenient::text")]
     pub target_version: String,
     /// Its image, by digest.
+    #[serde(deserialize_with = "lenient::text")]
     pub target_image: String,
     /// How far it is. Once completed it goes on looking, and stays completed.
     pub execution_status: ExecutionStatus,
     /// Why it failed, for people to read.
-    #[serde(skip_serializing_if = "String::is_empty")]
+    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "lenient::text")]
     pub message: String,
     /// When the run began.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "lenient::time")]
     pub started: Option<Timestamp>,
     /// When the first pass over all checks was done.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "lenient::time")]
     pub completed: Option<Timestamp>,
     /// When it was last written.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "lenient::time")]
     pub updated: Option<Timestamp>,
     /// Every check, in the order of their names.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "lenient::list")]
     pub checks: Vec<CheckReport>,
     /// What was found, in the order of names.
+    #[serde(deserialize_with = "lenient::list")]
     pub risks: Vec<Finding>,
 }
 
 /// How far a preflight is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ExecutionStatus {
     /// The first pass over all checks is not done.
     #[default]
@@ -59,31 +65,31 @@ pub enum ExecutionStatus {
 #[serde(rename_all = "camelCase", default)]
 pub struct CheckReport {
     /// Its name: that of the operator, or one such as `removed-apis`.
+    #[serde(deserialize_with = "lenient::text")]
     pub name: String,
     /// Whose it is.
     pub kind: CheckKind,
     /// What became of it.
     pub status: CheckStatus,
     /// Why there is no answer, or what the answer does not cover.
-    #[serde(skip_serializing_if = "String::is_empty")]
+    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "lenient::text")]
     pub message: String,
     /// When it began last.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "lenient::time")]
     pub started: Option<Timestamp>,
     /// When it ended last.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "lenient::time")]
     pub ended: Option<Timestamp>,
     /// What it has looked at, such as `nodes`.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "lenient::texts")]
     pub looked_at: Vec<String>,
     /// Whether something of that has changed since: a new answer is on its way.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[serde(skip_serializing_if = "std::ops::Not::not", deserialize_with = "lenient::flag")]
     pub stale: bool,
 }
 
 /// Whose check it is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CheckKind {
     /// That of an operator of the release: a Job.
     #[default]
@@ -93,8 +99,7 @@ pub enum CheckKind {
 }
 
 /// What became of a check.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CheckStatus {
     /// It has not begun.
     #[default]
@@ -140,30 +145,31 @@ impl CheckStatus {
 #[serde(rename_all = "camelCase", default)]
 pub struct Finding {
     /// Its CamelCase name, by which it is accepted.
+    #[serde(deserialize_with = "lenient::text")]
     pub name: String,
     /// What may go wrong, for people to read.
+    #[serde(deserialize_with = "lenient::text")]
     pub message: String,
     /// Where people read about it.
-    #[serde(skip_serializing_if = "String::is_empty")]
+    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "lenient::text")]
     pub url: String,
     /// The version of the release that it is about.
-    #[serde(skip_serializing_if = "String::is_empty")]
+    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "lenient::text")]
     pub target_version: String,
     /// How bad it is.
     pub severity: Severity,
     /// What to do about it.
-    #[serde(skip_serializing_if = "String::is_empty")]
+    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "lenient::text")]
     pub remediation: String,
     /// The check that found it.
-    #[serde(skip_serializing_if = "String::is_empty")]
+    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "lenient::text")]
     pub check: String,
     /// How sure that is.
     pub reason: Reason,
 }
 
 /// How bad something is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
     /// Good to know; it stands against no update.
     Info,
@@ -175,7 +181,7 @@ pub enum Severity {
 }
 
 /// How sure a finding is: the word of its condition `Applies`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reason {
     /// A check that was carried out to its end says so.
     #[default]
@@ -224,22 +230,59 @@ impl Progress {
     }
 }
 
-impl fmt::Display for Severity {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Info => "info",
-            Self::Warning => "warning",
-            Self::Critical => "critical",
-        })
+words!(ExecutionStatus, unknown Failed,
+    Running = "running",
+    Completed = "completed",
+    Failed = "failed",
+);
+
+words!(CheckKind, unknown Operator,
+    Operator = "operator",
+    BuiltIn = "builtIn",
+);
+
+words!(CheckStatus, unknown Failed,
+    Waiting = "waiting",
+    Running = "running",
+    Passed = "passed",
+    Found = "found",
+    Skipped = "skipped",
+    CannotTell = "cannotTell",
+    VersionSkew = "versionSkew",
+    TimedOut = "timedOut",
+    Failed = "failed",
+    Refused = "refused",
+    AccessRefused = "accessRefused",
+    NotStarted = "notStarted",
+);
+
+words!(Severity, unknown Warning,
+    Info = "info",
+    Warning = "warning",
+    Critical = "critical",
+);
+
+words!(Reason, unknown PreflightValidation,
+    PreflightValidation = "PreflightValidation",
+    PreflightPartial = "PreflightPartial",
+    PreflightVersionSkew = "PreflightVersionSkew",
+);
+
+/// Bytes that are quoted of what cannot be read.
+const QUOTED: usize = 200;
+
+impl StandIn for Finding {
+    /// Something was found, though nobody knows what: without a name it cannot be accepted.
+    fn stand_in(found: String) -> Self {
+        let found = text::beginning(&found, QUOTED);
+        Self { message: format!("A finding that cannot be read: {found}"), ..Self::default() }
     }
 }
 
-impl fmt::Display for Reason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::PreflightValidation => "PreflightValidation",
-            Self::PreflightPartial => "PreflightPartial",
-            Self::PreflightVersionSkew => "PreflightVersionSkew",
-        })
+impl StandIn for CheckReport {
+    /// A check without an answer.
+    fn stand_in(found: String) -> Self {
+        let message = format!("a report that cannot be read: {}", text::beginning(&found, QUOTED));
+        Self { status: CheckStatus::Failed, message, ..Self::default() }
     }
 }

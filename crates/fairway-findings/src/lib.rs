@@ -13,10 +13,18 @@ mod describe;
 pub mod document;
 pub mod environment;
 pub mod jobs;
+mod json;
+mod lenient;
+pub mod limits;
+mod reading;
 pub mod record;
+mod text;
+mod words;
 
 pub use document::{CheckKind, CheckReport, CheckStatus, Document, ExecutionStatus};
 pub use document::{Finding, Progress, Reason, Severity};
+pub use json::Malformed;
+pub use reading::{Expected, MAX_BYTES, ReadError, Reading};
 
 /// The format of documents and answers. One with another name is not read: it may mean anything.
 pub const FORMAT: &str = "preflight-v1-json";

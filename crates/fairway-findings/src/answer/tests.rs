@@ -1,0 +1,186 @@
+use proptest::prelude::*;
+
+use super::*;
+
+fn log(log: &str, exit_code: i32) -> Ending<'_> {
+    Ending { log: log.as_bytes(), exit_code, ..Ending::default() }
+}
+
+/// What became of it, in one line.
+fn told(ending: &Ending<'_>) -> String {
+    let Outcome { status, message, findings, dropped } = understand("cloud-credential", ending);
+    let findings =
+        findings.iter().map(|Finding { name, message, .. }| format!("{name} ({message})"));
+    let findings = findings.collect::<Vec<_>>().join(", ");
+    format!("{status} | {message} | {findings} | {}", dropped.join(", "))
+}
+
+const NOTHING: &str = r#"{"format":"preflight-v1-json","executionStatus":"completed","risks":[]}"#;
+const RISK: &str = r#"{"format":"preflight-v1-json","executionStatus":"completed","risks":[{"name":"A","message":"a"}]}"#;
+
+#[test]
+fn the_last_complete_answer_of_a_log_counts() {
+    let pretty = "{\n  \"format\": \"preflight-v1-json\",\n  \"executionStatus\": \"completed\",\n  \
+                  \"risks\": [\n    {\"name\": \"B\"}\n  ]\n}\ndone\n";
+    let cases = [
+        ("first", format!("{NOTHING}\nlooking\n{RISK}\n{{\"level\":\"info\"}}\n")),
+        ("last", format!("looking\n{RISK}\n{NOTHING}")),
+        ("of several lines", format!("{NOTHING}\n{pretty}")),
+        ("text behind it", format!("{RISK} and that is it\n")),
+        ("a broken one behind it", format!("{RISK}\n{}", &NOTHING[..40])),
+        ("within a line", format!("answer: {RISK}\n")),
+        ("windows", format!("looking\r\n{RISK}\r\n")),
+    ];
+    let told: Vec<_> =
+        cases.iter().map(|(case, text)| format!("{case}: {}", told(&log(text, 0)))).collect();
+    insta::assert_snapshot!(told.join("\n"), @r"
+    first: found |  | A (a) | 
+    last: passed |  |  | 
+    of several lines: found |  | B () | 
+    text behind it: found |  | A (a) | 
+    a broken one behind it: found |  | A (a) | 
+    within a line: failed | its answer cannot be understood: it does not begin a line |  | 
+    windows: found |  | A (a) |
+    ");
+}
+
+#[test]
+fn what_an_answer_says_about_itself() {
+    let with = |status: &str, risks: &str| {
+        format!(
+            r#"{{"format":"preflight-v1-json","executionStatus":"{status}","message":"no way to the cloud","risks":{risks}}}"#
+        )
+    };
+    let skew = r#"[{"name":"TooFar","reason":"PreflightVersionSkew"}]"#;
+    let texts = [
+        ("cannot tell", with("failed", "[]"), 4),
+        ("too far apart", with("failed", skew), 4),
+        ("found, and ended badly", with("completed", r#"[{"name":"A"}]"#), 139),
+        ("nothing, and ended badly", with("completed", "[]"), 137),
+        ("not done", with("running", r#"[{"name":"A"}]"#), 0),
+        ("a new word", with("resting", "[]"), 0),
+        (
+            "no risks",
+            r#"{"format":"preflight-v1-json","executionStatus":"completed"}"#.to_owned(),
+            0,
+        ),
+        ("a new format", NOTHING.replace("v1", "v2"), 0),
+        ("of another program", r#"{"format":"text","risks":7}"#.to_owned(), 0),
+        ("broken off", NOTHING[..60].to_owned(), 0),
+    ];
+    let told: Vec<_> = texts
+        .iter()
+        .map(|(case, text, code)| format!("{case}: {}", told(&log(text, *code))))
+        .collect();
+    insta::assert_snapshot!(told.join("\n"), @r#"
+    cannot tell: cannotTell | no way to the cloud |  | 
+    too far apart: versionSkew | no way to the cloud | TooFar () | 
+    found, and ended badly: found | no way to the cloud | A () | 
+    nothing, and ended badly: failed | it says that it found nothing, but it was ended by signal 9 |  | 
+    not done: failed | it was not done when it ended: it ended with exit code 0 | A () | 
+    a new word: cannotTell | no way to the cloud |  | 
+    no risks: failed | its answer cannot be understood: there is no list of risks, not even an empty one |  | 
+    a new format: failed | its answer cannot be understood: it is in the format "preflight-v2-json" |  | 
+    of another program: passed |  |  | 
+    broken off: failed | its answer cannot be understood: it is no complete JSON object |  |
+    "#);
+}
+
+#[test]
+fn a_check_without_an_answer_is_understood_by_how_it_ended() {
+    let started = |message| Ending {
+        termination_message: message,
+        exit_code: 128,
+        reason: "StartError",
+        ..Ending::default()
+    };
+    let cases = [
+        ("all is well", log("looks good\n", 0)),
+        ("silently", log("", 0)),
+        ("no", log("looking\nthe certificate is too weak\n", 1)),
+        ("no, without a word", log("", 1)),
+        ("no, as the command line says it", log("too weak", 3)),
+        ("cannot tell", log("no permission", 4)),
+        ("a panic", log("thread 'main' panicked", 101)),
+        ("a signal", log("", 139)),
+        ("no such command, says a shell", log("sh: 1: /bin/preflight: not found\n", 127)),
+        ("not executable", log("sh: /bin/preflight: Permission denied", 126)),
+        ("a script that misses a command", log("looking\nscript: oc: not found\n", 127)),
+        (
+            "no such command",
+            started(
+                "exec: \"/bin/preflight\": stat /bin/preflight: no such file or directory: unknown",
+            ),
+        ),
+        ("another trouble of the runtime", started("failed to create shim")),
+        ("memory", Ending { exit_code: 137, reason: "OOMKilled", ..log("looking", 137) }),
+        ("time", Ending { reason: "DeadlineExceeded", ..log("still looking", 143) }),
+        ("rubbish", Ending { log: b"\xff\xfe\x00", ..Ending::default() }),
+        (
+            "a message",
+            Ending { termination_message: "too weak", exit_code: 1, ..Ending::default() },
+        ),
+        ("an answer as message", Ending { termination_message: RISK, ..log("looking", 0) }),
+    ];
+    let told: Vec<_> =
+        cases.iter().map(|(case, ending)| format!("{case}: {}", told(ending))).collect();
+    insta::assert_snapshot!(told.join("\n"), @r#"
+    all is well: passed |  |  | 
+    silently: passed |  |  | 
+    no: found |  | CloudCredentialCheckFailed (looking
+    the certificate is too weak) | 
+    no, without a word: found |  | CloudCredentialCheckFailed (it ended with exit code 1 and said nothing) | 
+    no, as the command line says it: found |  | CloudCredentialCheckFailed (too weak) | 
+    cannot tell: cannotTell | no permission |  | 
+    a panic: failed | it ended with exit code 101: thread 'main' panicked |  | 
+    a signal: failed | it was ended by signal 11 and said nothing |  | 
+    no such command, says a shell: skipped | its image has no such command: sh: 1: /bin/preflight: not found |  | 
+    not executable: skipped | its image has no such command: sh: /bin/preflight: Permission denied |  | 
+    a script that misses a command: failed | it ended with exit code 127: looking
+    script: oc: not found |  | 
+    no such command: skipped | its image has no such command: exec: "/bin/preflight": stat /bin/preflight: no such file or directory: unknown |  | 
+    another trouble of the runtime: notStarted | failed to create shim |  | 
+    memory: failed | it needed more memory than a check may use |  | 
+    time: timedOut | still looking |  | 
+    rubbish: failed | it printed what is no text |  | 
+    a message: found |  | CloudCredentialCheckFailed (too weak) | 
+    an answer as message: found |  | A (a) |
+    "#);
+}
+
+#[test]
+fn a_megabyte_is_no_answer() {
+    let megabytes = "x".repeat(MAX_LOG) + "\n" + NOTHING;
+    insta::assert_snapshot!(told(&log(&megabytes, 0)), @"failed | it printed more than 1048576 bytes, and no answer was found in that |  |");
+    let ending = Ending { termination_message: RISK, ..log(&megabytes, 0) };
+    assert_eq!(understand("a", &ending).status, CheckStatus::Found);
+}
+
+#[test]
+fn a_log_that_is_hard_to_read_is_read_in_time() {
+    for line in [
+        "{\"a\":[\n",
+        "{\n",
+        "{}\n",
+        "{\"format\":\"preflight-v1-json\",\n",
+        "{\"a\":[1,1,1,1,1,1,\n",
+    ] {
+        let log_text = line.repeat(MAX_LOG / 8 / line.len());
+        let outcome = understand("a", &log(&log_text, 0));
+        assert!(outcome.findings.is_empty(), "{line:?}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn nothing_panics(bytes: Vec<u8>, message: String, exit_code: i32, reason: String) {
+        let ending = Ending { log: &bytes, termination_message: &message, exit_code, reason: &reason };
+        understand("a", &ending);
+    }
+
+    #[test]
+    fn what_is_around_an_answer_does_not_matter(before in "[^{]*", after in "[^{]*") {
+        let outcome = understand("a", &log(&format!("{before}\n{RISK}\n{after}"), 0));
+        prop_assert_eq!(outcome.status, CheckStatus::Found);
+    }
+}
