@@ -1,0 +1,220 @@
+//! The manifests of the release that a check is from.
+
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde_json::Value;
+use serde_saphyr::Options;
+
+use crate::CannotTell;
+
+/// Larger files are not read: an object has at most 1.5 MiB, and a file holds a few.
+const MOST_BYTES: u64 = 8 << 20;
+
+/// A release has about a thousand files.
+const MOST_FILES: usize = 20_000;
+
+/// They lie in two directories, side by side.
+const DEEPEST: usize = 4;
+
+/// Schemas nest less than 60 deep; beyond this it is an attack on the stack.
+const MOST_NESTED: usize = 64;
+
+/// Files of people use a handful, if any.
+const MOST_ALIASES: usize = 1_000;
+
+/// Some ten times what the largest definition has.
+const MOST_NODES: usize = 500_000;
+
+/// The manifests of the release that a check is from. They are read whenever they are asked for, one
+/// file after the other.
+#[derive(Clone, Debug, Default)]
+pub struct Manifests {
+    directory: Option<Arc<Path>>,
+}
+
+impl Manifests {
+    /// Those below a directory.
+    pub fn new(directory: Option<PathBuf>) -> Self {
+        Self { directory: directory.map(Arc::from) }
+    }
+
+    /// The object of that kind and name; the namespace is empty where it has none. One that no update
+    /// applies, because the release deletes it, counts as missing.
+    pub fn find(
+        &self,
+        kind: &str,
+        namespace: &str,
+        name: &str,
+    ) -> Result<Option<Value>, CannotTell> {
+        let mut found = None;
+        let read = self.each(|object| {
+            let metadata = &object["metadata"];
+            let is = object["kind"] == kind
+                && metadata["name"] == name
+                && metadata["namespace"].as_str().unwrap_or_default() == namespace;
+            if is && !is_deleted(&object) {
+                found = Some(object);
+            }
+        });
+        // What was found is known, whatever else cannot be read.
+        if found.is_none() { read.map(|()| None) } else { Ok(found) }
+    }
+
+    /// Hands on every object. Whatever can be read is handed on, before a file that cannot is named.
+    pub fn each(&self, mut take: impl FnMut(Value)) -> Result<(), CannotTell> {
+        let directory = self.directory.as_deref().ok_or_else(|| {
+            CannotTell::because("the check was not given the manifests of its release")
+        })?;
+        let mut files = Vec::new();
+        collect(directory, DEEPEST, &mut files).map_err(|error| broken(directory, &error))?;
+        files.sort();
+        let mut trouble = Ok(());
+        for file in files {
+            match objects(&file) {
+                Ok(objects) => objects.into_iter().for_each(&mut take),
+                Err(problem) if trouble.is_ok() => trouble = Err(broken(&file, &problem)),
+                Err(_) => {}
+            }
+        }
+        trouble
+    }
+}
+
+/// Whether an update deletes it.
+fn is_deleted(object: &Value) -> bool {
+    object["metadata"]["annotations"]["release.openshift.io/delete"] == "true"
+}
+
+fn broken(file: &Path, problem: &impl ToString) -> CannotTell {
+    let file = file.file_name().unwrap_or(file.as_os_str()).to_string_lossy().into_owned();
+    CannotTell::Manifest { file, problem: problem.to_string() }
+}
+
+/// The files with manifests below a directory. Links are not followed.
+fn collect(directory: &Path, depth: usize, files: &mut Vec<PathBuf>) -> io::Result<()> {
+    for entry in directory.read_dir()? {
+        let entry = entry?;
+        let (path, kind) = (entry.path(), entry.file_type()?);
+        if kind.is_dir() && depth > 0 {
+            collect(&path, depth - 1, files)?;
+        } else if kind.is_file() && is_manifest(&path) {
+            if files.len() >= MOST_FILES {
+                return Err(io::Error::other(format!("there are more than {MOST_FILES} files")));
+            }
+            files.push(path);
+        }
+    }
+    Ok(())
+}
+
+fn is_manifest(path: &Path) -> bool {
+    let extension = path.extension().and_then(|extension| extension.to_str());
+    extension.is_some_and(|extension| ["yaml", "yml", "json"].contains(&extension))
+}
+
+fn objects(file: &Path) -> Result<Vec<Value>, String> {
+    let mut text = String::new();
+    let opened = File::open(file).map_err(|error| error.to_string())?;
+    let read = opened.take(MOST_BYTES + 1).read_to_string(&mut text);
+    if read.map_err(|error| error.to_string())? as u64 > MOST_BYTES {
+        return Err(format!("it is larger than {MOST_BYTES} bytes"));
+    }
+    let documents: Vec<Option<Value>> = serde_saphyr::from_multiple_with_options(&text, options())
+        .map_err(|error| error.to_string())?;
+    Ok(documents.into_iter().flatten().flat_map(unlisted).collect())
+}
+
+/// The objects of a `List`, or the object itself.
+fn unlisted(mut object: Value) -> Vec<Value> {
+    match object.get_mut("items").map(Value::take) {
+        Some(Value::Array(items)) if object["kind"] == "List" => items,
+        Some(items) => {
+            object["items"] = items;
+            vec![object]
+        }
+        None => vec![object],
+    }
+}
+
+fn options() -> Options {
+    serde_saphyr::options! {
+        budget: serde_saphyr::budget! {
+            max_depth: MOST_NESTED,
+            max_aliases: MOST_ALIASES,
+            max_nodes: MOST_NODES,
+            max_events: 2 * MOST_NODES,
+        },
+        // File modes are written as `0644` in manifests, and kubectl reads them as octal.
+        legacy_octal_numbers: true,
+        with_snippet: false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn manifests(files: &[(&str, &str)]) -> (tempfile::TempDir, Manifests) {
+        let directory = tempfile::tempdir().unwrap();
+        for (path, text) in files {
+            let path = directory.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        }
+        let manifests = Manifests::new(Some(directory.path().to_owned()));
+        (directory, manifests)
+    }
+
+    const MAP: &str = "kind: ConfigMap\nmetadata: {name: a, namespace: b}\ndata: {x: z}\n";
+
+    #[test]
+    fn objects_are_found_wherever_they_are() {
+        let list = r#"{"kind": "List", "items": [{"kind": "Role", "metadata": {"name": "c"}}]}"#;
+        let (_directory, manifests) = manifests(&[
+            ("release-manifests/1.yaml", &format!("# Nothing.\n---\n{MAP}")),
+            ("manifests/2.json", list),
+            ("release-manifests/image-references", "not a manifest: {{"),
+        ]);
+        let found = manifests.find("ConfigMap", "b", "a").unwrap().unwrap();
+        assert_eq!(found["data"]["x"], "z");
+        assert!(manifests.find("Role", "", "c").unwrap().is_some());
+        assert_eq!(manifests.find("ConfigMap", "", "a"), Ok(None));
+    }
+
+    #[test]
+    fn what_a_release_deletes_is_not_in_it() {
+        let deleted = "kind: ConfigMap\nmetadata:\n  name: a\n  namespace: b\n  annotations: {release.openshift.io/delete: 'true'}\n";
+        let (_directory, manifests) = manifests(&[("1.yaml", deleted)]);
+        assert_eq!(manifests.find("ConfigMap", "b", "a"), Ok(None));
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_read_may_have_it() {
+        let (_directory, manifests) = manifests(&[("1.yaml", "{{ if }}"), ("2.yaml", MAP)]);
+        assert!(manifests.find("ConfigMap", "b", "a").unwrap().is_some());
+        let error = manifests.find("ConfigMap", "b", "other").unwrap_err();
+        assert!(matches!(&error, CannotTell::Manifest { file, .. } if file == "1.yaml"), "{error}");
+    }
+
+    #[test]
+    fn without_manifests_a_check_cannot_tell() {
+        let error = Manifests::default().each(|_| {}).unwrap_err();
+        insta::assert_snapshot!(error, @"the check was not given the manifests of its release");
+        let (directory, manifests) = manifests(&[]);
+        directory.close().unwrap();
+        assert!(matches!(manifests.each(|_| {}), Err(CannotTell::Manifest { .. })));
+    }
+
+    #[test]
+    fn what_is_too_large_or_too_deep_is_not_read() {
+        let deep = format!("{}{}", "[".repeat(MOST_NESTED + 1), "]".repeat(MOST_NESTED + 1));
+        let large = "#".repeat(usize::try_from(MOST_BYTES).unwrap() + 1);
+        for text in [deep, large] {
+            let (_directory, manifests) = manifests(&[("1.yaml", &text)]);
+            assert!(matches!(manifests.each(|_| {}), Err(CannotTell::Manifest { .. })));
+        }
+    }
+}
