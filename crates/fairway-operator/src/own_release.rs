@@ -6,10 +6,9 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use fairway_api::cluster_version::{Architecture, Release};
+use fairway_registry::payload::{Unreadable, unpacked};
 use fairway_release::metadata::{self, MetadataError};
-use fairway_release::payload::{
-    DIRECTORIES, Files, MAX_FILE_BYTES, MAX_FILES, PayloadError, is_part,
-};
+use fairway_release::payload::PayloadError;
 use fairway_release::{ImageReferences, ReleaseMetadata, architecture, image_references};
 use jiff::Timestamp;
 
@@ -84,30 +83,9 @@ pub fn content(
     image: &str,
     profile: &str,
 ) -> Result<fairway_release::Release, OwnReleaseError> {
-    let mut files = Files::new();
-    for directory in DIRECTORIES {
-        read_directory(payload, directory, &mut files).map_err(|source| {
-            OwnReleaseError::Unreadable { path: payload.join(directory), source }
-        })?;
-    }
+    let files = unpacked(payload)
+        .map_err(|Unreadable { path, source }| OwnReleaseError::Unreadable { path, source })?;
     Ok(fairway_release::Release::load(&files, image, profile)?)
-}
-
-/// The files of a directory that belong to a release; a release may not have the directory.
-fn read_directory(payload: &Path, directory: &str, files: &mut Files) -> std::io::Result<()> {
-    let entries = match std::fs::read_dir(payload.join(directory)) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
-        entries => entries?,
-    };
-    // One more than is allowed: whoever loads them refuses that.
-    for entry in entries.take(MAX_FILES + 1) {
-        let entry = entry?;
-        let path = format!("{directory}/{}", entry.file_name().to_string_lossy());
-        if is_part(&path) {
-            files.insert(path, read(&entry.path(), MAX_FILE_BYTES)?);
-        }
-    }
-    Ok(())
 }
 
 /// A file of the payload, up to a byte more than is allowed: whoever parses it refuses that.

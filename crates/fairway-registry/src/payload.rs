@@ -4,6 +4,7 @@
 //! mirrors are asked, and its own registry comes last.
 
 use std::fmt;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -103,6 +104,46 @@ pub async fn fetch(image: &str, places: &Places) -> Result<Files, FetchError> {
 /// The files of a release in one place, for whichever machine it is.
 pub async fn read(source: &Source, image: &Digest) -> Result<Files, ContentsError> {
     parts(source, image, &Arc::new(wanted(true))).await
+}
+
+/// The files of a release that is unpacked below a directory, as its image has it.
+pub fn unpacked(root: &Path) -> Result<Files, Unreadable> {
+    let mut files = Files::new();
+    for directory in DIRECTORIES {
+        read_directory(root, directory, &mut files)
+            .map_err(|source| Unreadable { path: root.join(directory), source })?;
+    }
+    Ok(files)
+}
+
+/// A directory of a release that cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[error("{} cannot be read", path.display())]
+pub struct Unreadable {
+    /// The directory.
+    pub path: PathBuf,
+    /// Why not.
+    pub source: std::io::Error,
+}
+
+/// The files of a directory that belong to a release; a release may not have the directory.
+fn read_directory(root: &Path, directory: &str, files: &mut Files) -> std::io::Result<()> {
+    let entries = match std::fs::read_dir(root.join(directory)) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        entries => entries?,
+    };
+    // One more than is allowed: whoever loads them refuses that.
+    for entry in entries.take(MAX_FILES + 1) {
+        let entry = entry?;
+        let path = format!("{directory}/{}", entry.file_name().to_string_lossy());
+        if is_part(&path) {
+            let mut bytes = Vec::new();
+            let file = std::fs::File::open(entry.path())?;
+            file.take(MAX_FILE_BYTES as u64 + 1).read_to_end(&mut bytes)?;
+            files.insert(path, bytes);
+        }
+    }
+    Ok(())
 }
 
 async fn parts(
