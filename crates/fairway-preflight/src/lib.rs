@@ -3,13 +3,26 @@
 //!
 //! [`check`] is what a built-in check is, `checks` has each of them in a file; [`cluster`] is what
 //! they see, and [`target`] the release on whose behalf they look. [`engine`] decides when which
-//! check runs, and knows what all of them say.
+//! check runs, and knows what all of them say; [`runner`] does it, [`jobs`] runs the checks of
+//! operators, [`results`] writes what is known, and [`monitor`] is all of that in a pod.
 
+mod built_in;
 pub mod check;
 pub mod checks;
+mod clock;
 pub mod cluster;
+mod dice;
 pub mod engine;
+mod error_text;
+pub mod jobs;
+pub mod monitor;
+pub mod results;
+pub mod runner;
+pub mod selection;
 pub mod settings;
 pub mod target;
 #[cfg(test)]
 mod testing;
+mod watching;
+
+pub use dice::new_run;

@@ -26,13 +26,15 @@ pub enum Outcome {
         status: CheckStatus,
         /// Why.
         why: String,
+        /// What it has found before that.
+        findings: Vec<Finding>,
     },
 }
 
 impl Outcome {
-    /// One that could not tell.
-    pub fn cannot_tell(why: impl Into<String>) -> Self {
-        Self::Unanswered { status: CheckStatus::CannotTell, why: why.into() }
+    /// No answer, for that reason.
+    pub fn unanswered(status: CheckStatus, why: impl Into<String>) -> Self {
+        Self::Unanswered { status, why: why.into(), findings: Vec::new() }
     }
 
     pub(super) fn status(&self) -> CheckStatus {
@@ -48,8 +50,10 @@ impl Outcome {
     /// then cannot compare.
     pub(super) fn about(self, identity: &Identity) -> Self {
         match self {
-            Self::Unanswered { status: CheckStatus::CannotTell, why } if identity.is_far() => {
-                Self::Unanswered { status: CheckStatus::VersionSkew, why }
+            Self::Unanswered { status: CheckStatus::CannotTell, why, findings }
+                if identity.is_far() =>
+            {
+                Self::Unanswered { status: CheckStatus::VersionSkew, why, findings }
             }
             other => other,
         }
@@ -74,13 +78,25 @@ fn minors_between(source: &Version, target: &Version) -> u64 {
     }
 }
 
-/// What stands for the answer of a check that gave none.
-pub(super) fn not_known(
+/// What stands for the answer of a check that gave none: what it did find, and that it is not all.
+pub(super) fn partial(
     check: &str,
     status: CheckStatus,
     why: &str,
+    findings: Vec<Finding>,
     identity: &Identity,
-) -> Finding {
+) -> Vec<Finding> {
+    let unsure = |mut finding: Finding| {
+        if finding.reason == Reason::PreflightValidation {
+            finding.reason = Reason::PreflightPartial;
+        }
+        finding
+    };
+    let found = findings.into_iter().map(unsure);
+    found.chain([not_known(check, status, why, identity)]).collect()
+}
+
+fn not_known(check: &str, status: CheckStatus, why: &str, identity: &Identity) -> Finding {
     let Identity { source, target, .. } = identity;
     let (reason, suffix) = match status {
         CheckStatus::VersionSkew => (Reason::PreflightVersionSkew, "VersionSkew"),

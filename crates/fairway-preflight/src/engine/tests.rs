@@ -1,7 +1,9 @@
 //! Runs, told in steps.
 
 use fairway_api::Version;
-use fairway_findings::{CheckKind, CheckReport, CheckStatus, ExecutionStatus, Finding, Severity};
+use fairway_findings::{
+    CheckKind, CheckReport, CheckStatus, ExecutionStatus, Finding, Reason, Severity,
+};
 use jiff::{SignedDuration, Timestamp};
 
 use super::{Engine, Identity, Outcome, Pace, Planned};
@@ -45,7 +47,7 @@ fn nothing() -> Outcome {
 }
 
 fn failed(status: CheckStatus) -> Outcome {
-    Outcome::Unanswered { status, why: "why".to_owned() }
+    Outcome::unanswered(status, "why")
 }
 
 fn report(engine: &Engine, name: &str) -> CheckReport {
@@ -188,7 +190,12 @@ fn who_cannot_tell_about_a_far_release_cannot_compare() {
         let checks = vec![job("network")];
         let mut engine = Engine::new(identity(target), Pace::default(), checks, at(0));
         engine.begin(at(0));
-        engine.ended("network", Outcome::cannot_tell("no such field"), at(1), 0.0);
+        engine.ended(
+            "network",
+            Outcome::unanswered(CheckStatus::CannotTell, "no such field"),
+            at(1),
+            0.0,
+        );
         assert_eq!(report(&engine, "network").status, status, "{target}");
     }
 }
@@ -228,6 +235,29 @@ fn findings_say_whose_they_are_and_what_they_are_about() {
     let risk = &engine.document(at(2)).risks[0];
     assert_eq!((risk.check.as_str(), risk.target_version.as_str()), ("network", "5.2.0"));
     assert_eq!(risk.severity, Severity::Warning);
+}
+
+#[test]
+fn what_a_check_found_before_it_broke_is_shown_and_not_sure() {
+    let mut engine = engine(vec![job("network")]);
+    engine.begin(at(0));
+    let finding = Finding { name: "DualStack".to_owned(), ..Finding::default() };
+    let (status, why) = (CheckStatus::Failed, "why".to_owned());
+    let outcome = Outcome::Unanswered { status, why, findings: vec![finding] };
+    engine.ended("network", outcome, at(1), 0.0);
+    let risks = engine.document(at(2)).risks;
+    let told: Vec<_> = risks.iter().map(|risk| (risk.name.as_str(), risk.reason)).collect();
+    let unsure = Reason::PreflightPartial;
+    assert_eq!(told, [("DualStack", unsure), ("NetworkCheckFailed", unsure)]);
+}
+
+#[test]
+fn what_the_release_alone_decides_is_not_tried_again() {
+    for outcome in [Outcome::Skipped("new".to_owned()), failed(CheckStatus::Refused)] {
+        let mut engine = engine(vec![job("network")]);
+        engine.ended("network", outcome, at(0), 0.0);
+        assert_eq!((engine.wake(), engine.first_pass_done()), (None, true));
+    }
 }
 
 #[test]

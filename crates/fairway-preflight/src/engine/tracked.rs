@@ -3,7 +3,7 @@
 use fairway_findings::{CheckKind, CheckReport, CheckStatus, Finding};
 use jiff::{SignedDuration, Timestamp};
 
-use super::outcome::{Outcome, not_known};
+use super::outcome::{Outcome, partial};
 use super::{Identity, Pace};
 use crate::cluster::Resource;
 
@@ -26,7 +26,7 @@ pub(super) struct Tracked {
     /// What it found when it last came to an answer: only another answer withdraws that.
     answer: Vec<Finding>,
     /// What stands for the answer that it could not give last.
-    failure: Option<Finding>,
+    failure: Vec<Finding>,
 }
 
 impl Tracked {
@@ -43,7 +43,7 @@ impl Tracked {
             is_stale: false,
             due: Some(now),
             answer: Vec::new(),
-            failure: None,
+            failure: Vec::new(),
         }
     }
 
@@ -96,23 +96,22 @@ impl Tracked {
         self.ended = Some(now);
         self.is_stale = self.is_outdated;
         self.status = outcome.status();
+        self.failure = Vec::new();
         match outcome {
             Outcome::Answered { findings, left_out } => {
                 self.answer = findings;
-                self.failure = None;
                 self.message = left_out;
             }
             Outcome::Skipped(why) => {
-                self.answer.clear();
-                self.failure = None;
+                self.answer = Vec::new();
                 self.message = why;
             }
-            Outcome::Unanswered { status, why } => {
-                self.failure = Some(not_known(name, status, &why, identity));
+            Outcome::Unanswered { status, why, findings } => {
+                self.failure = partial(name, status, &why, findings, identity);
                 self.message = why;
             }
         }
-        for finding in &mut self.answer {
+        for finding in self.answer.iter_mut().chain(&mut self.failure) {
             name.clone_into(&mut finding.check);
             finding.target_version = identity.target.to_string();
         }
@@ -122,11 +121,18 @@ impl Tracked {
     pub(super) fn plan(&mut self, pace: &Pace, now: Timestamp, dice: f64) {
         let since = self.started.unwrap_or(now);
         self.due = match self.kind {
+            CheckKind::Operator if self.is_settled() => None,
             CheckKind::Operator => Some(later(now, jittered(pace.every, dice))),
             CheckKind::BuiltIn if self.is_outdated => Some(later(since, pace.between)),
             CheckKind::BuiltIn if self.may_know_later() => Some(later(now, pace.retry)),
             CheckKind::BuiltIn => None,
         };
+    }
+
+    /// Whether the release alone decides about it, which stays the same.
+    fn is_settled(&self) -> bool {
+        use CheckStatus::{AccessRefused, Refused, Skipped};
+        matches!(self.status, Skipped | Refused | AccessRefused)
     }
 
     /// Whether it has no answer for a reason that may pass by itself.

@@ -1,0 +1,66 @@
+//! What a check whose Job has ended answers.
+
+use fairway_findings::CheckStatus;
+use fairway_findings::answer::{Ending, MAX_LOG, understand};
+use futures::AsyncReadExt as _;
+use k8s_openapi::api::core::v1::Pod;
+use kube::api::LogParams;
+use kube::{Api, Client, ResourceExt as _};
+
+use super::NAMESPACE;
+use super::state::End;
+use crate::engine::Outcome;
+
+/// What it answers. `pod` is the one that has ended, where there is one.
+pub(super) async fn outcome(client: &Client, check: &str, end: End, pod: Option<&Pod>) -> Outcome {
+    match end {
+        End::Exited { code, reason, message } => match log(client, pod).await {
+            Ok(log) => {
+                let ending = Ending {
+                    log: &log,
+                    termination_message: &message,
+                    exit_code: code,
+                    reason: &reason,
+                };
+                understood(check, &ending)
+            }
+            Err(error) => {
+                let why =
+                    format!("it ended with exit code {code}, and its log cannot be read: {error}");
+                Outcome::unanswered(CheckStatus::CannotTell, why)
+            }
+        },
+        End::NoCommand(_) => Outcome::Skipped("its image has no such command".to_owned()),
+        End::NotStarted(why) => Outcome::unanswered(CheckStatus::NotStarted, why),
+        End::TimedOut(why) => Outcome::unanswered(CheckStatus::TimedOut, why),
+        End::Killed(why) => Outcome::unanswered(CheckStatus::Failed, why),
+    }
+}
+
+fn understood(check: &str, ending: &Ending<'_>) -> Outcome {
+    let said = understand(check, ending);
+    match said.status {
+        CheckStatus::Passed | CheckStatus::Found => {
+            Outcome::Answered { findings: said.findings, left_out: said.dropped.join("; ") }
+        }
+        CheckStatus::Skipped => Outcome::Skipped(said.message),
+        status => Outcome::Unanswered { status, why: said.message, findings: said.findings },
+    }
+}
+
+/// All that the check printed, and a byte of what is too much.
+async fn log(client: &Client, pod: Option<&Pod>) -> kube::Result<Vec<u8>> {
+    let Some(pod) = pod else { return Ok(Vec::new()) };
+    let containers = pod.spec.as_ref().map(|spec| spec.containers.as_slice()).unwrap_or_default();
+    let most = MAX_LOG as u64 + 1;
+    let params = LogParams {
+        container: containers.first().map(|container| container.name.clone()),
+        limit_bytes: i64::try_from(most).ok(),
+        ..LogParams::default()
+    };
+    let api: Api<Pod> = Api::namespaced(client.clone(), NAMESPACE);
+    let mut bytes = Vec::new();
+    let stream = api.log_stream(&pod.name_any(), &params).await?;
+    stream.take(most).read_to_end(&mut bytes).await.map_err(kube::Error::ReadEvents)?;
+    Ok(bytes)
+}

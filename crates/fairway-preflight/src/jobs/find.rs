@@ -1,0 +1,162 @@
+//! Which operators of a release have a check, and which of them run.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use fairway_findings::CheckStatus;
+use fairway_release::Manifest;
+
+use crate::engine::Outcome;
+
+/// What there is to do for one operator.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Operator {
+    /// Its check runs.
+    Check(OperatorCheck),
+    /// Nothing: the outcome is known.
+    Settled(Outcome),
+}
+
+/// The check of an operator.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OperatorCheck {
+    /// Its Job.
+    pub job: Manifest,
+    /// What it needs to read.
+    pub access: Vec<Manifest>,
+}
+
+/// All operators of a release, by name.
+///
+/// `checks` is what the release has for a preflight, `included` the rest of it, and `present` are the
+/// ClusterOperators that the cluster has: an operator that is not there yet has nothing to check.
+pub fn operators(
+    checks: &[&Manifest],
+    included: &[&Manifest],
+    present: &BTreeSet<String>,
+) -> BTreeMap<String, Operator> {
+    let cluster_operators = cluster_operators(included);
+    let mut found = BTreeMap::new();
+    for component in cluster_operators.keys() {
+        let why = "the release has no check for it".to_owned();
+        found.insert((*component).to_owned(), Operator::Settled(Outcome::Skipped(why)));
+    }
+    let mut taken: BTreeMap<&str, &Manifest> = BTreeMap::new();
+    for job in checks.iter().filter(|manifest| is_job(manifest)) {
+        let name = operator_of(job);
+        if let Some(first) = taken.get(name) {
+            found.insert(format!("{name}/{}", job.id.name), second(first));
+            continue;
+        }
+        taken.insert(name, job);
+        let names = cluster_operators.get(name);
+        let is_new = names.is_some_and(|names| names.is_disjoint(present));
+        let operator = if is_new {
+            let why = "it is new: the cluster does not have it yet".to_owned();
+            Operator::Settled(Outcome::Skipped(why))
+        } else {
+            let of_same =
+                |manifest: &&&Manifest| !is_job(manifest) && operator_of(manifest) == name;
+            let access = checks.iter().filter(of_same).map(|&manifest| manifest.clone());
+            Operator::Check(OperatorCheck { job: (*job).clone(), access: access.collect() })
+        };
+        found.insert(name.to_owned(), operator);
+    }
+    found
+}
+
+fn second(first: &Manifest) -> Operator {
+    let why =
+        format!("an operator has one check, and there is {} in {} already", first.id, first.file);
+    Operator::Settled(Outcome::unanswered(CheckStatus::Refused, why))
+}
+
+/// The ClusterOperators of a release, by the component that brings them.
+fn cluster_operators<'a>(included: &[&'a Manifest]) -> BTreeMap<&'a str, BTreeSet<String>> {
+    let mut found: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
+    for manifest in included.iter().filter(|manifest| manifest.id.kind == "ClusterOperator") {
+        found.entry(operator_of(manifest)).or_default().insert(manifest.id.name.clone());
+    }
+    found
+}
+
+fn is_job(manifest: &Manifest) -> bool {
+    manifest.id.group == "batch" && manifest.id.kind == "Job"
+}
+
+/// Whose a manifest is, by the name of its file; where that says nothing, it is its own.
+fn operator_of(manifest: &Manifest) -> &str {
+    manifest.component().unwrap_or(&manifest.id.name)
+}
+
+#[cfg(test)]
+mod tests {
+    use fairway_release::Release;
+    use fairway_release::inclusion::Filter;
+    use fairway_testkit::releases::TestRelease;
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn object(kind: &str, name: &str) -> Value {
+        let version = match kind {
+            "Job" => "batch/v1",
+            "ClusterOperator" => "config.openshift.io/v1",
+            "Role" => "rbac.authorization.k8s.io/v1",
+            _ => "v1",
+        };
+        json!({"apiVersion": version, "kind": kind, "metadata": {"name": name}})
+    }
+
+    fn check(kind: &str, name: &str) -> Value {
+        let mut object = object(kind, name);
+        object["metadata"]["annotations"][Manifest::PREFLIGHT_CHECK] = json!("true");
+        object
+    }
+
+    fn told(objects: &[(&str, Value)], present: &[&str]) -> String {
+        let release = objects.iter().fold(TestRelease::new("5.1.0"), |release, (file, object)| {
+            release.object(file, object.clone())
+        });
+        let directory = tempfile::tempdir().unwrap();
+        release.write(directory.path()).unwrap();
+        let files = fairway_registry::payload::unpacked(directory.path()).unwrap();
+        let release = Release::load(&files, "image", "default").unwrap();
+        let selection = Filter::default().select(&release.manifests);
+        let present = present.iter().map(|&name| name.to_owned()).collect();
+        let found = operators(&selection.preflight_checks, &selection.included, &present);
+        let lines = found.into_iter().map(|(name, operator)| match operator {
+            Operator::Check(check) => {
+                let access: Vec<&str> =
+                    check.access.iter().map(|manifest| manifest.id.kind.as_str()).collect();
+                format!("{name}: {} {access:?}", check.job.id.name)
+            }
+            Operator::Settled(Outcome::Skipped(why)) => format!("{name}: skipped, {why}"),
+            Operator::Settled(outcome) => format!("{name}: {outcome:?}"),
+        });
+        lines.collect::<Vec<_>>().join("\n")
+    }
+
+    #[test]
+    fn every_operator_has_one_check_at_most_and_new_ones_have_none() {
+        let objects = [
+            ("0000_50_network_10-access", check("ServiceAccount", "network-preflight")),
+            ("0000_50_network_20-access", check("Role", "network-preflight")),
+            ("0000_50_network_30-job", check("Job", "network-preflight")),
+            ("0000_50_network_40-job", check("Job", "another")),
+            ("0000_50_network_90-clusteroperator", object("ClusterOperator", "network")),
+            ("0000_50_storage_90-clusteroperator", object("ClusterOperator", "storage")),
+            ("0000_50_shiny_30-job", check("Job", "shiny-preflight")),
+            ("0000_50_shiny_90-clusteroperator", object("ClusterOperator", "shiny")),
+            ("0000_50_extras_30-job", check("Job", "extras-preflight")),
+            ("stray", check("Job", "stray-preflight")),
+        ];
+        insta::assert_snapshot!(told(&objects, &["network", "storage"]), @r#"
+        extras: extras-preflight []
+        network: network-preflight ["ServiceAccount", "Role"]
+        network/another: Unanswered { status: Refused, why: "an operator has one check, and there is job \"network-preflight\" in 0000_50_network_30-job.json already", findings: [] }
+        shiny: skipped, it is new: the cluster does not have it yet
+        storage: skipped, the release has no check for it
+        stray-preflight: stray-preflight []
+        "#);
+    }
+}

@@ -1,0 +1,203 @@
+//! A run from its beginning to its end: the engine decides, this does.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use fairway_api::ClusterOperator;
+use fairway_findings::{CheckKind, Document};
+use fairway_release::Release;
+use kube::{Client, ResourceExt as _};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use crate::check::BuiltIn;
+use crate::cluster::{Cluster, Resource, Unseen};
+use crate::dice::dice;
+use crate::engine::{Engine, Identity, Outcome, Pace, Planned};
+use crate::jobs::Board;
+use crate::jobs::find::{self, Operator, OperatorCheck};
+use crate::selection::{self, SelectionSettings};
+use crate::settings::Settings;
+use crate::target::Target;
+use crate::watching::Watching;
+use crate::{built_in, clock};
+
+/// A release that looks at a cluster.
+pub struct Runner {
+    cluster: Cluster,
+    target: Arc<Target>,
+    patience: Duration,
+    built_in: BTreeMap<String, Arc<dyn BuiltIn>>,
+    operators: BTreeMap<String, Arc<OperatorCheck>>,
+    board: Option<Arc<Board>>,
+    engine: Engine,
+    known: watch::Sender<Document>,
+}
+
+/// When a run is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Until {
+    /// When every check has come to an end.
+    Done,
+    /// When somebody ends it: what changes is looked at again.
+    Stopped,
+}
+
+impl Runner {
+    /// Finds out what there is to check. Without a board, the checks of operators are left out.
+    pub async fn prepare(
+        client: Client,
+        settings: &Settings,
+        selection: &SelectionSettings,
+        content: Release,
+        checks: Vec<Box<dyn BuiltIn>>,
+        board: Option<Arc<Board>>,
+    ) -> Result<Self, Unseen> {
+        let cluster = Cluster::new(client);
+        let (source, version) = (settings.source.clone(), content.metadata.version.clone());
+        let filter = selection::filter(&cluster, selection, &source, &version).await?;
+        let selected = filter.select(&content.manifests);
+        let operators = match &board {
+            Some(_) => {
+                let present = present(&cluster).await?;
+                find::operators(&selected.preflight_checks, &selected.included, &present)
+            }
+            None => BTreeMap::new(),
+        };
+        let manifests = selected.included.into_iter().cloned().collect();
+        let identity = Identity {
+            run: settings.run.clone(),
+            source: source.clone(),
+            target: version.clone(),
+            image: settings.image.clone(),
+        };
+        let image = settings.image.clone();
+        let target = Target { image, version, source, content: Arc::new(content), manifests };
+        let built_in = checks.into_iter().map(|check| (check.name().to_owned(), Arc::from(check)));
+        let built_in: BTreeMap<String, Arc<dyn BuiltIn>> = built_in.collect();
+        let operators = told_apart(operators, &built_in);
+        let (engine, operators) = plan(identity, &built_in, operators);
+        let known = watch::Sender::new(engine.document(clock::now()));
+        let (patience, target) = (settings.check_timeout, Arc::new(target));
+        Ok(Self { cluster, target, patience, built_in, operators, board, engine, known })
+    }
+
+    /// What is known, as it becomes known.
+    pub fn known(&self) -> watch::Receiver<Document> {
+        self.known.subscribe()
+    }
+
+    /// Runs checks until there is nothing more to do, and says what is known then.
+    pub async fn run(mut self, until: Until, stop: CancellationToken) -> Document {
+        let mut watching = match until {
+            Until::Done => Watching::nothing(),
+            Until::Stopped => Watching::of(self.cluster.client(), self.kinds()).await,
+        };
+        let mut tasks: JoinSet<(String, Outcome)> = JoinSet::new();
+        loop {
+            for name in self.engine.begin(clock::now()) {
+                tracing::info!(check = name, "begins");
+                self.spawn(&mut tasks, name);
+            }
+            self.publish();
+            if until == Until::Done && self.engine.first_pass_done() {
+                break;
+            }
+            tokio::select! {
+                Some(ended) = tasks.join_next() => if let Ok((name, outcome)) = ended {
+                    tracing::info!(check = name, ?outcome, "has ended");
+                    self.engine.ended(&name, outcome, clock::now(), dice());
+                },
+                kind = watching.change() => self.engine.changed(kind, clock::now()),
+                () = clock::sleep_until(self.engine.wake()) => {}
+                () = stop.cancelled() => break,
+            }
+        }
+        self.engine.document(clock::now())
+    }
+
+    fn spawn(&self, tasks: &mut JoinSet<(String, Outcome)>, name: String) {
+        let patience = self.patience;
+        if let Some(check) = self.built_in.get(&name).cloned() {
+            let (cluster, target) = (self.cluster.clone(), Arc::clone(&self.target));
+            tasks.spawn(
+                async move { (name, built_in::run(check, cluster, target, patience).await) },
+            );
+        } else if let (Some(check), Some(board)) = (self.operators.get(&name), &self.board) {
+            let (check, board) = (Arc::clone(check), Arc::clone(board));
+            tasks.spawn(async move {
+                let outcome = board.run(&name, &check, patience).await;
+                (name, outcome)
+            });
+        }
+    }
+
+    /// All that built-in checks look at.
+    fn kinds(&self) -> BTreeSet<Resource> {
+        self.built_in.values().flat_map(|check| check.looks_at().iter().copied()).collect()
+    }
+
+    fn publish(&self) {
+        self.known.send_if_modified(|known| {
+            let mut new = self.engine.document(clock::now());
+            let updated = std::mem::replace(&mut new.updated, known.updated);
+            let is_news = *known != new;
+            if is_news {
+                new.updated = updated;
+                *known = new;
+            }
+            is_news
+        });
+    }
+}
+
+/// An operator may be called like a built-in check, such as `etcd`: it is called an operator then.
+fn told_apart(
+    operators: BTreeMap<String, Operator>,
+    built_in: &BTreeMap<String, Arc<dyn BuiltIn>>,
+) -> BTreeMap<String, Operator> {
+    let told = |name: String| match built_in.contains_key(&name) {
+        true => format!("{name}-operator"),
+        false => name,
+    };
+    operators.into_iter().map(|(name, operator)| (told(name), operator)).collect()
+}
+
+/// An engine that knows all checks, and the checks of operators that are to run.
+fn plan(
+    identity: Identity,
+    built_in: &BTreeMap<String, Arc<dyn BuiltIn>>,
+    operators: BTreeMap<String, Operator>,
+) -> (Engine, BTreeMap<String, Arc<OperatorCheck>>) {
+    let now = clock::now();
+    let own = built_in.values().map(|check| Planned {
+        name: check.name().to_owned(),
+        kind: CheckKind::BuiltIn,
+        looks_at: check.looks_at().to_vec(),
+    });
+    let others = operators.keys().map(|name| Planned {
+        name: name.clone(),
+        kind: CheckKind::Operator,
+        looks_at: Vec::new(),
+    });
+    let mut engine = Engine::new(identity, Pace::default(), own.chain(others).collect(), now);
+    let mut jobs = BTreeMap::new();
+    for (name, operator) in operators {
+        match operator {
+            Operator::Check(check) => drop(jobs.insert(name, Arc::new(check))),
+            Operator::Settled(outcome) => engine.ended(&name, outcome, now, 0.0),
+        }
+    }
+    (engine, jobs)
+}
+
+/// The operators that the cluster has.
+async fn present(cluster: &Cluster) -> Result<BTreeSet<String>, Unseen> {
+    match cluster.all::<ClusterOperator>().await {
+        Ok(operators) => Ok(operators.iter().map(|operator| operator.name_any()).collect()),
+        Err(Unseen::NotServed(_)) => Ok(BTreeSet::new()),
+        Err(error) => Err(error),
+    }
+}

@@ -1,0 +1,105 @@
+//! Noticing that something of a kind has changed, by metadata alone.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use futures::StreamExt as _;
+use kube::Client;
+use kube::api::{Api, ApiResource, DynamicObject, GroupVersionKind, PartialObjectMeta};
+use kube::runtime::WatchStreamExt as _;
+use kube::runtime::watcher::{self, Event, watcher};
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+
+use crate::cluster::Resource;
+
+/// Kinds whose changes are on their way to somebody who is slow: more says nothing new.
+const PENDING: usize = 64;
+
+/// How long the first look at all kinds may take. Checks that begin before it is over may run twice.
+const FIRST_LOOK: Duration = Duration::from_secs(10);
+
+/// What says which kinds change, while somebody holds it.
+pub(crate) struct Watching {
+    changes: mpsc::Receiver<Resource>,
+    _tasks: JoinSet<()>,
+}
+
+impl Watching {
+    /// Nothing: who looks once needs not know what changes.
+    pub(crate) fn nothing() -> Self {
+        Self { changes: mpsc::channel(1).1, _tasks: JoinSet::new() }
+    }
+
+    /// Watches these kinds, from now on. A kind that the server does not have, or does not show, is
+    /// left out.
+    pub(crate) async fn of(client: &Client, kinds: BTreeSet<Resource>) -> Self {
+        let (sender, changes) = mpsc::channel(PENDING);
+        let (ready, mut all_ready) = mpsc::channel::<()>(1);
+        let mut tasks = JoinSet::new();
+        for kind in kinds {
+            tasks.spawn(watch(client.clone(), kind, sender.clone(), ready.clone()));
+        }
+        drop(ready);
+        // Nobody sends anything: it ends when everybody has let go of it.
+        let _ = timeout(FIRST_LOOK, all_ready.recv()).await;
+        Self { changes, _tasks: tasks }
+    }
+
+    /// The next kind of which something has changed; never, where nothing is watched.
+    pub(crate) async fn change(&mut self) -> Resource {
+        match self.changes.recv().await {
+            Some(kind) => kind,
+            None => std::future::pending().await,
+        }
+    }
+}
+
+async fn watch(
+    client: Client,
+    kind: Resource,
+    sender: mpsc::Sender<Resource>,
+    ready: mpsc::Sender<()>,
+) {
+    let resource = api_resource(kind);
+    let api: Api<PartialObjectMeta<DynamicObject>> = Api::all_with(client, &resource);
+    let mut events = watcher(api, watcher::Config::default()).default_backoff().boxed();
+    let mut ready = Some(ready);
+    while let Some(event) = events.next().await {
+        let is_change = match event {
+            // What is there at the beginning is what the checks see when they begin.
+            Ok(Event::Init | Event::InitApply(_)) => false,
+            Ok(Event::InitDone) => ready.take().is_none(),
+            Ok(Event::Apply(_) | Event::Delete(_)) => true,
+            Err(error) if is_final(&error) => {
+                tracing::info!(kind = kind.plural, %error, "not watched");
+                return;
+            }
+            Err(error) => {
+                tracing::debug!(kind = kind.plural, %error, "cannot be watched; it is tried again");
+                ready = None;
+                false
+            }
+        };
+        if is_change && sender.send(kind).await.is_err() {
+            return;
+        }
+    }
+}
+
+fn api_resource(kind: Resource) -> ApiResource {
+    let Resource { group, version, kind, plural } = kind;
+    ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk(group, version, kind), plural)
+}
+
+/// Whether the server does not have the kind, or does not show it to us.
+fn is_final(error: &watcher::Error) -> bool {
+    let (watcher::Error::InitialListFailed(cause)
+    | watcher::Error::WatchStartFailed(cause)
+    | watcher::Error::WatchFailed(cause)) = error
+    else {
+        return false;
+    };
+    matches!(cause, kube::Error::Api(status) if matches!(status.code, 403 | 404 | 405))
+}
