@@ -1,5 +1,6 @@
 //! What a check sees of a cluster: it can read, and nothing else.
 
+use std::collections::BTreeSet;
 use std::fmt::Debug;
 
 use kube::Client;
@@ -114,6 +115,14 @@ impl Cluster {
                 return Err(Unseen::TooMany(resource.plural.clone()));
             }
         }
+    }
+
+    /// The groups and versions that the cluster serves, such as `batch/v1`.
+    pub async fn served(&self) -> Result<BTreeSet<String>, Unseen> {
+        let groups = self.client.list_api_groups().await;
+        let groups = groups.map_err(|error| unseen("the groups of the API", error))?.groups;
+        let versions = groups.into_iter().flat_map(|group| group.versions);
+        Ok(versions.map(|version| version.group_version).collect())
     }
 
     /// One object, if it is there.

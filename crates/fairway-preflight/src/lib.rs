@@ -26,3 +26,4 @@ mod testing;
 mod watching;
 
 pub use dice::new_run;
+mod wording;

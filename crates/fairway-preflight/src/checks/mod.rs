@@ -2,11 +2,16 @@
 
 mod admin_gates;
 mod network_type;
+mod removed_apis;
 
 use crate::check::BuiltIn;
 use crate::settings::ImageSettings;
 
 /// All of them, in the order of their names.
 pub fn all(_images: &ImageSettings) -> Vec<Box<dyn BuiltIn>> {
-    vec![Box::new(admin_gates::AdminGates), Box::new(network_type::NetworkType)]
+    vec![
+        Box::new(admin_gates::AdminGates),
+        Box::new(network_type::NetworkType),
+        Box::new(removed_apis::RemovedApis),
+    ]
 }

@@ -1,0 +1,200 @@
+//! The judge by tables, and the whole check against a cluster.
+
+use anyhow::Result;
+use fairway_testkit::TestCluster;
+use fairway_testkit::releases::TestRelease;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::testing::{create, define, define_as, seen, target, told};
+
+const BACKUPS: Resource =
+    Resource { group: "example.dev", version: "v1beta1", kind: "Backup", plural: "backups" };
+
+fn count(api: &str, removed_in: &str, requests: u64) -> Count {
+    let removed_in = Minor::parse(removed_in);
+    Count { api: api.to_owned(), removed_in, requests, clients: vec!["helm/3 of ci".to_owned()] }
+}
+
+fn gone_in(kubernetes: &str) -> Seen {
+    let kubernetes = Minor::parse(kubernetes).unwrap();
+    let served = ["batch/v1beta1", "batch/v1", "policy/v1beta1"].map(str::to_owned).into();
+    let gone = built_in(kubernetes, &served);
+    Seen { kubernetes: Some(kubernetes), gone, counts: Some(Vec::new()), ..Seen::default() }
+}
+
+#[test]
+fn apis_go_that_are_served_and_not_by_the_target() {
+    let apis = |kubernetes: &str| -> Vec<String> {
+        gone_in(kubernetes).gone.into_iter().map(|gone| gone.api).collect()
+    };
+    assert!(apis("1.24").is_empty());
+    let expected = [
+        "cronjobs.v1beta1.batch",
+        "poddisruptionbudgets.v1beta1.policy",
+        "podsecuritypolicies.v1beta1.policy",
+    ];
+    assert_eq!(apis("1.25"), expected);
+    let through: Vec<_> =
+        gone_in("1.25").gone.into_iter().map(|gone| gone.through.api_version).collect();
+    assert_eq!(through, ["batch/v1", "policy/v1beta1", "policy/v1beta1"]);
+}
+
+#[test]
+fn requests_count_that_the_target_would_not_answer() {
+    for (kubernetes, count, is_found) in [
+        ("1.25", count("cronjobs.v1beta1.batch", "1.25", 1), true),
+        ("1.24", count("cronjobs.v1beta1.batch", "1.25", 1), false),
+        ("1.40", count("things.v1.new.k8s.io", "1.39", 1), true),
+        ("1.38", count("things.v1.new.k8s.io", "1.39", 1), false),
+        ("1.25", count("cronjobs.v1.batch", "", 9), false),
+    ] {
+        let told = format!("{kubernetes} {count:?}");
+        let seen = Seen { counts: Some(vec![count]), ..gone_in(kubernetes) };
+        assert_eq!(judge::judge(&seen).findings.len() == 1, is_found, "{told}");
+    }
+    let unknown =
+        Seen { counts: Some(vec![count("cronjobs.v1beta1.batch", "1.25", 1)]), ..Seen::default() };
+    assert!(judge::judge(&unknown).findings.is_empty());
+}
+
+#[test]
+fn everything_that_is_found_says_what_to_do() {
+    let written = |object: &str, by: &str| Written {
+        object: object.to_owned(),
+        api_version: "batch/v1beta1".to_owned(),
+        by: by.to_owned(),
+    };
+    let definition =
+        |name: &str| Deleted { definition: name.to_owned(), resource: ApiResource::from(BACKUPS) };
+    let seen = Seen {
+        counts: Some(vec![
+            count("cronjobs.v1beta1.batch", "1.25", 120),
+            count("podsecuritypolicies.v1beta1.policy", "1.25", 1),
+        ]),
+        written: vec![
+            written("CronJob a/nightly", "helm"),
+            written("CronJob b/hourly", "kubectl apply"),
+        ],
+        stored: vec![Stored {
+            definition: "backups.example.dev".to_owned(),
+            lost: vec!["v1alpha1".to_owned(), "v1beta1".to_owned()],
+            storage: "v1".to_owned(),
+        }],
+        deleted: vec![(definition("old.example.dev"), 1), (definition("empty.example.dev"), 0)],
+        ..gone_in("1.25")
+    };
+    insta::assert_snapshot!(told(&judge::judge(&seen).findings), @r#"
+    RemovedApisInManifests (info): 2 objects were written through APIs that the target does not serve: CronJob a/nightly (batch/v1beta1, by helm), CronJob b/hourly (batch/v1beta1, by kubectl apply). Whoever writes them that way again will fail.
+      Where their manifests are kept, write batch/v1 for batch/v1beta1 and alike, and apply them again before the update: kubectl apply -f FILE
+      https://kubernetes.io/docs/reference/using-api/deprecation-guide/
+    RemovedApisInUse (warning): The target does not serve APIs that were asked for within the last day: cronjobs.v1beta1.batch (120 requests by helm/3 of ci; use batch/v1), podsecuritypolicies.v1beta1.policy (1 request by helm/3 of ci). Whoever asks for them will fail.
+      Move these clients to what takes the place of each API. All who ask: kubectl get apirequestcounts.apiserver.openshift.io cronjobs.v1beta1.batch -o yaml
+      https://kubernetes.io/docs/reference/using-api/deprecation-guide/
+    RemovedKindsHaveObjects (critical): The target deletes definitions of custom resources, and their objects with them: old.example.dev (1 object).
+      Keep what you need, and move whoever uses it: kubectl get old.example.dev -A -o yaml > old.example.dev.yaml
+    StoredVersionsRemoved (critical): Custom resources may be stored in versions that the target's definitions do not know: backups.example.dev (v1alpha1, v1beta1). The API server will refuse these definitions, and the update will not go on.
+      Write every object once more, then say that none is stored in the old version: kubectl get backups.example.dev -A -o json | kubectl replace -f -; kubectl patch crd backups.example.dev --subresource=status --type=merge -p '{"status":{"storedVersions":["v1"]}}'
+      https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definition-versioning/#upgrade-existing-objects-to-a-new-stored-version
+    "#);
+    let uncounted = Seen { counts: None, ..seen };
+    let severities: Vec<_> = judge::judge(&uncounted)
+        .findings
+        .iter()
+        .map(|finding| finding.severity.to_string())
+        .collect();
+    assert_eq!(severities, ["warning", "critical", "critical"]);
+}
+
+#[test]
+fn what_was_not_looked_at_is_said() {
+    let left_out = |seen: Seen| judge::judge(&seen).left_out;
+    let told = [
+        left_out(Seen::default()),
+        left_out(gone_in("1.25")),
+        left_out(Seen { counts: None, ..gone_in("1.25") }),
+        left_out(Seen { unseen: vec!["cronjobs cannot be read".to_owned()], ..gone_in("1.40") }),
+    ];
+    insta::assert_snapshot!(told.join("\n"), @"
+    The release does not say which Kubernetes it brings, so APIs of Kubernetes itself were not looked at.
+
+    The cluster does not count requests, so whoever only reads was not seen.
+    The release brings Kubernetes 1.40; which APIs are removed after 1.32 is only known where the cluster says it. cronjobs cannot be read.
+    ");
+}
+
+fn backups(versions: &[&str]) -> Value {
+    let last = versions.len() - 1;
+    let version = |(index, name): (usize, &&str)| {
+        json!({
+            "name": name, "served": true, "storage": index == last,
+            "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}},
+        })
+    };
+    let versions: Vec<Value> = versions.iter().enumerate().map(version).collect();
+    json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {"name": "backups.example.dev"},
+        "spec": {
+            "group": "example.dev", "scope": "Cluster",
+            "names": {"kind": "Backup", "plural": "backups"}, "versions": versions,
+        },
+    })
+}
+
+#[tokio::test]
+async fn a_version_that_goes_is_found_where_it_is_stored_written_and_asked_for() -> Result<()> {
+    let cluster = TestCluster::own().await?;
+    define_as(&cluster, backups(&["v1beta1"])).await?;
+    let applied = json!({"apiVersion": "example.dev/v1beta1", "kind": "Backup"}).to_string();
+    let backup = json!({
+        "apiVersion": "example.dev/v1beta1", "kind": "Backup",
+        "metadata": {
+            "name": "nightly",
+            "annotations": {"kubectl.kubernetes.io/last-applied-configuration": applied},
+        },
+    });
+    create(&cluster, BACKUPS, backup).await?;
+    let release = TestRelease::new("5.2.0").object("0000_10_backups", backups(&["v1"]));
+    let target = target("5.1.0", &release)?;
+    let run = async || Ok::<_, CannotTell>(RemovedApis.run(&seen(&cluster), &target).await?);
+    let names = |answer: &Answer| -> Vec<String> {
+        answer.findings.iter().map(|finding| finding.name.clone()).collect()
+    };
+    assert_eq!(names(&run().await?), ["RemovedApisInManifests", "StoredVersionsRemoved"]);
+
+    define(&cluster, COUNTS, "Cluster").await?;
+    let count = json!({
+        "apiVersion": "apiserver.openshift.io/v1", "kind": "APIRequestCount",
+        "metadata": {"name": "backups.v1beta1.example.dev"}, "status": {"requestCount": 3},
+    });
+    create(&cluster, COUNTS, count).await?;
+    let answer = run().await?;
+    assert_eq!(
+        names(&answer),
+        ["RemovedApisInManifests", "RemovedApisInUse", "StoredVersionsRemoved"]
+    );
+    insta::assert_snapshot!(answer.left_out, @"The release does not say which Kubernetes it brings, so APIs of Kubernetes itself were not looked at.");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_definition_that_goes_is_found_while_it_has_objects() -> Result<()> {
+    let cluster = TestCluster::own().await?;
+    define_as(&cluster, backups(&["v1beta1"])).await?;
+    let mut gone = backups(&["v1beta1"]);
+    gone["metadata"]["annotations"]["release.openshift.io/delete"] = json!("true");
+    let target = target("5.1.0", &TestRelease::new("5.2.0").object("0000_10_backups", gone))?;
+    let run =
+        async || Ok::<_, CannotTell>(RemovedApis.run(&seen(&cluster), &target).await?.findings);
+    assert_eq!(run().await?, []);
+    let backup = json!({
+        "apiVersion": "example.dev/v1beta1", "kind": "Backup", "metadata": {"name": "nightly"},
+    });
+    create(&cluster, BACKUPS, backup).await?;
+    insta::assert_snapshot!(told(&run().await?), @"
+    RemovedKindsHaveObjects (critical): The target deletes definitions of custom resources, and their objects with them: backups.example.dev (1 object).
+      Keep what you need, and move whoever uses it: kubectl get backups.example.dev -A -o yaml > backups.example.dev.yaml
+    ");
+    Ok(())
+}

@@ -1,0 +1,50 @@
+//! How findings name what they are about.
+
+/// Objects that a message names: as many as people read; the rest is counted.
+const NAMED: usize = 5;
+
+/// Bytes of what somebody else says that are quoted: enough to recognise it.
+const QUOTED: usize = 200;
+
+/// A list for a sentence, such as `a, b and 3 more`.
+pub(crate) fn listed<S: AsRef<str>>(items: &[S]) -> String {
+    let named: Vec<&str> = items.iter().take(NAMED).map(AsRef::as_ref).collect();
+    match items.len().saturating_sub(NAMED) {
+        0 => named.join(", "),
+        more => format!("{} and {more} more", named.join(", ")),
+    }
+}
+
+/// Such as `1 node` or `3 nodes`.
+pub(crate) fn counted(count: usize, one: &str) -> String {
+    if count == 1 { format!("1 {one}") } else { format!("{count} {one}s") }
+}
+
+/// The beginning of what somebody else says, in one line, as part of a sentence.
+pub(crate) fn quoted(text: &str) -> String {
+    let mut line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    if line.len() > QUOTED {
+        line.truncate(line.floor_char_boundary(QUOTED));
+        line.push('…');
+    }
+    line.trim_end_matches('.').to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn some_are_named_and_the_rest_is_counted() {
+        assert_eq!(listed(&["a"]), "a");
+        assert_eq!(listed(&["a", "b", "c", "d", "e"]), "a, b, c, d, e");
+        assert_eq!(listed(&["a", "b", "c", "d", "e", "f"]), "a, b, c, d, e and 1 more");
+        assert_eq!((counted(1, "node"), counted(2, "node")), ("1 node".into(), "2 nodes".into()));
+    }
+
+    #[test]
+    fn what_others_say_is_short_and_one_line() {
+        assert_eq!(quoted("one\n  two."), "one two");
+        assert_eq!(quoted(&"ä".repeat(200)).chars().count(), 101);
+    }
+}
