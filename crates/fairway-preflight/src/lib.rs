@@ -19,6 +19,9 @@ pub mod monitor;
 pub mod results;
 pub mod runner;
 pub mod selection;
+mod pods;
+mod quantity;
+mod resources;
 pub mod settings;
 pub mod target;
 #[cfg(test)]

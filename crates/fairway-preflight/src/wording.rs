@@ -20,6 +20,11 @@ pub(crate) fn counted(count: usize, one: &str) -> String {
     if count == 1 { format!("1 {one}") } else { format!("{count} {one}s") }
 }
 
+/// Such as `1 node is` or `3 nodes are`.
+pub(crate) fn are(count: usize, one: &str) -> String {
+    format!("{} {}", counted(count, one), if count == 1 { "is" } else { "are" })
+}
+
 /// The beginning of what somebody else says, in one line, as part of a sentence.
 pub(crate) fn quoted(text: &str) -> String {
     let mut line = text.split_whitespace().collect::<Vec<_>>().join(" ");

@@ -1,7 +1,11 @@
 //! The checks, a file for each.
 
 mod admin_gates;
+mod drain;
+#[cfg(test)]
+mod ground;
 mod network_type;
+mod nodes;
 mod removed_apis;
 
 use crate::check::BuiltIn;
@@ -11,7 +15,9 @@ use crate::settings::ImageSettings;
 pub fn all(_images: &ImageSettings) -> Vec<Box<dyn BuiltIn>> {
     vec![
         Box::new(admin_gates::AdminGates),
+        Box::new(drain::Drain),
         Box::new(network_type::NetworkType),
+        Box::new(nodes::Nodes),
         Box::new(removed_apis::RemovedApis),
     ]
 }
