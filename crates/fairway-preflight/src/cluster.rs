@@ -76,7 +76,7 @@ impl Cluster {
         K: kube::Resource<DynamicType = ()> + Clone + DeserializeOwned + Debug,
     {
         let api: Api<K> = Api::all(self.client.clone());
-        pages(&api, &K::plural(&()), take).await
+        pages(&api, ListParams::default(), &K::plural(&()), take).await
     }
 
     /// Every object of a kind.
@@ -96,7 +96,7 @@ impl Cluster {
         take: impl FnMut(DynamicObject),
     ) -> Result<(), Unseen> {
         let api: Api<DynamicObject> = Api::all_with(self.client.clone(), resource);
-        pages(&api, &resource.plural, take).await
+        pages(&api, ListParams::default(), &resource.plural, take).await
     }
 
     /// Every object of a kind, without its content.
@@ -125,6 +125,17 @@ impl Cluster {
         Ok(versions.map(|version| version.group_version).collect())
     }
 
+    /// Every object that has some labels, of a kind or of a namespace.
+    pub async fn labelled<K>(&self, api: Api<K>, labels: &str) -> Result<Vec<K>, Unseen>
+    where
+        K: kube::Resource<DynamicType = ()> + Clone + DeserializeOwned + Debug,
+    {
+        let mut all = Vec::new();
+        let params = ListParams::default().labels(labels);
+        pages(&api, params, &K::plural(&()), |object| all.push(object)).await?;
+        Ok(all)
+    }
+
     /// One object, if it is there.
     pub async fn one<K>(&self, api: Api<K>, name: &str) -> Result<Option<K>, Unseen>
     where
@@ -134,11 +145,16 @@ impl Cluster {
     }
 }
 
-async fn pages<K>(api: &Api<K>, plural: &str, mut take: impl FnMut(K)) -> Result<(), Unseen>
+async fn pages<K>(
+    api: &Api<K>,
+    params: ListParams,
+    plural: &str,
+    mut take: impl FnMut(K),
+) -> Result<(), Unseen>
 where
     K: kube::Resource + Clone + DeserializeOwned + Debug,
 {
-    let (mut seen, mut params) = (0, ListParams::default().limit(PAGE));
+    let (mut seen, mut params) = (0, params.limit(PAGE));
     loop {
         let page = api.list(&params).await.map_err(|error| unseen(plural, error))?;
         seen += page.items.len();

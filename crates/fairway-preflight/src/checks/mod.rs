@@ -2,11 +2,14 @@
 
 mod admin_gates;
 mod drain;
+mod etcd;
 #[cfg(test)]
 mod ground;
 mod network_type;
 mod nodes;
+mod operators;
 mod removed_apis;
+mod skew;
 
 use crate::check::BuiltIn;
 use crate::settings::ImageSettings;
@@ -16,8 +19,11 @@ pub fn all(_images: &ImageSettings) -> Vec<Box<dyn BuiltIn>> {
     vec![
         Box::new(admin_gates::AdminGates),
         Box::new(drain::Drain),
+        Box::new(etcd::Etcd),
         Box::new(network_type::NetworkType),
         Box::new(nodes::Nodes),
+        Box::new(operators::Operators),
         Box::new(removed_apis::RemovedApis),
+        Box::new(skew::Skew),
     ]
 }

@@ -1,0 +1,89 @@
+//! What a release says that it takes.
+
+use std::collections::BTreeMap;
+
+use fairway_findings::{Finding, Severity};
+
+use super::Machine;
+use super::number::Number;
+use crate::wording::{are, listed};
+
+/// The oldest kernel that the release runs on, such as `5.14`.
+const KERNEL: &str = "fairway.dev/minimum-kernel";
+
+/// The oldest container runtimes, such as `cri-o=1.28,containerd=1.7`. One that is not named is not
+/// compared.
+const RUNTIME: &str = "fairway.dev/minimum-container-runtime";
+
+/// What a release says that it takes, in its metadata.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Minimums {
+    kernel: Option<Number>,
+    runtimes: BTreeMap<String, Number>,
+}
+
+impl Minimums {
+    /// What makes no sense there says nothing.
+    pub(super) fn read(metadata: &BTreeMap<String, String>) -> Self {
+        let runtimes = metadata.get(RUNTIME).into_iter().flat_map(|list| list.split(','));
+        let runtime = |pair: &str| {
+            let (name, version) = pair.split_once('=')?;
+            Some((name.trim().to_owned(), Number::read(version)?))
+        };
+        Self {
+            kernel: metadata.get(KERNEL).and_then(|text| Number::read(text)),
+            runtimes: runtimes.filter_map(runtime).collect(),
+        }
+    }
+
+    pub(super) fn kernels(&self, machines: &[Machine]) -> Option<Finding> {
+        let minimum = self.kernel.as_ref()?;
+        let old = machines.iter().filter(|machine| {
+            Number::read(&machine.kernel).is_some_and(|kernel| kernel < *minimum)
+        });
+        let old: Vec<String> =
+            old.map(|Machine { node, kernel, .. }| format!("{node} ({kernel})")).collect();
+        (!old.is_empty()).then(|| Finding {
+            name: "KernelsTooOld".to_owned(),
+            message: format!(
+                "The release needs kernel {minimum} or later. {} older: {}.",
+                are(old.len(), "node"),
+                listed(&old),
+            ),
+            severity: Severity::Critical,
+            remediation: REMEDY.to_owned(),
+            ..Finding::default()
+        })
+    }
+
+    pub(super) fn runtimes(&self, machines: &[Machine]) -> Option<Finding> {
+        let is_old = |machine: &&Machine| {
+            let (name, version) = machine.runtime.split_once("://").unwrap_or_default();
+            let minimum = self.runtimes.get(name);
+            minimum.zip(Number::read(version)).is_some_and(|(minimum, runs)| runs < *minimum)
+        };
+        let old: Vec<String> = machines
+            .iter()
+            .filter(is_old)
+            .map(|Machine { node, runtime, .. }| format!("{node} ({runtime})"))
+            .collect();
+        let wanted: Vec<String> =
+            self.runtimes.iter().map(|(name, version)| format!("{name} {version}")).collect();
+        (!old.is_empty()).then(|| Finding {
+            name: "ContainerRuntimesTooOld".to_owned(),
+            message: format!(
+                "The release needs a container runtime of {} or later. {} older: {}.",
+                wanted.join(" or "),
+                are(old.len(), "node"),
+                listed(&old),
+            ),
+            severity: Severity::Critical,
+            remediation: REMEDY.to_owned(),
+            ..Finding::default()
+        })
+    }
+}
+
+/// Both come with the system of a node.
+const REMEDY: &str = "Update the operating system of these nodes first: `kubectl get nodes -o wide` \
+                      shows what each runs.";
