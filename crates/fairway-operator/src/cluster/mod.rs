@@ -6,12 +6,14 @@
 mod features;
 mod follow;
 mod optional;
+mod preflight;
 mod proxy;
 mod surroundings;
 mod tls_profile;
 
 pub use features::Features;
 pub use follow::Objects;
+pub(crate) use preflight::PreflightSight;
 pub use proxy::ProxySettings;
 pub use surroundings::Surroundings;
 pub use tls_profile::TlsProfile;

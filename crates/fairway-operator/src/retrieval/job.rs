@@ -41,6 +41,8 @@ pub(crate) enum Progress<'a> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Failure {
     NotRetrieved(String),
+    /// Nobody whom the release that runs trusts has signed it.
+    NotVerified(String),
     /// It is there, but makes no sense.
     NotLoaded(String),
 }
@@ -50,6 +52,7 @@ impl From<&RetrieveError> for Failure {
         let told = text::chain(error);
         match error {
             RetrieveError::Load(_) => Self::NotLoaded(told),
+            RetrieveError::Unverified { .. } => Self::NotVerified(told),
             _ => Self::NotRetrieved(told),
         }
     }

@@ -5,11 +5,9 @@ use std::sync::Arc;
 
 use fairway_api::ClusterVersion;
 use k8s_openapi::api::core::v1::ConfigMap;
-use kube::Client;
 use tokio::sync::watch;
 
 use crate::cluster::{Objects, ProxySettings, only};
-use crate::election::Leadership;
 use crate::own_release::OwnRelease;
 use crate::retrieval::Ways;
 use crate::stage::updates::{Updates, bundle};
@@ -41,15 +39,6 @@ pub struct Place {
     pub layouts: Vec<PathBuf>,
     /// The profile of the cluster.
     pub profile: String,
-}
-
-/// What the stage writes with.
-#[derive(Clone)]
-pub struct Hands {
-    /// To the cluster.
-    pub client: Client,
-    /// The right to write.
-    pub leadership: Leadership,
 }
 
 /// One look at everything.

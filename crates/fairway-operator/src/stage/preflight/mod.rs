@@ -5,13 +5,29 @@
 //! what is rolled out.
 //!
 //! `memory` is what is kept of all of it; `condition` is how people are told; [`run`] looks, decides, and publishes.
+//! `request` says what the spec asks for, an `attempt` is what becomes of it, and `standing` what of
+//! it is in the cluster: `deployment` is how a run looks there, `hands` bring it there and remove it.
+//! An `active` run is watched: `diagnosis` tells what stands in its way, `results` are the files that
+//! it writes, and its `course` decides whether it goes on. `condition` is how people are told.
 
+mod active;
+mod attempt;
 mod condition;
+mod course;
+mod deployment;
+mod diagnosis;
+mod hands;
 mod inputs;
 pub(crate) mod memory;
+mod request;
+mod results;
 mod run;
+mod run_id;
+mod standing;
+mod surroundings;
 
-pub use inputs::{Hands, Inputs, Place};
+pub use hands::Hands;
+pub use inputs::{Inputs, Place};
 pub use run::run;
 
 use std::collections::BTreeMap;

@@ -333,7 +333,7 @@ impl Stage {
         match self.job.get_or_insert_with(begin).progress() {
             Progress::Done(retrieved) => Ok(retrieved),
             Progress::Running => Err(Box::new(condition::retrieving(named))),
-            Progress::Failed(Failure::NotRetrieved(why)) => {
+            Progress::Failed(Failure::NotRetrieved(why) | Failure::NotVerified(why)) => {
                 Err(Box::new(condition::not_retrieved(named, why)))
             }
             Progress::Failed(Failure::NotLoaded(why)) => {

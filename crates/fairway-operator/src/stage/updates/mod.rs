@@ -62,6 +62,13 @@ impl Updates {
         Some(Release { image: image.to_owned(), ..release })
     }
 
+    /// Every release of that version that the update service knows, however it may be reached.
+    pub(crate) fn releases(&self, version: &str) -> Vec<Release> {
+        let Ok(version) = Version::parse(version) else { return Vec::new() };
+        let found = self.graph.find(&version).map(|id| self.graph.node(id));
+        found.filter_map(|node| release::release(node, &mut Vec::new()).ok()).collect()
+    }
+
     /// Whether the update service knows the version, however it may be reached.
     pub(crate) fn knows(&self, version: &str) -> bool {
         Version::parse(version).is_ok_and(|version| self.graph.find(&version).next().is_some())

@@ -1,0 +1,123 @@
+//! A run that is in the cluster: it is watched, and what it writes is read.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use fairway_api::reason::preflight_failed;
+use fairway_findings::Document;
+use kube::Client;
+use tokio::time::Instant;
+
+use super::course::{Course, Patience, Verdict};
+use super::deployment::{RUN, Run};
+use super::diagnosis::{Seen, Trouble};
+use super::results::{RESULT, ReadError, RunDirectory, Stamp};
+use crate::clock;
+use crate::cluster::{Objects, PreflightSight};
+use crate::text;
+
+/// How often it is looked whether the run has written something: people wait for it, and a look
+/// costs next to nothing.
+const LOOKS: Duration = Duration::from_millis(500);
+
+/// A run that is in the cluster.
+pub(super) struct Active {
+    pub(super) run: Run,
+    sight: PreflightSight,
+    directory: RunDirectory,
+    course: Course,
+    /// Which content of the file was read last.
+    read: Option<Stamp>,
+    /// When to look at it next.
+    look: Instant,
+}
+
+impl Active {
+    pub(super) fn new(
+        run: Run,
+        directory: RunDirectory,
+        patience: Patience,
+        client: &Client,
+        namespace: &str,
+    ) -> Self {
+        let labels = format!("{RUN}={}", run.id);
+        let sight = PreflightSight::open(client, namespace, &labels);
+        let course = Course::begin(patience, clock::now());
+        Self { run, sight, directory, course, read: None, look: Instant::now() }
+    }
+
+    pub(super) fn course(&self) -> &Course {
+        &self.course
+    }
+
+    pub(super) fn verdict(&self) -> Verdict {
+        self.course.verdict(clock::now())
+    }
+
+    /// Waits for something new about it.
+    pub(super) async fn changed(&mut self) {
+        loop {
+            let deadline = self.course.deadline().map(clock::instant_of);
+            tokio::select! {
+                () = self.sight.changed() => {
+                    self.see();
+                    return;
+                }
+                () = clock::sleep_until(deadline) => return,
+                () = clock::sleep_until(Some(self.look)) => {
+                    self.look = Instant::now() + LOOKS;
+                    if self.read_results() {
+                        return;
+                    }
+                }
+            }
+        }
+    }
+
+    fn see(&mut self) {
+        let deployments = values(self.sight.deployments.borrow_and_update().as_ref());
+        self.course.see(Seen {
+            deployment: deployments.into_iter().next(),
+            pods: values(self.sight.pods.borrow_and_update().as_ref()),
+            events: values(self.sight.events.borrow_and_update().as_ref()),
+        });
+    }
+
+    /// Reads what the run has written, if that is new.
+    fn read_results(&mut self) -> bool {
+        let stamp = self.directory.stamp(RESULT);
+        if stamp == self.read {
+            return false;
+        }
+        self.read = stamp;
+        let said = match self.directory.read(RESULT) {
+            Ok(None) => return false,
+            Ok(Some(bytes)) => understood(&bytes, &self.run),
+            Err(error) => Err(refused(&error)),
+        };
+        self.course.read(said, clock::now());
+        true
+    }
+}
+
+fn values<K>(seen: Option<&Objects<K>>) -> Vec<Arc<K>> {
+    seen.map(|objects| objects.values().cloned().collect()).unwrap_or_default()
+}
+
+/// What the run says, if it is this run, about this release.
+fn understood(bytes: &[u8], run: &Run) -> Result<Document, Trouble> {
+    let _ = run;
+    serde_json::from_slice(bytes).map_err(|error| {
+        let message = format!("the results cannot be understood: {error}");
+        Trouble::passing(preflight_failed::INVALID_RESULTS, message)
+    })
+}
+
+fn refused(error: &ReadError) -> Trouble {
+    let reason = match error {
+        ReadError::Refused { .. } => preflight_failed::RESULTS_REFUSED,
+        ReadError::TooLarge { .. } => preflight_failed::RESULTS_TOO_LARGE,
+        ReadError::Unreadable { .. } => preflight_failed::RESULTS_UNREADABLE,
+    };
+    Trouble::passing(reason, text::chain(error))
+}

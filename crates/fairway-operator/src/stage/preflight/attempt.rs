@@ -1,0 +1,135 @@
+//! One request, from the moment it is made until it is over or withdrawn.
+
+use std::time::Duration;
+
+use fairway_api::reason::preflight_failed;
+use jiff::Timestamp;
+use tokio::time::Instant;
+
+use super::course::{Patience, Verdict};
+use super::deployment::Run;
+use super::diagnosis::Trouble;
+use super::request::Wanted;
+use super::run_id::RunId;
+use super::standing::{Site, Standing};
+use crate::clock;
+use crate::own_release::OwnRelease;
+use crate::settings::{OnUpdate, PreflightSettings};
+use crate::stage::updates::same_content;
+
+/// How long an update waits for an opinion that is merely recorded.
+const REPORT: Duration = Duration::from_mins(5);
+
+/// The time after a run that could not be created: doubled with each, up to two minutes.
+const RETRY: (Duration, Duration) = (Duration::from_secs(5), Duration::from_mins(2));
+
+/// A request, and what became of it so far.
+pub(super) struct Attempt {
+    pub(super) wanted: Wanted,
+    began: Timestamp,
+    /// Why its run could not be created.
+    pub(super) failure: Option<Trouble>,
+    failures: u32,
+    /// Nothing is begun before that.
+    not_before: Option<Instant>,
+    /// Whether it begins anew because the operator moved.
+    pub(super) moved: bool,
+    /// How it ended.
+    pub(super) end: Option<End>,
+}
+
+/// How a request ended that still stands.
+pub(super) enum End {
+    /// What it was for is known.
+    Done,
+    /// It was given up.
+    GivenUp(Trouble),
+}
+
+impl Attempt {
+    pub(super) fn new(wanted: Wanted, began: Timestamp) -> Self {
+        let (failure, not_before, end) = (None, None, None);
+        Self { wanted, began, failure, failures: 0, not_before, moved: false, end }
+    }
+
+    /// Its run is in the cluster, and that is to become of it.
+    pub(super) fn is_under_way(&mut self, verdict: Verdict) {
+        (self.failure, self.moved) = (None, false);
+        self.end = match verdict {
+            Verdict::GoesOn => None,
+            Verdict::Done => Some(End::Done),
+            Verdict::GivenUp(trouble) => Some(End::GivenUp(trouble)),
+        };
+    }
+
+    /// Its run could not be created: it is tried again later.
+    pub(super) fn has_failed(&mut self, trouble: Trouble, now: Instant) {
+        self.failures = self.failures.saturating_add(1);
+        self.not_before = Some(now + pause(self.failures));
+        self.failure = Some(trouble);
+    }
+
+    /// Goes on with what an operator before this one has begun, if it is just what is asked for, and
+    /// if its results come here.
+    pub(super) fn go_on(&mut self, site: &Site, own: &OwnRelease, run: &Run) -> Standing {
+        let is_asked_for =
+            same_content(&run.image, &self.wanted.image) && run.source == own.release.version;
+        self.moved = is_asked_for && run.node != site.place.node;
+        if !is_asked_for || self.moved {
+            return site.clear();
+        }
+        let patience = patience(&self.wanted, &site.settings);
+        site.adopt(run.clone(), patience).unwrap_or_else(|_| site.clear())
+    }
+
+    /// Begins its run, unless one could not be created just before.
+    pub(super) fn begin(
+        &mut self,
+        site: &Site,
+        own: &OwnRelease,
+        version: &str,
+    ) -> Option<Standing> {
+        let patience = patience(&self.wanted, &site.settings);
+        let may_take = patience.whole.unwrap_or(patience.silence);
+        let spent = Duration::try_from(clock::now().duration_since(self.began)).unwrap_or_default();
+        if let Some(failure) = self.failure.clone().filter(|_| spent >= may_take) {
+            self.end = Some(End::GivenUp(failure));
+            return None;
+        }
+        if self.not_before.is_some_and(|time| Instant::now() < time) {
+            return Some(Standing::Clear { not_before: self.not_before });
+        }
+        let id = match RunId::random() {
+            Ok(id) => id,
+            Err(error) => {
+                let message = format!("no name for a run can be made: {error}");
+                let reason = preflight_failed::DEPLOYMENT_FAILED;
+                self.has_failed(Trouble::passing(reason, message), Instant::now());
+                return Some(Standing::Clear { not_before: self.not_before });
+            }
+        };
+        let run = Run {
+            id,
+            image: self.wanted.image.clone(),
+            version: version.to_owned(),
+            source: own.release.version.clone(),
+            node: site.place.node.clone(),
+        };
+        Some(site.start(run, patience))
+    }
+}
+
+/// How long a run may take. Who waits for it to end waits for it to begin, too.
+fn patience(wanted: &Wanted, settings: &PreflightSettings) -> Patience {
+    let silence = settings.timeout;
+    let whole = match settings.on_update {
+        OnUpdate::Report => silence.min(REPORT),
+        OnUpdate::Off | OnUpdate::Require => silence,
+    };
+    Patience { silence, whole: wanted.implicit.then_some(whole) }
+}
+
+fn pause(failures: u32) -> Duration {
+    let (first, longest) = RETRY;
+    first.saturating_mul(2_u32.saturating_pow(failures.saturating_sub(1))).min(longest)
+}

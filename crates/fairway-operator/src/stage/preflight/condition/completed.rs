@@ -1,0 +1,77 @@
+//! `PreflightCompleted`: whether every check of the target release has given its answer.
+
+use fairway_api::OperatorCondition;
+use fairway_api::reason::{Reason, preflight_completed as reason};
+use fairway_findings::{CheckStatus, Document, ExecutionStatus, Finding};
+
+use super::running::progress;
+use super::{Phase, Situation};
+
+/// Names of risks that a message lists: a few tell what it is about, and the rest is elsewhere.
+const NAMED: usize = 10;
+
+pub(super) fn condition(situation: &Situation) -> OperatorCondition {
+    let (is_complete, reason, message) = said(situation);
+    super::condition(reason::TYPE, is_complete, reason, &message)
+}
+
+fn said(situation: &Situation) -> (bool, Reason, String) {
+    match (situation.phase, situation.document) {
+        (Phase::NotRequested, _) => kept(situation.kept),
+        (Phase::Held(_), _) => {
+            (false, reason::PREFLIGHT_FAILED, "The preflight could not begin.".to_owned())
+        }
+        (_, Some(document)) if document.execution_status == ExecutionStatus::Completed => {
+            of_a_whole_pass(document)
+        }
+        (Phase::Stopped(target), _) => {
+            let message =
+                format!("The preflight of {target} ended before all checks had answered.");
+            (false, reason::PREFLIGHT_FAILED, message)
+        }
+        (_, document) => {
+            let how_far = document.map_or_else(|| "nothing is checked yet".to_owned(), progress);
+            (false, reason::PREFLIGHT_RUNNING, format!("The checks are not done: {how_far}."))
+        }
+    }
+}
+
+fn kept(versions: &[String]) -> (bool, Reason, String) {
+    if versions.is_empty() {
+        return (false, reason::NOT_REQUESTED, "No preflight is asked for.".to_owned());
+    }
+    let message =
+        format!("Results are kept and not brought up to date any more: {}.", versions.join(", "));
+    (true, reason::NOT_MONITORED, message)
+}
+
+/// What every check has said, or what those have that could.
+fn of_a_whole_pass(document: &Document) -> (bool, Reason, String) {
+    let version = &document.target_version;
+    let found = found(&document.risks);
+    if document.is_complete() {
+        let reason =
+            if document.risks.is_empty() { reason::NO_RISKS_FOUND } else { reason::RISKS_FOUND };
+        return (true, reason, format!("All checks of {version} have answered; {found}."));
+    }
+    let mut unanswered = document.checks.iter().filter(|check| !check.status.is_answer());
+    let (reason, why) = if unanswered.all(|check| check.status == CheckStatus::VersionSkew) {
+        (reason::PREFLIGHT_VERSION_SKEW, "some do not cover so large a step between versions")
+    } else {
+        (reason::PREFLIGHT_PARTIAL, "some gave no answer")
+    };
+    let progress = progress(document);
+    (false, reason, format!("The checks of {version} are over, but {why} ({progress}); {found}."))
+}
+
+fn found(risks: &[Finding]) -> String {
+    if risks.is_empty() {
+        return "no risk was found".to_owned();
+    }
+    let names: Vec<&str> = risks.iter().take(NAMED).map(|risk| risk.name.as_str()).collect();
+    let more = risks.len().saturating_sub(NAMED);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let risks =
+        if risks.len() == 1 { "1 risk was" } else { &format!("{} risks were", risks.len()) };
+    format!("{risks} found: {}{more}", names.join(", "))
+}

@@ -1,0 +1,100 @@
+//! `PreflightRunning`: whether the target release is examining this cluster.
+
+use std::fmt::Write as _;
+
+use fairway_api::OperatorCondition;
+use fairway_api::reason::{Reason, preflight_running as reason};
+use fairway_findings::{CheckKind, Document, ExecutionStatus, Progress};
+
+use super::{Named, Phase, Situation};
+
+pub(super) fn condition(situation: &Situation) -> OperatorCondition {
+    let (runs, reason, message) = said(situation);
+    super::condition(reason::TYPE, runs, reason, &message)
+}
+
+fn said(situation: &Situation) -> (bool, Reason, String) {
+    match situation.phase {
+        Phase::NotRequested => {
+            (false, reason::NOT_REQUESTED, "No preflight is asked for.".to_owned())
+        }
+        Phase::Held(held) => {
+            let message = format!(
+                "The preflight is not carried out, and the cluster is not updated either: {held}."
+            );
+            (false, reason::HELD, message)
+        }
+        Phase::LookingUp(version) => {
+            (true, reason::STARTING, format!("Looking for the release {version}."))
+        }
+        Phase::Retrieving(target) => {
+            (true, reason::STARTING, format!("Fetching and verifying the release {target}."))
+        }
+        Phase::Clearing(target) => {
+            let message = format!("The preflight before goes, then that of {target} begins.");
+            (true, reason::STARTING, message)
+        }
+        Phase::Starting(target) => (true, reason::STARTING, starting(target)),
+        Phase::Restarting(target, node) => {
+            let message =
+                format!("The operator is on node {node} now; {target} is started again there.");
+            (true, reason::RESTARTING, message)
+        }
+        Phase::Running(target) => match situation.document {
+            Some(document) if document.execution_status == ExecutionStatus::Completed => {
+                (true, reason::MONITORING, monitoring(target, document))
+            }
+            Some(document) => (true, reason::CHECKING, checking(target, document)),
+            None => (true, reason::STARTING, starting(target)),
+        },
+        Phase::Stopped(target) => {
+            let message = format!(
+                "The preflight of {target} was given up; the condition PreflightFailed says why. \
+                 `fairway upgrade --clear-preflight` withdraws the request."
+            );
+            (false, reason::STOPPED, message)
+        }
+    }
+}
+
+fn starting(target: Named) -> String {
+    let unverified = target
+        .unverified
+        .map(|why| format!(" Its signature does not count, because the request is forced: {why}."));
+    format!("Starting {target} beside the operator.{}", unverified.unwrap_or_default())
+}
+
+fn checking(target: Named, document: &Document) -> String {
+    format!("{target} examines this cluster and changes nothing: {}.", progress(document))
+}
+
+fn monitoring(target: Named, document: &Document) -> String {
+    format!(
+        "{target} has examined this cluster ({}) and repeats its checks when something changes. \
+         `fairway upgrade --clear-preflight` ends it, `fairway upgrade --to={target}` starts the \
+         update.",
+        progress(document)
+    )
+}
+
+/// How far it is: operators first, for they are what people wait for.
+pub(super) fn progress(document: &Document) -> String {
+    let operators = document.progress(CheckKind::Operator);
+    let own = document.progress(CheckKind::BuiltIn);
+    let mut told = format!("{} of {} operators checked", operators.answered, operators.total);
+    if own.total > 0 {
+        let _ = write!(told, ", {} of {} checks of its own done", own.answered, own.total);
+    }
+    let unanswered = operators.failed + own.failed;
+    if unanswered > 0 {
+        let _ = write!(told, ", {unanswered} without an answer");
+    }
+    if remaining(operators, own) > 0 {
+        let _ = write!(told, ", {} remaining", remaining(operators, own));
+    }
+    told
+}
+
+fn remaining(operators: Progress, own: Progress) -> usize {
+    operators.remaining() + own.remaining()
+}

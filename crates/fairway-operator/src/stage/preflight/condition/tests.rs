@@ -1,0 +1,161 @@
+use fairway_api::reason::preflight_failed;
+use fairway_findings::{CheckKind, CheckReport, CheckStatus, ExecutionStatus, Finding};
+
+use super::*;
+
+const TARGET: Named<'_> =
+    Named { version: Some("5.2.0"), image: "registry.example/release@sha256:52", unverified: None };
+
+fn told(situation: &Situation) -> String {
+    let lines = conditions(situation).map(|condition| {
+        let (reason, message) = (condition.reason.as_deref(), condition.message.as_deref());
+        let (type_, status) = (condition.type_.as_str(), &condition.status);
+        format!("{type_}={status} {}: {}", reason.unwrap_or_default(), message.unwrap_or_default())
+    });
+    lines.join("\n")
+}
+
+fn in_phase(phase: Phase) -> String {
+    told(&Situation { phase, document: None, troubles: &[], kept: &[] })
+}
+
+fn check(kind: CheckKind, name: &str, status: CheckStatus) -> CheckReport {
+    CheckReport { name: name.to_owned(), kind, status, ..CheckReport::default() }
+}
+
+fn document(
+    execution_status: ExecutionStatus,
+    checks: Vec<CheckReport>,
+    risks: &[&str],
+) -> Document {
+    let risks = risks.iter().map(|name| Finding { name: (*name).to_owned(), ..Finding::default() });
+    Document {
+        target_version: "5.2.0".to_owned(),
+        execution_status,
+        checks,
+        risks: risks.collect(),
+        ..Document::default()
+    }
+}
+
+fn with_document(document: &Document) -> String {
+    let phase = Phase::Running(TARGET);
+    told(&Situation { phase, document: Some(document), troubles: &[], kept: &[] })
+}
+
+#[test]
+fn nobody_asks() {
+    insta::assert_snapshot!(in_phase(Phase::NotRequested), @"
+    PreflightRunning=False NotRequested: No preflight is asked for.
+    PreflightCompleted=False NotRequested: No preflight is asked for.
+    PreflightFailed=False NotRequested: No preflight is asked for.
+    ");
+    let kept = ["5.1.0 (3 h ago)".to_owned(), "5.2.0 (5 min ago)".to_owned()];
+    let situation =
+        Situation { phase: Phase::NotRequested, document: None, troubles: &[], kept: &kept };
+    insta::assert_snapshot!(told(&situation), @"
+    PreflightRunning=False NotRequested: No preflight is asked for.
+    PreflightCompleted=True NotMonitored: Results are kept and not brought up to date any more: 5.1.0 (3 h ago), 5.2.0 (5 min ago).
+    PreflightFailed=False NotRequested: No preflight is asked for.
+    ");
+}
+
+#[test]
+fn requests_that_are_held_say_why() {
+    let version = || "5.7.0".to_owned();
+    let held = [
+        Held::UnknownMode { mode: "Dance".to_owned() },
+        Held::Disabled,
+        Held::NoRelease,
+        Held::NotRetrieved { version: version(), why: "It is down.".to_owned() },
+        Held::NotFound { version: version(), channel: Some("stable-5.1".to_owned()) },
+        Held::NotFound { version: version(), channel: None },
+        Held::Several { version: version() },
+        Held::NotByDigest { image: "registry.example/release:5.7.0".to_owned() },
+    ];
+    let told: Vec<String> = held.iter().map(|held| in_phase(Phase::Held(held))).collect();
+    insta::assert_snapshot!(told.join("\n\n"));
+}
+
+#[test]
+fn the_way_to_a_run() {
+    let forced = Named { unverified: Some("nobody has signed it"), ..TARGET };
+    let told = [
+        in_phase(Phase::LookingUp("5.2.0")),
+        in_phase(Phase::Retrieving(TARGET)),
+        in_phase(Phase::Retrieving(Named { version: None, ..TARGET })),
+        in_phase(Phase::Clearing(TARGET)),
+        in_phase(Phase::Starting(forced)),
+        in_phase(Phase::Restarting(TARGET, "node-2")),
+        in_phase(Phase::Running(TARGET)),
+    ];
+    insta::assert_snapshot!(told.join("\n\n"));
+}
+
+#[test]
+fn a_run_tells_how_far_it_is() {
+    use CheckKind::{BuiltIn, Operator};
+    let checks = vec![
+        check(Operator, "dns", CheckStatus::Passed),
+        check(Operator, "ingress", CheckStatus::Found),
+        check(Operator, "network", CheckStatus::Running),
+        check(Operator, "new", CheckStatus::Skipped),
+        check(BuiltIn, "nodes", CheckStatus::Passed),
+        check(BuiltIn, "etcd", CheckStatus::Waiting),
+    ];
+    let running = document(ExecutionStatus::Running, checks, &["CertificateKeyTooShort"]);
+    insta::assert_snapshot!(with_document(&running), @"
+    PreflightRunning=True Checking: 5.2.0 examines this cluster and changes nothing: 2 of 3 operators checked, 1 of 2 checks of its own done, 2 remaining.
+    PreflightCompleted=False PreflightRunning: The checks are not done: 2 of 3 operators checked, 1 of 2 checks of its own done, 2 remaining.
+    PreflightFailed=False AsExpected: Nothing has gone wrong so far.
+    ");
+}
+
+#[test]
+fn a_run_that_is_through_tells_what_it_has_found() {
+    let passed = || vec![check(CheckKind::Operator, "dns", CheckStatus::Passed)];
+    let names: Vec<String> = (1..=12).map(|number| format!("Risk{number}")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let told = [&[][..], &["OneRisk"], &names]
+        .map(|risks| with_document(&document(ExecutionStatus::Completed, passed(), risks)));
+    insta::assert_snapshot!(told.join("\n\n"));
+}
+
+#[test]
+fn checks_without_an_answer_are_told() {
+    let with = |statuses: &[CheckStatus]| {
+        let mut checks = vec![check(CheckKind::Operator, "dns", CheckStatus::Passed)];
+        for (number, status) in statuses.iter().enumerate() {
+            let message = if number == 0 { "it took more than 300 s" } else { "" };
+            let name = format!("operator-{number}");
+            let check = check(CheckKind::Operator, &name, *status);
+            checks.push(CheckReport { message: message.to_owned(), ..check });
+        }
+        with_document(&document(ExecutionStatus::Completed, checks, &[]))
+    };
+    let told = [
+        with(&[CheckStatus::TimedOut]),
+        with(&[CheckStatus::Failed, CheckStatus::Failed]),
+        with(&[CheckStatus::Failed, CheckStatus::Refused, CheckStatus::AccessRefused]),
+        with(&[CheckStatus::NotStarted]),
+        with(&[CheckStatus::CannotTell]),
+        with(&[CheckStatus::VersionSkew]),
+    ];
+    insta::assert_snapshot!(told.join("\n\n"));
+}
+
+#[test]
+fn what_stands_in_the_way_is_told() {
+    let pull = Trouble::passing(
+        preflight_failed::IMAGE_PULL_BACK_OFF,
+        "the node cannot pull the release image: no such host".to_owned(),
+    );
+    let results =
+        Trouble::passing(preflight_failed::INVALID_RESULTS, "the results are rubbish".to_owned());
+    let (phase, troubles) = (Phase::Running(TARGET), [pull, results]);
+    let one = told(&Situation { phase, document: None, troubles: &troubles[..1], kept: &[] });
+    let both = told(&Situation { phase, document: None, troubles: &troubles, kept: &[] });
+    let phase = Phase::Stopped(TARGET);
+    let stopped = told(&Situation { phase, document: None, troubles: &troubles[..1], kept: &[] });
+    insta::assert_snapshot!([one, both, stopped].join("\n\n"));
+}

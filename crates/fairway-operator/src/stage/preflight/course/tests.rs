@@ -1,0 +1,126 @@
+use std::sync::Arc;
+
+use fairway_findings::CheckReport;
+use k8s_openapi::api::core::v1::Pod;
+use serde_json::{Value, json};
+
+use super::*;
+
+const HOUR: Duration = Duration::from_hours(1);
+
+fn at(minute: i64) -> Timestamp {
+    Timestamp::from_second(minute * 60).unwrap()
+}
+
+fn asked() -> Course {
+    Course::begin(Patience { silence: HOUR, whole: None }, at(0))
+}
+
+/// Somebody waits for at most five minutes.
+fn awaited() -> Course {
+    let whole = Some(Duration::from_mins(5));
+    Course::begin(Patience { silence: HOUR, whole }, at(0))
+}
+
+fn document(execution_status: ExecutionStatus) -> Document {
+    Document {
+        execution_status,
+        message: "no nodes".to_owned(),
+        checks: vec![CheckReport::default()],
+        ..Document::default()
+    }
+}
+
+fn seen(restarts: u32, state: &Value) -> Seen {
+    let pod = json!({"metadata": {"name": "p"}, "status": {"containerStatuses": [{
+        "name": "c", "image": "", "imageID": "", "ready": false,
+        "restartCount": restarts, "state": state,
+        "lastState": {"terminated": {"exitCode": 101, "message": "boom"}},
+    }]}});
+    let pod: Pod = serde_json::from_value(pod).unwrap();
+    Seen { pods: vec![Arc::new(pod)], ..Seen::default() }
+}
+
+fn told(verdict: Verdict) -> String {
+    match verdict {
+        Verdict::GivenUp(Trouble { reason, message, .. }) => format!("{}: {message}", reason.code),
+        other => format!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_run_that_says_nothing_for_an_hour_is_given_up() {
+    let course = asked();
+    assert_eq!(course.deadline(), Some(at(60)));
+    assert_eq!(course.verdict(at(59)), Verdict::GoesOn);
+    insta::assert_snapshot!(told(course.verdict(at(60))), @"NoResultsInTime: it was given up because it said nothing for 1h");
+}
+
+#[test]
+fn whatever_it_says_is_a_sign_of_life() {
+    let mut course = asked();
+    course.read(Ok(document(ExecutionStatus::Running)), at(50));
+    assert_eq!(course.verdict(at(60)), Verdict::GoesOn);
+    insta::assert_snapshot!(told(course.verdict(at(110))), @"NoResultsInTime: it was given up because it said nothing new for 1h");
+}
+
+#[test]
+fn once_all_is_said_it_may_be_silent_for_ever() {
+    let mut course = asked();
+    course.read(Ok(document(ExecutionStatus::Completed)), at(1));
+    assert_eq!(course.deadline(), None);
+    assert_eq!(course.verdict(at(100_000)), Verdict::GoesOn);
+}
+
+#[test]
+fn what_stood_in_the_way_is_the_reason() {
+    let mut course = asked();
+    let waiting = json!({"waiting": {"reason": "ErrImagePull", "message": "no such image"}});
+    course.see(seen(0, &waiting));
+    assert_eq!(course.verdict(at(59)), Verdict::GoesOn);
+    insta::assert_snapshot!(told(course.verdict(at(60))), @"ImagePullBackOff: it was given up because it said nothing for 1h; the node cannot pull the release image: no such image");
+}
+
+#[test]
+fn three_crashes_are_enough() {
+    let mut course = asked();
+    let waiting = json!({"waiting": {"reason": "CrashLoopBackOff"}});
+    course.see(seen(1, &waiting));
+    assert_eq!(course.verdict(at(1)), Verdict::GoesOn);
+    course.see(seen(2, &waiting));
+    insta::assert_snapshot!(told(course.verdict(at(1))), @"CrashLoopBackOff: it was given up after 3 attempts; the target release ended with exit code 101; its last words: boom");
+}
+
+#[test]
+fn what_cannot_be_understood_is_told_and_what_was_understood_stays() {
+    let mut course = asked();
+    course.read(Ok(document(ExecutionStatus::Running)), at(1));
+    let rubbish = Trouble::passing(preflight_failed::INVALID_RESULTS, "rubbish".to_owned());
+    course.read(Err(rubbish.clone()), at(2));
+    assert_eq!(course.troubles(), [rubbish]);
+    assert!(course.document().is_some());
+    assert_eq!(course.deadline(), Some(at(61)), "rubbish is no sign of life");
+    course.read(Ok(document(ExecutionStatus::Running)), at(3));
+    assert_eq!(course.troubles(), []);
+}
+
+#[test]
+fn a_release_may_say_that_it_cannot_go_on() {
+    let mut course = asked();
+    course.read(Ok(document(ExecutionStatus::Failed)), at(1));
+    assert_eq!(course.verdict(at(1)), Verdict::GoesOn);
+    let troubles: Vec<String> = course.troubles().into_iter().map(|it| it.message).collect();
+    insta::assert_snapshot!(troubles.join("\n"), @"the target release says that it cannot go on: no nodes");
+}
+
+#[test]
+fn who_waits_for_a_run_does_not_wait_for_ever() {
+    let mut course = awaited();
+    course.read(Ok(document(ExecutionStatus::Running)), at(4));
+    assert_eq!(course.verdict(at(4)), Verdict::GoesOn);
+    insta::assert_snapshot!(told(course.verdict(at(5))), @"NoResultsInTime: it was given up because it said nothing new for 5m");
+    for status in [ExecutionStatus::Completed, ExecutionStatus::Failed] {
+        course.read(Ok(document(status)), at(4));
+        assert_eq!(course.verdict(at(4)), Verdict::Done);
+    }
+}

@@ -1,0 +1,109 @@
+use serde_json::{Value, json};
+
+use super::super::surroundings::OwnPod;
+use super::*;
+use crate::manifests::own_manifests;
+
+fn run() -> Run {
+    Run {
+        id: RunId::parse(&"5e".repeat(16)).unwrap(),
+        image: "registry.example/release@sha256:51".to_owned(),
+        version: "5.1.0+build 7".to_owned(),
+        source: "5.0.0".to_owned(),
+        node: "node-1".to_owned(),
+    }
+}
+
+/// The operator's own Deployment, as releases have it.
+fn own() -> OwnPod {
+    let manifests = own_manifests();
+    let (path, text) =
+        manifests.iter().find(|(path, _)| path.ends_with("_deployment.yaml")).unwrap();
+    let value: Value = fairway_api::read::document(path, text.as_bytes()).unwrap();
+    OwnPod::of(&serde_json::from_value(value).unwrap())
+}
+
+fn made(surroundings: &Surroundings, limits: &PreflightPod) -> Deployment {
+    let results = Path::new("/var/lib/fairway/preflight");
+    deployment(&run(), "openshift-cluster-version", results, surroundings, limits)
+}
+
+fn pod_of(deployment: Deployment) -> PodSpec {
+    deployment.spec.unwrap().template.spec.unwrap()
+}
+
+#[test]
+fn it_is_beside_the_operator_with_fewer_rights() {
+    let surroundings = Surroundings { own: own(), has_pull_secret: true };
+    let made = made(&surroundings, &PreflightPod::default());
+    let mut shown = serde_json::to_value(&made).unwrap();
+    let pod = &mut shown["spec"]["template"]["spec"];
+    let tolerations = pod["tolerations"].take();
+    assert_eq!(tolerations, json!(own().tolerations), "as the operator has them");
+    assert_eq!(pod["containers"][0]["ports"], Value::Null);
+    insta::assert_snapshot!(serde_json::to_string_pretty(&shown).unwrap());
+}
+
+#[test]
+fn an_operator_that_is_a_mere_process_starts_it_as_well() {
+    let pod = pod_of(made(&Surroundings::default(), &PreflightPod::default()));
+    assert_eq!(pod.tolerations.map(|tolerations| tolerations.len()), Some(2));
+    assert_eq!(pod.volumes.map(|volumes| volumes.len()), Some(1));
+    assert_eq!(pod.image_pull_secrets, None);
+    let args = pod.containers[0].args.as_ref().unwrap();
+    assert!(!args.iter().any(|argument| argument.contains("pull-secret")), "{args:?}");
+}
+
+#[test]
+fn whoever_deploys_the_operator_decides_where_it_runs_and_what_it_uses() {
+    let tolerations = vec![Toleration { key: Some("mine".to_owned()), ..Toleration::default() }];
+    let limits = PreflightPod {
+        memory_limit: "1Gi".to_owned(),
+        cpu_limit: "2".to_owned(),
+        tolerations: Some(tolerations.clone()),
+        node_selector: [("disk".to_owned(), "large".to_owned())].into(),
+        priority_class: Some("low".to_owned()),
+    };
+    let surroundings = Surroundings { own: own(), has_pull_secret: false };
+    let pod = pod_of(made(&surroundings, &limits));
+    assert_eq!(pod.tolerations, Some(tolerations));
+    assert_eq!(pod.priority_class_name.as_deref(), Some("low"));
+    assert_eq!(pod.node_selector, Some(limits.node_selector.clone()));
+    let resources = pod.containers[0].resources.as_ref().unwrap().limits.as_ref().unwrap();
+    assert_eq!(resources["memory"], Quantity("1Gi".to_owned()));
+    assert_eq!(resources["cpu"], Quantity("2".to_owned()));
+}
+
+#[test]
+fn what_the_operator_knows_from_secrets_stays_with_it() {
+    let own = json!({"spec": {"selector": {}, "template": {"spec": {"containers": [{"name": "a", "env": [
+        {"name": "HTTPS_PROXY", "value": "http://proxy.example"},
+        {"name": "TOKEN", "valueFrom": {"secretKeyRef": {"name": "a", "key": "b"}}},
+        {"name": "SETTING", "valueFrom": {"configMapKeyRef": {"name": "a", "key": "b"}}},
+        {"name": "NODE_NAME", "valueFrom": {"fieldRef": {"fieldPath": "spec.nodeName"}}},
+    ]}]}}}});
+    let own = OwnPod::of(&serde_json::from_value(own).unwrap());
+    let names: Vec<_> = own.environment.iter().map(|variable| variable.name.as_str()).collect();
+    assert_eq!(names, ["HTTPS_PROXY", "NODE_NAME"]);
+}
+
+#[test]
+fn a_run_is_known_again_by_its_deployment() {
+    let made = made(&Surroundings::default(), &PreflightPod::default());
+    let expected = Run { version: "5.1.0-build-7".to_owned(), ..run() };
+    assert_eq!(read(&made), Some(expected));
+    assert_eq!(read(&Deployment::default()), None);
+}
+
+#[test]
+fn versions_are_made_fit_for_labels() {
+    for (version, label) in [
+        ("5.1.0", "5.1.0"),
+        ("5.1.0-rc.1+x86", "5.1.0-rc.1-x86"),
+        ("-odd-", "odd"),
+        ("", ""),
+        (&"1".repeat(80), &"1".repeat(63)),
+    ] {
+        assert_eq!(label_safe(version), label);
+    }
+}

@@ -1,0 +1,182 @@
+use serde_json::{Value, json};
+
+use super::*;
+
+fn pod(status: &Value) -> Arc<Pod> {
+    let pod = json!({"metadata": {"name": "preflight-1"}, "status": status});
+    Arc::new(serde_json::from_value(pod).unwrap())
+}
+
+fn container(status: &Value) -> Arc<Pod> {
+    let mut status = status.clone();
+    for (key, value) in [
+        ("name", json!("c")),
+        ("image", json!("")),
+        ("imageID", json!("")),
+        ("ready", json!(false)),
+    ] {
+        status[key] = value;
+    }
+    if status["restartCount"].is_null() {
+        status["restartCount"] = json!(0);
+    }
+    pod(&json!({"phase": "Running", "containerStatuses": [status]}))
+}
+
+fn waiting(reason: &str, message: &str) -> Seen {
+    let state = json!({"waiting": {"reason": reason, "message": message}});
+    Seen { pods: vec![container(&json!({"state": state}))], ..Seen::default() }
+}
+
+/// A program that has ended once, and waits.
+fn ended(code: i32, reason: &str, message: &str) -> Seen {
+    let ended = json!({"terminated": {"exitCode": code, "reason": reason, "message": message}});
+    let state = json!({"waiting": {"reason": "CrashLoopBackOff", "message": "back-off 10s"}});
+    let status = json!({"state": state, "lastState": ended});
+    Seen { pods: vec![container(&status)], ..Seen::default() }
+}
+
+fn telling(mut seen: Seen, reason: &str, message: &str) -> Seen {
+    let event = json!({
+        "metadata": {"name": "e"}, "involvedObject": {"name": "preflight-1"},
+        "reason": reason, "message": message,
+    });
+    seen.events.push(Arc::new(serde_json::from_value(event).unwrap()));
+    seen
+}
+
+fn of_pod(status: &Value) -> Seen {
+    Seen { pods: vec![pod(status)], ..Seen::default() }
+}
+
+fn refused(message: &str) -> Seen {
+    let deployment = json!({"metadata": {"name": "d"}, "status": {"conditions": [
+        {"type": "ReplicaFailure", "status": "True", "reason": "FailedCreate", "message": message},
+    ]}});
+    let deployment = Arc::new(serde_json::from_value(deployment).unwrap());
+    Seen { deployment: Some(deployment), ..Seen::default() }
+}
+
+#[test]
+fn every_failure_is_told_apart() {
+    let nowhere = json!({"phase": "Pending", "conditions": [{
+        "type": "PodScheduled", "status": "False", "reason": "Unschedulable",
+        "message": "0/1 nodes are available: 1 Insufficient memory.",
+    }]});
+    let evicted = |reason: &str, message: &str| json!({"phase": "Failed", "reason": reason, "message": message});
+    let backing_off = || waiting("ImagePullBackOff", "Back-off pulling image \"r.example/a\"");
+    let creating = || waiting("ContainerCreating", "");
+    let told: Vec<String> = [
+        refused(r#"admission webhook "policy.example" denied the request: no"#),
+        refused(r#"pods "a" is forbidden: violates PodSecurity "restricted": host namespaces"#),
+        refused(r#"pods "a" is forbidden: exceeded quota: compute, requested: cpu=1"#),
+        refused(r#"pods "a" could not be created: serviceaccount "preflight-runner" not found"#),
+        of_pod(&nowhere),
+        of_pod(&evicted("OutOfmemory", "Node didn't have enough resource: memory")),
+        of_pod(&evicted("Evicted", "The node was low on resource: ephemeral-storage.")),
+        of_pod(&evicted("Preempting", "Preempted in order to admit critical pod")),
+        waiting("ErrImagePull", "manifest for r.example/a not found"),
+        telling(
+            backing_off(),
+            "Failed",
+            "Failed to pull image \"r.example/a\": x509: unknown authority",
+        ),
+        telling(
+            backing_off(),
+            "Failed",
+            "Failed to pull image \"r.example/a\": unauthorized: access",
+        ),
+        backing_off(),
+        telling(
+            creating(),
+            "FailedMount",
+            "MountVolume.SetUp failed for volume \"results\": not a directory",
+        ),
+        waiting("CreateContainerError", "no command specified"),
+        ended(128, "StartError", "exec /usr/bin/fairway: exec format error"),
+        ended(137, "OOMKilled", ""),
+        ended(137, "Error", ""),
+        ended(2, "Error", "error: unrecognized subcommand 'preflight'\n\nUsage: fairway <COMMAND>"),
+        ended(1, "Error", "Error: unknown command \"preflight\" for \"cluster-version-operator\""),
+        ended(2, "Error", "panic: runtime error"),
+        ended(101, "Error", "thread 'main' panicked at src/main.rs\nboom"),
+    ]
+    .iter()
+    .map(|seen| {
+        let Trouble { reason, message, is_final } = seen.trouble(false).expect("there is trouble");
+        format!("{}{}: {message}", reason.code, if is_final { "!" } else { "" })
+    })
+    .collect();
+    insta::assert_snapshot!(told.join("\n"), @r#"
+    AdmissionDenied: the cluster refuses the preflight's Pods: admission webhook "policy.example" denied the request: no
+    AdmissionDenied: the cluster refuses the preflight's Pods: pods "a" is forbidden: violates PodSecurity "restricted": host namespaces
+    DeploymentFailed: the preflight cannot be created: pods "a" is forbidden: exceeded quota: compute, requested: cpu=1
+    DeploymentFailed: the preflight cannot be created: pods "a" could not be created: serviceaccount "preflight-runner" not found
+    Unschedulable: the preflight's Pod finds no place: 0/1 nodes are available: 1 Insufficient memory.
+    Unschedulable: the node does not take the preflight's Pod (OutOfmemory): Node didn't have enough resource: memory
+    Evicted: the node has removed the preflight's Pod: The node was low on resource: ephemeral-storage.
+    Killed: the preflight's Pod was ended (Preempting): Preempted in order to admit critical pod
+    ImagePullBackOff: the node cannot pull the release image: manifest for r.example/a not found
+    ImagePullBackOff: the node cannot pull the release image: Failed to pull image "r.example/a": x509: unknown authority
+    ImagePullUnauthorized: the registry does not give the release image to the node: Failed to pull image "r.example/a": unauthorized: access
+    ImagePullBackOff: the node cannot pull the release image: Back-off pulling image "r.example/a"
+    VolumeMountFailed: a volume of the preflight's Pod cannot be mounted: MountVolume.SetUp failed for volume "results": not a directory
+    StartFailed: the target release does not start: no command specified
+    StartFailed: the target release does not start: exec /usr/bin/fairway: exec format error
+    OOMKilled: the target release needs more memory than a preflight may use
+    Killed: the target release was ended from outside, by signal 9
+    PreflightNotSupported!: the target release does not know preflights: it is too old
+    PreflightNotSupported!: the target release does not know preflights: it is too old
+    CrashLoopBackOff: the target release ended with exit code 2; its last words: panic: runtime error
+    CrashLoopBackOff: the target release ended with exit code 101; its last words: thread 'main' panicked at src/main.rs boom
+    "#);
+}
+
+#[test]
+fn all_is_well_while_nothing_is_told() {
+    let running = json!({"state": {"running": {}}});
+    for seen in [
+        Seen::default(),
+        waiting("ContainerCreating", ""),
+        waiting("PodInitializing", ""),
+        Seen { pods: vec![container(&running)], ..Seen::default() },
+    ] {
+        assert_eq!(seen.trouble(false), None);
+    }
+}
+
+#[test]
+fn a_program_that_has_said_something_knows_preflights() {
+    let told = ended(2, "Error", "Usage: fairway").trouble(true).unwrap();
+    assert_eq!(told.reason, preflight_failed::CRASH_LOOP_BACK_OFF);
+}
+
+#[test]
+fn crashes_are_counted_over_all_pods() {
+    let crashed = |restarts: u32, state: &Value| {
+        container(&json!({"restartCount": restarts, "state": state}))
+    };
+    let running = json!({"running": {}});
+    let waiting = json!({"waiting": {"reason": "CrashLoopBackOff"}});
+    let over = json!({"terminated": {"exitCode": 1}});
+    let pulling = json!({"waiting": {"reason": "ErrImagePull"}});
+    for (pods, expected) in [
+        (vec![], 0),
+        (vec![crashed(0, &running)], 0),
+        (vec![crashed(0, &pulling)], 0),
+        (vec![crashed(0, &over)], 1),
+        (vec![crashed(1, &running)], 1),
+        (vec![crashed(1, &waiting)], 2),
+        (vec![crashed(2, &waiting)], 3),
+        (vec![crashed(1, &waiting), crashed(0, &over)], 3),
+    ] {
+        assert_eq!(Seen { pods, ..Seen::default() }.crashes(), expected);
+    }
+}
+
+#[test]
+fn a_volume_that_was_slow_is_no_trouble_once_the_program_runs() {
+    let running = json!({"state": {"running": {}}});
+    let seen = Seen { pods: vec![container(&running)], ..Seen::default() };
+    assert_eq!(telling(seen, "FailedMount", "timed out").trouble(false), None);
+}

@@ -1,0 +1,219 @@
+//! The directory of one run. Its files are opened as the kernel sees them at that moment, and never
+//! through a link.
+
+use std::fs::File;
+use std::io::{self, Read as _, Write as _};
+use std::os::fd::OwnedFd;
+
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, ResolveFlags, Stat};
+use rustix::io::Errno;
+
+/// Bytes of a file that are read.
+pub(in crate::stage::preflight) const LIMIT: u64 = 1 << 20;
+
+/// A directory of one run.
+#[derive(Debug)]
+pub(in crate::stage::preflight) struct RunDirectory(OwnedFd);
+
+/// What tells two contents of a file apart without reading them: a file that is replaced by another
+/// has another identity, and one that is written to another time or size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::stage::preflight) struct Stamp {
+    inode: u64,
+    size: i64,
+    changed: (i64, i64),
+}
+
+/// Why a file was not read.
+#[derive(Debug, thiserror::Error)]
+pub(in crate::stage::preflight) enum ReadError {
+    #[error("{name} is {what} and was not opened")]
+    Refused { name: String, what: &'static str },
+    #[error("{name} is larger than {} KiB", LIMIT >> 10)]
+    TooLarge { name: String },
+    #[error("{name} cannot be read")]
+    Unreadable { name: String, source: io::Error },
+}
+
+impl RunDirectory {
+    pub(super) fn new(directory: OwnedFd) -> Self {
+        Self(directory)
+    }
+
+    /// What tells whether a file is the one that was read before; nothing where there is none.
+    pub(in crate::stage::preflight) fn stamp(&self, name: &str) -> Option<Stamp> {
+        rustix::fs::statat(&self.0, name, AtFlags::SYMLINK_NOFOLLOW).ok().map(|it| Stamp::of(&it))
+    }
+
+    /// The content of a file; nothing where there is none.
+    pub(in crate::stage::preflight) fn read(
+        &self,
+        name: &str,
+    ) -> Result<Option<Vec<u8>>, ReadError> {
+        let refused = |what| ReadError::Refused { name: name.to_owned(), what };
+        let unreadable =
+            |source: io::Error| ReadError::Unreadable { name: name.to_owned(), source };
+        // Whoever opens a pipe would wait for its other end.
+        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let inside = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_XDEV;
+        let file = match rustix::fs::openat2(&self.0, name, flags, Mode::empty(), inside) {
+            Ok(file) => file,
+            Err(Errno::NOENT) => return Ok(None),
+            Err(Errno::LOOP) => return Err(refused("a link")),
+            Err(Errno::XDEV) => return Err(refused("on another disk")),
+            Err(Errno::NXIO) => return Err(refused("a socket")),
+            Err(error) => return Err(unreadable(error.into())),
+        };
+        let stat = rustix::fs::fstat(&file).map_err(|error| unreadable(error.into()))?;
+        if let Some(what) = not_a_file(&stat) {
+            return Err(refused(what));
+        }
+        let mut content = Vec::new();
+        // What grows while it is read is too large as well.
+        let read = File::from(file).take(LIMIT + 1).read_to_end(&mut content);
+        if read.map_err(unreadable)? as u64 > LIMIT {
+            return Err(ReadError::TooLarge { name: name.to_owned() });
+        }
+        Ok(Some(content))
+    }
+
+    /// Puts a file in the place of the one that was there, as one whole.
+    pub(in crate::stage::preflight) fn write(&self, name: &str, content: &[u8]) -> io::Result<()> {
+        let draft = format!(".{name}.new");
+        match rustix::fs::unlinkat(&self.0, &draft, AtFlags::empty()) {
+            Ok(()) | Err(Errno::NOENT) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+        let mode = Mode::RUSR | Mode::WUSR | Mode::RGRP | Mode::ROTH;
+        let mut file = File::from(rustix::fs::openat(&self.0, &draft, flags, mode)?);
+        file.write_all(content)?;
+        file.sync_all()?;
+        Ok(rustix::fs::renameat(&self.0, &draft, &self.0, name)?)
+    }
+}
+
+impl Stamp {
+    fn of(stat: &Stat) -> Self {
+        #[allow(clippy::useless_conversion, reason = "these are other types on other machines")]
+        let changed = (stat.st_mtime.into(), i64::try_from(stat.st_mtime_nsec).unwrap_or_default());
+        Self { inode: stat.st_ino, size: stat.st_size, changed }
+    }
+}
+
+/// What something is that is not a file of its own.
+fn not_a_file(stat: &Stat) -> Option<&'static str> {
+    match FileType::from_raw_mode(stat.st_mode) {
+        FileType::RegularFile if stat.st_nlink == 1 => None,
+        FileType::RegularFile => Some("a file with several names"),
+        FileType::Directory => Some("a directory"),
+        FileType::Fifo => Some("a pipe"),
+        FileType::Socket => Some("a socket"),
+        _ => Some("not a plain file"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+    use std::os::unix::net::UnixListener;
+    use std::path::PathBuf;
+
+    use tempfile::TempDir;
+
+    use super::*;
+    use crate::stage::preflight::results::Root;
+    use crate::stage::preflight::run_id::RunId;
+
+    const NAME: &str = "result.json";
+
+    fn directory() -> (TempDir, PathBuf, RunDirectory) {
+        let temporary = tempfile::tempdir().unwrap();
+        let run = RunId::random().unwrap();
+        let opened = Root::new(temporary.path()).make(&run).unwrap();
+        let path = temporary.path().join(run.as_str());
+        (temporary, path, opened)
+    }
+
+    fn refused(put: impl FnOnce(&PathBuf)) -> String {
+        let (_temporary, path, opened) = directory();
+        put(&path);
+        opened.read(NAME).expect_err("it is refused").to_string()
+    }
+
+    #[test]
+    fn a_plain_file_is_read() {
+        let (_temporary, path, opened) = directory();
+        assert!(opened.read(NAME).unwrap().is_none());
+        fs::write(path.join(NAME), "{}").unwrap();
+        assert_eq!(opened.read(NAME).unwrap().as_deref(), Some(&b"{}"[..]));
+    }
+
+    #[test]
+    fn whatever_else_is_in_its_place_is_refused() {
+        let told = [
+            refused(|path| symlink("/etc/passwd", path.join(NAME)).unwrap()),
+            refused(|path| symlink("elsewhere", path.join(NAME)).unwrap()),
+            refused(|path| fs::create_dir(path.join(NAME)).unwrap()),
+            refused(|path| {
+                let mode = Mode::RUSR | Mode::WUSR;
+                let cwd = rustix::fs::CWD;
+                rustix::fs::mknodat(cwd, path.join(NAME), FileType::Fifo, mode, 0).unwrap();
+            }),
+            refused(|path| drop(UnixListener::bind(path.join(NAME)).unwrap())),
+            refused(|path| {
+                fs::write(path.join("other"), "").unwrap();
+                fs::hard_link(path.join("other"), path.join(NAME)).unwrap();
+            }),
+            refused(|path| {
+                let file = File::create(path.join(NAME)).unwrap();
+                file.set_len(LIMIT + 1).unwrap();
+            }),
+        ];
+        insta::assert_snapshot!(told.join("\n"), @"
+        result.json is a link and was not opened
+        result.json is a link and was not opened
+        result.json is a directory and was not opened
+        result.json is a pipe and was not opened
+        result.json is a socket and was not opened
+        result.json is a file with several names and was not opened
+        result.json is larger than 1024 KiB
+        ");
+    }
+
+    #[test]
+    fn no_name_leads_out_of_the_directory() {
+        let (temporary, _path, opened) = directory();
+        fs::write(temporary.path().join("secret"), "").unwrap();
+        assert!(opened.read("../secret").is_err());
+        assert!(opened.read("/etc/passwd").is_err());
+    }
+
+    #[test]
+    fn a_new_content_has_another_stamp() {
+        let (_temporary, path, opened) = directory();
+        assert_eq!(opened.stamp(NAME), None);
+        fs::write(path.join(NAME), "one").unwrap();
+        let one = opened.stamp(NAME);
+        assert_eq!(opened.stamp(NAME), one);
+        fs::write(path.join("draft"), "two").unwrap();
+        fs::rename(path.join("draft"), path.join(NAME)).unwrap();
+        assert_ne!(opened.stamp(NAME), one);
+    }
+
+    #[test]
+    fn what_is_written_replaces_what_was_there_whatever_it_was() {
+        let (temporary, path, opened) = directory();
+        let precious = temporary.path().join("precious");
+        fs::write(&precious, "precious").unwrap();
+        symlink(&precious, path.join("answer.json")).unwrap();
+        symlink(&precious, path.join(".answer.json.new")).unwrap();
+        opened.write("answer.json", b"answer").unwrap();
+        assert_eq!(fs::read_to_string(path.join("answer.json")).unwrap(), "answer");
+        assert!(path.join("answer.json").symlink_metadata().unwrap().is_file());
+        assert_eq!(fs::read_to_string(&precious).unwrap(), "precious");
+        fs::create_dir(path.join(".answer.json.new")).unwrap();
+        assert!(opened.write("answer.json", b"answer").is_err(), "somebody does not want it");
+    }
+}
