@@ -8,6 +8,7 @@ pub(crate) mod example;
 pub(crate) mod graph;
 pub(crate) mod install;
 pub(crate) mod operator;
+pub(crate) mod preflight;
 pub(crate) mod pull_spec;
 pub(crate) mod registry;
 pub(crate) mod release;

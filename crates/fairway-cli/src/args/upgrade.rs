@@ -9,6 +9,7 @@ use fairway_risk::Range;
 use super::acceptance::{RiskChoice, UntilChoice, reason};
 use super::cluster::ClusterArgs;
 use super::duration::some_time;
+use super::preflight::{CompareArgs, PreflightArgs};
 use super::pull_spec::PullSpec;
 use super::report::ReportArgs;
 
@@ -27,6 +28,9 @@ pub(crate) struct UpgradeArgs {
 
     #[command(flatten)]
     pub(crate) request: RequestArgs,
+
+    #[command(flatten)]
+    pub(crate) preflight: PreflightArgs,
 
     #[command(flatten)]
     pub(crate) cluster: ClusterArgs,
@@ -74,7 +78,8 @@ pub(crate) struct RequestArgs {
     #[arg(long, requires = TARGET)]
     pub(crate) force: bool,
 
-    /// Say what would come of it, and change nothing
+    /// Run a preflight of that release, report it and withdraw it; with `--clear` and
+    /// `--clear-preflight`, say what would come of it
     #[arg(long)]
     pub(crate) dry_run: bool,
 
@@ -88,16 +93,21 @@ pub(crate) struct RequestArgs {
 }
 
 /// What names a release.
-const TARGET: &str = "target";
+pub(super) const TARGET: &str = "target";
 
 impl RequestArgs {
     /// Whether something is asked for or withdrawn.
     pub(crate) fn is_one(&self) -> bool {
-        self.to.is_some() || self.to_image.is_some() || self.to_latest || self.clear
+        self.names_a_release() || self.clear
+    }
+
+    /// Whether a release is named.
+    pub(crate) fn names_a_release(&self) -> bool {
+        self.to.is_some() || self.to_image.is_some() || self.to_latest
     }
 }
 
-fn version(text: &str) -> Result<String, String> {
+pub(super) fn version(text: &str) -> Result<String, String> {
     Version::parse(text).map(|_| text.to_owned()).map_err(|error| error.to_string())
 }
 
@@ -131,6 +141,21 @@ Examples:
   fairway upgrade channel eus-6.0 --allow-explicit-channel
   fairway upgrade channel --clear")]
     Channel(ChannelArgs),
+
+    /// Compare what several releases say about this cluster, side by side
+    ///
+    /// Results of preflights are kept in the cluster until its version changes: a column for each
+    /// release, a row for each finding. `--run` runs the preflights that are missing or incomplete,
+    /// and asks for what was asked for before when it is done, also after Ctrl-C.
+    ///
+    /// The exit code is 3 when one of them found something that is not accepted, and 4 when one
+    /// has no complete results.
+    #[command(after_help = "\
+Examples:
+  fairway upgrade compare 5.1.0 5.2.0
+  fairway upgrade compare 5.1.0 5.2.0 --run --wait=20m
+  fairway upgrade compare 5.1.0 5.2.0 -o json | jq '.targets[] | {version: .target.version, result}'")]
+    Compare(CompareArgs),
 }
 
 #[derive(clap::Args)]

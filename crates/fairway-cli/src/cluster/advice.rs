@@ -20,6 +20,17 @@ pub(super) enum Failure {
     Refused(kube::Error),
 }
 
+impl Failure {
+    /// What went wrong, where it is only said beside something else.
+    pub(super) fn in_short(&self) -> String {
+        match self {
+            Self::TooSlow(timeout) => format!("the API server did not answer within {timeout:?}"),
+            Self::Refused(kube::Error::Api(status)) => OneLine(&status.message).to_string(),
+            Self::Refused(error) => OneLine(&root(error).to_string()).to_string(),
+        }
+    }
+}
+
 /// A request about ClusterVersion.
 pub(super) struct Request<'a> {
     pub(super) verb: &'static str,

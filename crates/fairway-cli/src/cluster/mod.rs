@@ -11,7 +11,8 @@ use fairway_api::{CLUSTER_VERSION_NAME, ClusterVersion};
 use http::HeaderValue;
 use http::header::USER_AGENT;
 use k8s_openapi::api::authentication::v1::SelfSubjectReview;
-use kube::api::{Api, Patch, PatchParams, PostParams};
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::api::{Api, ListParams, Patch, PatchParams, PostParams};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 use serde_json::Value;
@@ -99,6 +100,19 @@ impl Cluster {
             }
             Err(failure) => Err(self.advise("patch", failure)),
         }
+    }
+
+    /// The ConfigMaps of a namespace with a label, at most so many; or why they are not at hand.
+    pub(crate) async fn config_maps(
+        &self,
+        namespace: &str,
+        label: &str,
+        most: u32,
+    ) -> Result<Vec<ConfigMap>, String> {
+        let api: Api<ConfigMap> = Api::namespaced(self.client.clone(), namespace);
+        let params = ListParams::default().labels(label).limit(most);
+        let listed = self.in_time(api.list(&params)).await;
+        listed.map(|list| list.items).map_err(|failure| failure.in_short())
     }
 
     /// Who the server takes us for. Servers before 1.28 do not tell.

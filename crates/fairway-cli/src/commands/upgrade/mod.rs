@@ -6,6 +6,7 @@ mod change;
 mod channel;
 #[cfg(test)]
 mod fixtures;
+mod preflight;
 mod report;
 mod request;
 mod risks;
@@ -20,9 +21,13 @@ use crate::printer::Printer;
 
 pub(crate) fn run(args: &UpgradeArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
     match &args.command {
+        None if let Some(wish) = args.preflight.wish(&args.request)? => {
+            preflight::run(wish, args, printer)
+        }
         None if args.request.is_one() => request::run(args, printer),
         None => show::run(args, printer),
         Some(UpgradeCommand::Accept(args)) => accept::run(args, printer),
         Some(UpgradeCommand::Channel(args)) => channel::run(args, printer),
+        Some(UpgradeCommand::Compare(args)) => preflight::compare::run(args, printer),
     }
 }

@@ -258,7 +258,7 @@ impl NotRecommended {
     }
 }
 
-fn word(standing: &Standing) -> &'static str {
+pub(super) fn word(standing: &Standing) -> &'static str {
     match standing {
         Standing::NotAccepted => "notAccepted",
         Standing::Accepted { changed: false } => "accepted",

@@ -249,7 +249,7 @@ impl fmt::Display for AcceptedRisk {
 }
 
 /// Whether the administrator takes the risk, after what it is.
-struct Afterwards<'a>(&'a Standing);
+pub(in super::super) struct Afterwards<'a>(pub(in super::super) &'a Standing);
 
 impl fmt::Display for Afterwards<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -271,7 +271,7 @@ impl fmt::Display for Afterwards<'_> {
 }
 
 /// A number of seconds as people say it, in the two largest units.
-struct Age(i64);
+pub(in super::super) struct Age(pub(in super::super) i64);
 
 impl fmt::Display for Age {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -3,10 +3,10 @@
 mod answer;
 mod checks;
 mod choice;
-mod outcome;
+pub(super) mod outcome;
 mod plan;
 mod shown;
-mod wish;
+pub(super) mod wish;
 mod withdrawal;
 
 use std::time::Duration;
@@ -14,6 +14,7 @@ use std::time::Duration;
 use tokio::time::{interval, timeout};
 
 use super::change;
+use super::preflight::requirement::Requirement;
 use crate::args::upgrade::UpgradeArgs;
 use crate::cluster::{Cluster, block_on};
 use crate::exit::ExitStatus;
@@ -37,7 +38,17 @@ pub(super) fn run(args: &UpgradeArgs, printer: &Printer) -> anyhow::Result<ExitS
         {
             wish.by = cluster.user().await;
         }
-        let decide = |object: &_| Plan::of(object, &wish, now);
+        let requirement = match args.preflight.require_preflight {
+            Some(max_age) => Some(Requirement::read(&cluster, max_age).await),
+            None => None,
+        };
+        let decide = |object: &_| {
+            let plan = Plan::of(object, &wish, now)?;
+            if let Some(requirement) = &requirement {
+                requirement.check(object, &plan.update, now)?;
+            }
+            anyhow::Ok(plan)
+        };
         let plan = change::make(&cluster, request.dry_run, decide).await?;
         let dry_run = request.dry_run && plan.changes_something();
         let awaits = plan.outcome.awaits_an_answer() && !dry_run && !request.no_wait;

@@ -58,10 +58,10 @@ pub(super) enum Action {
 }
 
 /// A release.
-#[derive(Debug, Serialize)]
-pub(super) struct Named {
-    version: Option<String>,
-    image: Option<String>,
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(in super::super) struct Named {
+    pub(in super::super) version: Option<String>,
+    pub(in super::super) image: Option<String>,
 }
 
 /// A risk that is accepted now.
@@ -96,19 +96,19 @@ impl Outcome {
 
 impl Named {
     /// The release of a request.
-    pub(super) fn asked(update: &Update) -> Self {
+    pub(in super::super) fn asked(update: &Update) -> Self {
         let owned = |text: Option<&str>| text.map(str::to_owned);
         Self { version: owned(update.version()), image: owned(update.image()) }
     }
 
     /// A release.
-    pub(super) fn of(release: &Release) -> Self {
+    pub(in super::super) fn of(release: &Release) -> Self {
         let known = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());
         Self { version: known(&release.version), image: known(&release.image) }
     }
 
     /// How people call it.
-    pub(super) fn name(&self) -> &str {
+    pub(in super::super) fn name(&self) -> &str {
         self.version.as_deref().or(self.image.as_deref()).unwrap_or("no release")
     }
 }

@@ -31,7 +31,7 @@ pub(super) struct UpdateWish {
 
 /// Which release.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Target {
+pub(in super::super) enum Target {
     /// The one of this version.
     Version(String),
     /// This one, and it has to have the version.
@@ -40,10 +40,10 @@ pub(super) enum Target {
     Latest,
 }
 
-impl Wish {
-    /// What the arguments say.
-    pub(super) fn of(args: &RequestArgs) -> Result<Self, WrongUsage> {
-        let target = match (&args.to_image, &args.to) {
+impl Target {
+    /// The release that the arguments name, if they name one.
+    pub(in super::super) fn of(args: &RequestArgs) -> Result<Option<Self>, WrongUsage> {
+        Ok(match (&args.to_image, &args.to) {
             (Some(image), version) => {
                 if !image.by_digest && !args.force {
                     return Err(WrongUsage(format!(
@@ -52,12 +52,18 @@ impl Wish {
                         image.text
                     )));
                 }
-                Target::Image { image: image.text.clone(), version: version.clone() }
+                Some(Self::Image { image: image.text.clone(), version: version.clone() })
             }
-            (None, Some(version)) => Target::Version(version.clone()),
-            (None, None) if args.to_latest => Target::Latest,
-            (None, None) => return Ok(Self::Clear),
-        };
+            (None, Some(version)) => Some(Self::Version(version.clone())),
+            (None, None) => args.to_latest.then_some(Self::Latest),
+        })
+    }
+}
+
+impl Wish {
+    /// What the arguments say.
+    pub(super) fn of(args: &RequestArgs) -> Result<Self, WrongUsage> {
+        let Some(target) = Target::of(args)? else { return Ok(Self::Clear) };
         Ok(Self::Update(UpdateWish {
             target,
             allow_not_recommended: args.allow_not_recommended,

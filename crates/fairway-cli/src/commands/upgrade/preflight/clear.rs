@@ -1,0 +1,81 @@
+//! `--clear-preflight`: a preflight is asked for no more.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use super::super::change;
+use super::super::request::outcome::Named;
+use super::withdrawal::Plan;
+use crate::args::upgrade::UpgradeArgs;
+use crate::cluster::{Cluster, block_on};
+use crate::exit::ExitStatus;
+use crate::foreign_text::OneLine;
+use crate::output;
+use crate::printer::Printer;
+
+pub(super) fn run(args: &UpgradeArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
+    let (keep_results, dry_run) = (args.preflight.keep_results, args.request.dry_run);
+    let plan = block_on(async {
+        let cluster = Cluster::connect(&args.cluster).await?;
+        change::make(&cluster, dry_run, |object| Plan::clear(object, keep_results)).await
+    })?;
+    let outcome = Outcome::of(plan, keep_results, dry_run);
+    output::report(printer.stdout(), args.output.output, "PreflightClear", &outcome)?;
+    Ok(ExitStatus::Yes)
+}
+
+/// What was withdrawn, and what is left.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Outcome {
+    /// Whether it was only tried.
+    dry_run: bool,
+    /// The preflight that is withdrawn; none where none was asked for.
+    withdrawn: Option<Named>,
+    /// Whether what it has found is kept.
+    keep_results: bool,
+    /// The update that is asked for, and goes on or waits as before.
+    update: Option<Named>,
+    /// All that is accepted.
+    accept_risks: Vec<String>,
+}
+
+impl Outcome {
+    pub(super) fn of(plan: Plan, keep_results: bool, dry_run: bool) -> Self {
+        let names = plan.left.accept_risks.iter().map(|risk| risk.name.clone());
+        Self {
+            dry_run: dry_run && plan.changes_something(),
+            accept_risks: names.collect(),
+            withdrawn: plan.target,
+            keep_results,
+            update: plan.update,
+        }
+    }
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.dry_run {
+            f.write_str("Nothing was changed; without --dry-run it would be:\n\n")?;
+        }
+        match &self.withdrawn {
+            None => f.write_str("No preflight is requested")?,
+            Some(target) => {
+                let kept = if self.keep_results { "; what it has found is kept" } else { "" };
+                write!(f, "Withdrew the preflight of {}{kept}", OneLine(target.name()))?;
+            }
+        }
+        match (&self.update, &self.withdrawn) {
+            (Some(update), Some(_)) => write!(
+                f,
+                "\nThe update to {}, which is on its way, is asked for again",
+                OneLine(update.name())
+            ),
+            (Some(update), None) => {
+                write!(f, "; the request to update to {} is left alone", OneLine(update.name()))
+            }
+            (None, _) => Ok(()),
+        }
+    }
+}

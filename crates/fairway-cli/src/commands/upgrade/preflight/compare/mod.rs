@@ -1,0 +1,99 @@
+//! `fairway upgrade compare`: what several releases say about this cluster, side by side.
+
+mod text;
+
+use serde::Serialize;
+
+use super::super::request::outcome::Named;
+use super::super::request::wish::Target;
+use super::errand::{self, Errand};
+use super::records::Records;
+use super::report::{Look, Report, Verdict};
+use super::request::Wish;
+use crate::args::preflight::{CompareArgs, ReleaseChoice};
+use crate::cluster::{Cluster, block_on};
+use crate::exit::ExitStatus;
+use crate::printer::Printer;
+use crate::{clock, output};
+
+pub(in super::super) fn run(args: &CompareArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
+    let comparison = block_on(async {
+        let cluster = Cluster::connect(&args.cluster).await?;
+        let comparison = look(&cluster, &args.releases).await?;
+        if !args.run || comparison.missing().next().is_none() {
+            return Ok(comparison);
+        }
+        let missing: Vec<Named> = comparison.missing().cloned().collect();
+        let mut errand = Errand::begin(&cluster, printer, true)?;
+        let ran = run_each(&mut errand, missing, args).await;
+        // What was found is looked at before anything is withdrawn.
+        let comparison = look(&cluster, &args.releases).await;
+        let ended = errand.end().await;
+        ran?;
+        ended?;
+        comparison
+    })?;
+    output::report(printer.stdout(), args.output.output, "PreflightComparison", &comparison)?;
+    Ok(comparison.exit_status())
+}
+
+async fn look(cluster: &Cluster, releases: &[ReleaseChoice]) -> anyhow::Result<Comparison> {
+    let object = cluster.cluster_version().await?;
+    let records = Records::read(cluster).await;
+    let look = Look { cluster_version: &object, records: &records, now: clock::now() };
+    Ok(Comparison::of(look, releases))
+}
+
+/// Runs them one after the other, for as long as nobody asks for something else.
+async fn run_each(
+    errand: &mut Errand<'_>,
+    targets: Vec<Named>,
+    args: &CompareArgs,
+) -> anyhow::Result<()> {
+    for target in targets {
+        let target = match target {
+            Named { image: Some(image), version } => Target::Image { image, version },
+            Named { version, .. } => Target::Version(version.unwrap_or_default()),
+        };
+        let wish = Wish { target, force: false, for_a_while: true };
+        let outcome = errand.run(&wish, args.wait).await?;
+        if errand::is_over(&outcome) {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// What several releases say.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Comparison {
+    /// In the order in which they were named.
+    targets: Vec<Report>,
+}
+
+impl Comparison {
+    fn of(look: Look<'_>, releases: &[ReleaseChoice]) -> Self {
+        let report = |release| look.report(Some(Named::from(release)));
+        Self { targets: releases.iter().map(report).collect() }
+    }
+
+    /// The releases that do not have complete results.
+    fn missing(&self) -> impl Iterator<Item = &Named> {
+        let missing = self.targets.iter().filter(|report| {
+            let told = [Verdict::NothingFound, Verdict::FindingsAccepted, Verdict::Findings];
+            !told.contains(&report.result)
+        });
+        missing.filter_map(|report| report.target.as_ref())
+    }
+
+    /// What is known to be wrong comes before what is not known.
+    fn exit_status(&self) -> ExitStatus {
+        let statuses = || self.targets.iter().map(|report| report.result.exit_status());
+        let worst = [ExitStatus::No, ExitStatus::CannotTell].into_iter();
+        worst.into_iter().find(|&worst| statuses().any(|it| it == worst)).unwrap_or(ExitStatus::Yes)
+    }
+}
+
+#[cfg(test)]
+mod tests;

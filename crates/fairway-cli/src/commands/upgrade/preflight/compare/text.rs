@@ -1,0 +1,101 @@
+//! The comparison as administrators read it: releases beside each other, a row for each finding.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use super::super::super::report::text::Age;
+use super::super::super::request::outcome::Named;
+use super::super::report::{Finding, Report};
+use super::Comparison;
+use crate::foreign_text::OneLine;
+
+/// Between columns.
+const GAP: usize = 2;
+
+impl fmt::Display for Comparison {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", Table(self.releases()))?;
+        let findings = self.findings();
+        if findings.len() > 1 {
+            write!(f, "\n\n{}", Table(findings))?;
+        }
+        if self.missing().next().is_some() {
+            f.write_str("\n\nRun the preflights that are missing with --run.")?;
+        }
+        Ok(())
+    }
+}
+
+impl Comparison {
+    /// A row for each release.
+    fn releases(&self) -> Vec<Vec<String>> {
+        let head = ["RELEASE", "CHECKED", "AGE", "RESULT"].map(str::to_owned).to_vec();
+        let row = |report: &Report| {
+            let run = report.run.as_ref();
+            let age = run.and_then(|run| run.age_seconds);
+            vec![
+                name(report),
+                run.map_or_else(|| "–".to_owned(), super::super::report::Run::progress),
+                age.map_or_else(|| "–".to_owned(), |age| Age(age).to_string()),
+                report.headline(),
+            ]
+        };
+        std::iter::once(head).chain(self.targets.iter().map(row)).collect()
+    }
+
+    /// A row for each finding, a column for each release.
+    fn findings(&self) -> Vec<Vec<String>> {
+        let names: BTreeSet<&str> = self
+            .targets
+            .iter()
+            .flat_map(|report| &report.findings)
+            .map(|finding| finding.name.as_str())
+            .collect();
+        let head = std::iter::once("FINDING".to_owned()).chain(self.targets.iter().map(name));
+        let row = |finding: &str| {
+            let cell = |report: &Report| cell(report, finding);
+            let cells = self.targets.iter().map(cell);
+            std::iter::once(OneLine(finding).to_string()).chain(cells).collect()
+        };
+        std::iter::once(head.collect()).chain(names.into_iter().map(row)).collect()
+    }
+}
+
+fn name(report: &Report) -> String {
+    OneLine(report.target.as_ref().map_or("", Named::name)).to_string()
+}
+
+fn cell(report: &Report, name: &str) -> String {
+    let found = report.findings.iter().find(|finding| finding.name == name);
+    found.map_or_else(|| "–".to_owned(), standing)
+}
+
+fn standing(finding: &Finding) -> String {
+    let severity = finding.severity.map_or_else(|| "found".to_owned(), |it| it.to_string());
+    match finding {
+        _ if finding.is_accepted() => format!("{severity}, accepted"),
+        _ if !finding.counts && finding.severity.is_some_and(|it| it > fairway_findings::Severity::Info) => {
+            format!("{severity}, not sure")
+        }
+        _ => severity,
+    }
+}
+
+/// Rows of cells, each column as wide as its widest cell.
+struct Table(Vec<Vec<String>>);
+
+impl fmt::Display for Table {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let width = |column: usize| {
+            let cells = self.0.iter().filter_map(|row| row.get(column));
+            cells.map(|cell| cell.chars().count()).max().unwrap_or_default() + GAP
+        };
+        for (number, row) in self.0.iter().enumerate() {
+            let cells = row.iter().enumerate();
+            let line: String = cells.map(|(at, cell)| format!("{cell:0$}", width(at))).collect();
+            let end = if number == 0 { "" } else { "\n" };
+            write!(f, "{end}{}", line.trim_end())?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,28 @@
+//! `--to … --dry-run`: what the release says, and no request is left.
+
+use super::ask::wish;
+use super::errand::Errand;
+use super::outcome::{Fate, Outcome};
+use crate::args::upgrade::UpgradeArgs;
+use crate::cluster::{Cluster, block_on};
+use crate::exit::ExitStatus;
+use crate::output;
+use crate::printer::Printer;
+
+pub(super) fn run(args: &UpgradeArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
+    let wish = wish(&args.request, true)?;
+    let outcome = block_on(async {
+        let cluster = Cluster::connect(&args.cluster).await?;
+        let mut errand = Errand::begin(&cluster, printer, args.preflight.keep_results)?;
+        let ran = errand.run(&wish, args.preflight.patience()).await;
+        let fate = errand.end().await;
+        let outcome = ran?;
+        let request = match outcome.request {
+            Fate::Replaced => Fate::Replaced,
+            _ => fate?,
+        };
+        anyhow::Ok(Outcome { request, ..outcome })
+    })?;
+    output::report(printer.stdout(), args.output.output, "PreflightRequest", &outcome)?;
+    Ok(outcome.exit_status_of_all())
+}

@@ -1,0 +1,40 @@
+//! What another release says about this cluster, before anything is changed: `fairway upgrade
+//! --mode=preflight` and the like.
+
+mod ask;
+mod before;
+mod clear;
+pub(super) mod compare;
+mod dry_run;
+mod errand;
+mod follow;
+mod outcome;
+mod phase;
+mod records;
+mod release;
+mod report;
+mod request;
+pub(super) mod requirement;
+mod status;
+mod withdrawal;
+
+use crate::args::preflight::PreflightWish;
+use crate::args::upgrade::UpgradeArgs;
+use crate::exit::ExitStatus;
+use crate::printer::Printer;
+
+pub(super) fn run(
+    wish: PreflightWish,
+    args: &UpgradeArgs,
+    printer: &Printer,
+) -> anyhow::Result<ExitStatus> {
+    match wish {
+        PreflightWish::Ask => ask::run(args, printer),
+        PreflightWish::DryRun => dry_run::run(args, printer),
+        PreflightWish::Status => status::run(args, printer),
+        PreflightWish::Clear => clear::run(args, printer),
+    }
+}
+
+#[cfg(test)]
+mod tests;

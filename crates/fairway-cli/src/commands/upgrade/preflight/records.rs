@@ -1,0 +1,110 @@
+//! What the cluster keeps of preflights, beside the summary in ClusterVersion.
+
+use std::collections::BTreeMap;
+
+use fairway_api::image::same_content;
+use fairway_findings::record::{self, Record};
+use fairway_findings::{Document, FORMAT};
+use k8s_openapi::api::core::v1::ConfigMap;
+
+use crate::cluster::Cluster;
+
+/// Where the operator keeps them.
+const NAMESPACE: &str = "openshift-cluster-version";
+
+/// More targets than anybody compares.
+const MOST: u32 = 64;
+
+/// A ConfigMap has at most that many bytes, all keys together.
+const MAX_BYTES: usize = 1 << 20;
+
+/// What is kept of every target.
+#[derive(Debug, Default)]
+pub(super) struct Records {
+    kept: Vec<Kept>,
+    /// Why something of it is not at hand.
+    pub(super) missing: Option<String>,
+}
+
+/// What is kept of one target.
+#[derive(Debug)]
+struct Kept {
+    image: String,
+    record: Record,
+}
+
+impl Records {
+    /// Asks the cluster for them. That they cannot be read is no error: there is a summary.
+    pub(super) async fn read(cluster: &Cluster) -> Self {
+        let label = format!("{}=true", record::LABEL);
+        match cluster.config_maps(NAMESPACE, &label, MOST).await {
+            Ok(maps) => Self::of(&maps),
+            Err(why) => Self { kept: Vec::new(), missing: Some(why) },
+        }
+    }
+
+    /// What the ConfigMaps say.
+    pub(super) fn of(maps: &[ConfigMap]) -> Self {
+        let mut records = Self::default();
+        for map in maps {
+            match kept(map) {
+                Ok(kept) => records.kept.push(kept),
+                Err(why) => {
+                    let name = map.metadata.name.as_deref().unwrap_or_default();
+                    let why = format!("ConfigMap {name} of {NAMESPACE} cannot be read: {why}");
+                    records.missing.get_or_insert(why);
+                }
+            }
+        }
+        records
+    }
+
+    /// The latest results of the release with that content.
+    pub(super) fn latest(&self, image: &str) -> Option<&Document> {
+        self.kept.iter().find(|kept| same_content(&kept.image, image)).and_then(Kept::latest)
+    }
+
+    /// The latest results of every target.
+    pub(super) fn all(&self) -> impl Iterator<Item = &Document> {
+        self.kept.iter().filter_map(Kept::latest)
+    }
+}
+
+impl Kept {
+    /// The document that was written last.
+    fn latest(&self) -> Option<&Document> {
+        let Record { complete, partial, .. } = &self.record;
+        complete.iter().chain(partial).max_by_key(|document| document.updated)
+    }
+}
+
+fn kept(map: &ConfigMap) -> Result<Kept, String> {
+    let annotations = map.metadata.annotations.as_ref();
+    let image = annotations.and_then(|all| all.get(record::TARGET_IMAGE));
+    let image = image.ok_or_else(|| format!("no annotation {}", record::TARGET_IMAGE))?;
+    let nothing = BTreeMap::new();
+    let data = map.data.as_ref().unwrap_or(&nothing);
+    let document = |key: &str| data.get(key).map(|text| document(text, image)).transpose();
+    Ok(Kept {
+        image: image.clone(),
+        record: Record {
+            complete: document(record::COMPLETE)?,
+            partial: document(record::PARTIAL)?,
+            history: Vec::new(),
+        },
+    })
+}
+
+fn document(text: &str, image: &str) -> Result<Document, String> {
+    if text.len() > MAX_BYTES {
+        return Err(format!("{} bytes are too many", text.len()));
+    }
+    let document: Document = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    if document.format != FORMAT {
+        return Err(format!("it is in the format {:?}, and not {FORMAT}", document.format));
+    }
+    if !same_content(&document.target_image, image) {
+        return Err(format!("it is about {}", document.target_image));
+    }
+    Ok(document)
+}

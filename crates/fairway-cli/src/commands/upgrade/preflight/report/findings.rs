@@ -1,0 +1,163 @@
+//! What was found, and which other risks are known.
+
+use std::collections::BTreeSet;
+
+use fairway_api::ConditionStatus;
+use fairway_api::cluster_version::ConditionalUpdate;
+use fairway_findings::{Document, Reason, Severity};
+use fairway_risk::Standing;
+use serde::Serialize;
+
+use super::super::super::report::word;
+use super::super::super::request::outcome::Named;
+use super::super::super::risks::{self, Exposure};
+use super::super::release;
+use super::Look;
+
+/// Risks that stand for the preflight itself: how far it is, and that it is not whole.
+const OF_THE_RUN: [&str; 2] = ["PreflightInProgress", "PreflightIncomplete"];
+
+/// How the reasons of preflights begin.
+const PREFLIGHT: &str = "Preflight";
+
+/// Something that a preflight found.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(in super::super) struct Finding {
+    pub(in super::super) name: String,
+    /// How bad it is, where the details say so.
+    pub(in super::super) severity: Option<Severity>,
+    /// How sure it is: a reason of the condition `Applies`.
+    pub(super) reason: String,
+    pub(super) message: String,
+    pub(super) url: Option<String>,
+    pub(super) remediation: Option<String>,
+    pub(super) check: Option<String>,
+    /// Whether it stands against the update until it is accepted.
+    pub(in super::super) counts: bool,
+    /// Whether the administrator takes it, in one word.
+    acceptance: &'static str,
+    #[serde(skip)]
+    pub(super) standing: Standing,
+}
+
+impl Finding {
+    pub(in super::super) fn is_accepted(&self) -> bool {
+        self.standing.is_accepted()
+    }
+}
+
+/// A risk of the update that is known without a preflight.
+#[derive(Debug, Serialize)]
+pub(super) struct OtherRisk {
+    pub(super) name: String,
+    pub(super) exposure: Exposure,
+    pub(super) message: Option<String>,
+    acceptance: &'static str,
+    #[serde(skip)]
+    pub(super) standing: Standing,
+}
+
+impl Look<'_> {
+    /// What was found about a release, from the details or else from the summary; and which risks
+    /// are known beside that.
+    pub(super) fn risks(
+        &self,
+        target: &Named,
+        document: Option<&Document>,
+    ) -> (Vec<Finding>, Vec<OtherRisk>) {
+        let update = self.status().and_then(|status| {
+            let mut updates = status.conditional_updates.iter();
+            updates.find(|update| release::is_same(&Named::of(&update.release), target))
+        });
+        let mut findings = match document {
+            Some(document) => self.detailed(target, document),
+            None => update.map(|update| self.summarised(target, update)).unwrap_or_default(),
+        };
+        // The worst first, and what does not count last.
+        findings.sort_by(|one, other| {
+            let key = |finding: &Finding| (finding.counts, finding.severity);
+            key(other).cmp(&key(one)).then_with(|| one.name.cmp(&other.name))
+        });
+        let found: BTreeSet<&str> = findings.iter().map(|finding| finding.name.as_str()).collect();
+        let others = update.map(|update| self.others(target, update, &found)).unwrap_or_default();
+        (findings, others)
+    }
+
+    fn detailed(&self, target: &Named, document: &Document) -> Vec<Finding> {
+        let given = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());
+        let finding = |finding: &fairway_findings::Finding| {
+            let standing = self.standing(&finding.name, target);
+            Finding {
+                name: finding.name.clone(),
+                severity: Some(finding.severity),
+                reason: finding.reason.to_string(),
+                message: finding.message.clone(),
+                url: given(&finding.url),
+                remediation: given(&finding.remediation),
+                check: given(&finding.check),
+                counts: finding.reason == Reason::PreflightValidation
+                    && finding.severity >= Severity::Warning,
+                acceptance: word(&standing),
+                standing,
+            }
+        };
+        document.risks.iter().map(finding).collect()
+    }
+
+    fn summarised(&self, target: &Named, update: &ConditionalUpdate) -> Vec<Finding> {
+        let Some(status) = self.status() else { return Vec::new() };
+        let finding = |name: &str| {
+            let applies = risks::applies(status, update, name)?;
+            let definition = risks::definition(status, name);
+            let standing = self.standing(name, target);
+            let is_finding = applies.reason.starts_with(PREFLIGHT) && !OF_THE_RUN.contains(&name);
+            is_finding.then(|| Finding {
+                name: name.to_owned(),
+                severity: None,
+                reason: applies.reason.clone(),
+                message: definition.map(|risk| risk.message.clone()).unwrap_or_default(),
+                url: definition.map(|risk| risk.url.clone()),
+                remediation: None,
+                check: None,
+                counts: applies.reason == Reason::PreflightValidation.to_string()
+                    && applies.status == ConditionStatus::True,
+                acceptance: word(&standing),
+                standing,
+            })
+        };
+        risks::names(update).into_iter().filter_map(finding).collect()
+    }
+
+    fn others(
+        &self,
+        target: &Named,
+        update: &ConditionalUpdate,
+        found: &BTreeSet<&str>,
+    ) -> Vec<OtherRisk> {
+        let Some(status) = self.status() else { return Vec::new() };
+        let other = |name: &str| {
+            let applies = risks::applies(status, update, name);
+            let of_preflight = applies.is_some_and(|it| it.reason.starts_with(PREFLIGHT));
+            let exposure = risks::exposure(applies);
+            let standing = self.standing(name, target);
+            let is_other = !of_preflight && exposure != Exposure::DoesNotApply;
+            is_other.then(|| OtherRisk {
+                name: name.to_owned(),
+                exposure,
+                message: risks::definition(status, name).map(|risk| risk.message.clone()),
+                acceptance: word(&standing),
+                standing,
+            })
+        };
+        let names = risks::names(update).into_iter().filter(|name| !found.contains(name));
+        names.filter_map(other).collect()
+    }
+
+    fn standing(&self, name: &str, target: &Named) -> Standing {
+        let hash = self.status().map(|status| risks::definition_hash(status, name));
+        let version = target.version.as_deref().unwrap_or_default();
+        let acceptance = risks::acceptance(self.cluster_version);
+        acceptance.standing(name, version, &hash.unwrap_or_default(), self.now)
+    }
+}

@@ -1,0 +1,253 @@
+//! A preflight that is asked for: what is to be written.
+
+use anyhow::anyhow;
+use fairway_api::cluster_version::{ConditionalUpdate, Release, Update, UpdateMode};
+use fairway_api::{ClusterVersion, ClusterVersionStatus, Version};
+use fairway_findings::record::KEEP_RESULTS;
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::super::change::Change;
+use super::super::request::outcome::Named;
+use super::super::request::wish::Target;
+use super::super::risks;
+use super::super::stored::accepted;
+use super::before::Before;
+use super::phase::is_supported;
+use super::release::{is_same, listed};
+use crate::errors::{CannotTell, Refused, WithHint};
+use crate::foreign_text::OneLine;
+
+/// The risk of a release that was looked at although the update service does not offer it.
+const NOT_OFFERED: &str = "NotOfferedByUpdateService";
+
+/// A preflight to ask for.
+#[derive(Debug)]
+pub(super) struct Wish {
+    pub(super) target: Target,
+    /// Whether the signature is waived.
+    pub(super) force: bool,
+    /// What is asked for already is asked for again afterwards.
+    pub(super) for_a_while: bool,
+}
+
+/// What is to be written.
+#[derive(Debug)]
+pub(super) struct Plan {
+    /// A merge patch of ClusterVersion; none where it is asked for already.
+    patch: Option<Value>,
+    /// What is asked for then.
+    pub(super) update: Update,
+    /// What was asked for before.
+    pub(super) before: Option<Update>,
+    pub(super) target: Named,
+    pub(super) replaces: Option<Replaced>,
+    /// What may not be what was meant.
+    pub(super) warnings: Vec<String>,
+}
+
+/// A request that gives way.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Replaced {
+    what: Kind,
+    #[serde(flatten)]
+    release: Named,
+}
+
+/// What was asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+enum Kind {
+    Preflight,
+    /// An update on its way, which goes on.
+    UpdateUnderWay,
+    /// An update that has not begun.
+    WaitingUpdate,
+}
+
+impl Plan {
+    /// What the wish means for a ClusterVersion.
+    pub(super) fn of(cluster_version: &ClusterVersion, wish: &Wish) -> anyhow::Result<Self> {
+        let nothing = ClusterVersionStatus::default();
+        let status = cluster_version.status.as_ref().unwrap_or(&nothing);
+        if !is_supported(cluster_version) {
+            return Err(unsupported().into());
+        }
+        let target = meant(status, &wish.target)?;
+        if is_same(&target, &Named::of(&status.desired)) {
+            return Err(already_there(&target).into());
+        }
+        let asked = cluster_version.spec.desired_update.as_ref();
+        let before = Before::of(asked, status);
+        if let (Before::Waiting(update), true) = (before, wish.for_a_while) {
+            return Err(in_the_way(update));
+        }
+        let update = Update {
+            version: target.version.clone(),
+            image: target.image.clone(),
+            force: wish.force.then_some(true),
+            accept_risks: accepted(cluster_version).to_vec(),
+            mode: Some(UpdateMode::Preflight),
+            ..Update::default()
+        };
+        let is_asked = asked.is_some_and(|asked| is_asked(asked, &update));
+        let replaces = replaced(before).filter(|_| !is_asked);
+        let mut warnings: Vec<String> =
+            replaces.iter().filter(|_| !wish.for_a_while).map(Replaced::warning).collect();
+        if wish.force {
+            warnings.push(
+                "--force waives the signature of a release that runs in this cluster: be sure that \
+                 you know this image"
+                    .to_owned(),
+            );
+        }
+        let patch = if is_asked { None } else { Some(patch(cluster_version, &update)?) };
+        let before = asked.cloned();
+        Ok(Self { patch, update, before, target, replaces, warnings })
+    }
+
+    /// Whether it was asked for before.
+    pub(super) fn is_asked_already(&self) -> bool {
+        self.patch.is_none()
+    }
+}
+
+impl Change for Plan {
+    fn patch(&self) -> Option<&Value> {
+        self.patch.as_ref()
+    }
+
+    /// A server whose definition is older drops the mode without a word, and what is left would be
+    /// an update.
+    fn check(&self, result: &ClusterVersion) -> anyhow::Result<()> {
+        let kept = result.spec.desired_update.as_ref();
+        if kept.is_some_and(|kept| is_asked(kept, &self.update)) {
+            Ok(())
+        } else {
+            Err(CannotTell {
+                message: "this cluster does not keep the mode of a request, which would have been \
+                          an update: its definition of ClusterVersion is too old; nothing was \
+                          changed"
+                    .to_owned(),
+                hint: "`fairway crds | kubectl apply -f -` installs the present definition"
+                    .to_owned(),
+            }
+            .into())
+        }
+    }
+}
+
+/// Whether a request is the one for this preflight.
+pub(super) fn is_asked(asked: &Update, update: &Update) -> bool {
+    asked.mode == update.mode
+        && (asked.version(), asked.image()) == (update.version(), update.image())
+        && asked.forced() == update.forced()
+}
+
+fn patch(cluster_version: &ClusterVersion, update: &Update) -> serde_json::Result<Value> {
+    let mut metadata = json!({ "resourceVersion": cluster_version.metadata.resource_version });
+    let annotations = cluster_version.metadata.annotations.as_ref();
+    if annotations.is_some_and(|all| all.contains_key(KEEP_RESULTS)) {
+        // It was about the request before.
+        metadata["annotations"] = json!({ KEEP_RESULTS: null });
+    }
+    Ok(json!({ "metadata": metadata, "spec": { "desiredUpdate": update.merge_patch()? } }))
+}
+
+/// The release that is meant. One that is not listed may be in the graph all the same: the operator
+/// looks it up.
+fn meant(status: &ClusterVersionStatus, target: &Target) -> anyhow::Result<Named> {
+    match target {
+        Target::Version(version) => {
+            let found = listed(status).find(|release| release.version == *version);
+            let version = Some(version.clone());
+            Ok(found.map_or(Named { version, image: None }, Named::of))
+        }
+        Target::Image { image, version } => {
+            Ok(Named { version: version.clone(), image: Some(image.clone()) })
+        }
+        Target::Latest => latest(status).map(Named::of).ok_or_else(|| none_is_later().into()),
+    }
+}
+
+/// The latest release that the update service offers, recommended or not: a preflight that finds
+/// something must not change which one that is.
+fn latest(status: &ClusterVersionStatus) -> Option<&Release> {
+    let current = Version::parse(&status.desired.version).ok();
+    let is_offered = |update: &&ConditionalUpdate| !risks::names(update).contains(NOT_OFFERED);
+    let conditional = status.conditional_updates.iter().filter(is_offered);
+    let conditional = conditional.map(|update| &update.release);
+    let all = status.available_updates.iter().flatten().chain(conditional);
+    let all = all.filter_map(|release| Some((Version::parse(&release.version).ok()?, release)));
+    let later = all.filter(|(version, _)| current.as_ref().is_none_or(|now| version > now));
+    later.max_by(|(one, _), (other, _)| one.cmp(other)).map(|(_, release)| release)
+}
+
+fn replaced(before: Before) -> Option<Replaced> {
+    let (what, update) = match before {
+        Before::Nothing | Before::Done(_) => return None,
+        Before::Mode(update) => (Kind::Preflight, update),
+        Before::UnderWay(update) => (Kind::UpdateUnderWay, update),
+        Before::Waiting(update) => (Kind::WaitingUpdate, update),
+    };
+    Some(Replaced { what, release: Named::asked(update) })
+}
+
+impl Replaced {
+    fn warning(&self) -> String {
+        let name = OneLine(self.release.name());
+        match self.what {
+            Kind::Preflight => {
+                format!("this replaces the preflight of {name}: what that has found is kept")
+            }
+            Kind::UpdateUnderWay => {
+                format!("the update to {name} goes on: a preflight does not interrupt it")
+            }
+            Kind::WaitingUpdate => format!(
+                "this replaces the request to update to {name}, which has not begun: ask for it \
+                 again when the preflight is done"
+            ),
+        }
+    }
+}
+
+fn unsupported() -> CannotTell {
+    CannotTell {
+        message: "the operator of this cluster does not know preflights, and would take the \
+                  request for an update; nothing was changed"
+            .to_owned(),
+        hint: "preflights need an operator that has the condition PreflightRunning in \
+               ClusterVersion; `fairway upgrade --include-not-recommended` shows the risks that \
+               are known without one"
+            .to_owned(),
+    }
+}
+
+fn already_there(target: &Named) -> WithHint {
+    WithHint {
+        message: format!("this cluster is at {} already", OneLine(target.name())),
+        hint: "a preflight is about another release: `fairway upgrade` lists some".to_owned(),
+    }
+}
+
+fn none_is_later() -> CannotTell {
+    CannotTell {
+        message: "no later release is listed".to_owned(),
+        hint: "`fairway upgrade` shows why; --to and --to-image name a release that is not listed"
+            .to_owned(),
+    }
+}
+
+fn in_the_way(update: &Update) -> anyhow::Error {
+    let named = Named::asked(update);
+    let name = OneLine(named.name());
+    anyhow!("it would give way while the preflight runs, and might begin afterwards").context(
+        Refused {
+            message: format!("an update to {name} is asked for and has not begun"),
+            hint: "withdraw it with `fairway upgrade --clear`, or replace it by the preflight with \
+                   `fairway upgrade --mode=preflight`"
+                .to_owned(),
+        },
+    )
+}

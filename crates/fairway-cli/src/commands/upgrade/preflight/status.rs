@@ -1,0 +1,27 @@
+//! `--status-preflight`: what was found so far.
+
+use super::super::request::outcome::Named;
+use super::super::request::wish::Target;
+use super::records::Records;
+use super::report::Look;
+use crate::args::upgrade::UpgradeArgs;
+use crate::cluster::{Cluster, block_on};
+use crate::exit::ExitStatus;
+use crate::printer::Printer;
+use crate::{clock, output};
+
+pub(super) fn run(args: &UpgradeArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
+    let named = match Target::of(&args.request)? {
+        Some(Target::Version(version)) => Some(Named { version: Some(version), image: None }),
+        Some(Target::Image { image, version }) => Some(Named { version, image: Some(image) }),
+        Some(Target::Latest) | None => None,
+    };
+    let (object, records) = block_on(async {
+        let cluster = Cluster::connect(&args.cluster).await?;
+        Ok((cluster.cluster_version().await?, Records::read(&cluster).await))
+    })?;
+    let look = Look { cluster_version: &object, records: &records, now: clock::now() };
+    let report = look.report(named.or_else(|| look.usual_target()));
+    output::report(printer.stdout(), args.output.output, "PreflightReport", &report)?;
+    Ok(report.result.exit_status())
+}
