@@ -86,9 +86,10 @@ impl Outcome {
 
 /// What a check that has ended says.
 pub fn understand(check: &str, ending: &Ending<'_>) -> Outcome {
-    let in_log = match ending.log.len() > MAX_LOG {
-        true => Found::TooLong,
-        false => search::last_answer(&String::from_utf8_lossy(ending.log)),
+    let in_log = if ending.log.len() > MAX_LOG {
+        Found::TooLong
+    } else {
+        search::last_answer(&String::from_utf8_lossy(ending.log))
     };
     let message = text::beginning(ending.termination_message, MAX_TERMINATION_MESSAGE);
     match (in_log, search::last_answer(&message)) {

@@ -1,8 +1,12 @@
 //! The Jobs that the target release asks for. It may write nothing itself: the release that runs
 //! looks at every one and creates it, or says why not.
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+
+use crate::words::words;
+use crate::{json, text};
 
 /// The format of both files.
 pub const FORMAT: &str = "preflight-v1-jobs";
@@ -68,8 +72,7 @@ pub struct JobAnswer {
 }
 
 /// What became of a Job that was asked for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum JobState {
     /// It exists.
     #[default]
@@ -80,4 +83,95 @@ pub enum JobState {
     AccessRefused,
     /// The API server did not take it.
     NotCreated,
+}
+
+words!(JobState, unknown NotCreated,
+    Created = "created",
+    Refused = "refused",
+    AccessRefused = "accessRefused",
+    NotCreated = "notCreated",
+);
+
+/// Bytes of either file: a manifest takes a few hundred, and there is one for each operator.
+pub const MAX_BYTES: usize = 1 << 20;
+
+/// Jobs of one run: more than platforms have operators that could bring one.
+pub const MAX_JOBS: usize = 64;
+
+/// Bytes that are quoted of something unexpected.
+const QUOTED: usize = 80;
+
+/// Why one of the files is not read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum JobsError {
+    /// It is too large.
+    #[error("it is {0} bytes long, and at most {MAX_BYTES} are read")]
+    TooLarge(usize),
+    /// It cannot be understood.
+    #[error("it cannot be understood: {0}")]
+    Invalid(String),
+    /// It is in a format that this release does not know.
+    #[error("it is in the format {0:?}, and this release knows {FORMAT:?} alone")]
+    UnknownFormat(String),
+    /// It belongs to another run.
+    #[error("it belongs to the run {0:?}")]
+    OtherRun(String),
+}
+
+impl JobRequests {
+    /// Reads what is asked for in that run.
+    pub fn read(bytes: &[u8], run: &str) -> Result<Self, JobsError> {
+        read(bytes, run)
+    }
+}
+
+impl JobAnswers {
+    /// Reads what became of that.
+    pub fn read(bytes: &[u8], run: &str) -> Result<Self, JobsError> {
+        read(bytes, run)
+    }
+}
+
+fn read<T: DeserializeOwned>(bytes: &[u8], run: &str) -> Result<T, JobsError> {
+    if bytes.len() > MAX_BYTES {
+        return Err(JobsError::TooLarge(bytes.len()));
+    }
+    let value = json::parse(bytes).map_err(|error| JobsError::Invalid(error.to_string()))?;
+    let word = |field: &str| value[field].as_str().unwrap_or_default();
+    if word("format") != FORMAT {
+        return Err(JobsError::UnknownFormat(text::beginning(word("format"), QUOTED)));
+    }
+    if word("preflightID") != run {
+        return Err(JobsError::OtherRun(text::beginning(word("preflightID"), QUOTED)));
+    }
+    T::deserialize(&value).map_err(|error| JobsError::Invalid(error.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_is_asked_for_is_read_if_it_is_of_this_run() {
+        let jobs =
+            json!([{"name": "a-x1y2z", "check": "a", "manifest": {"kind": "Job"}, "new": 1}]);
+        let file = json!({"format": FORMAT, "preflightID": "run", "jobs": jobs}).to_string();
+        let requests = JobRequests::read(file.as_bytes(), "run").unwrap();
+        assert_eq!(requests.jobs[0].check, "a");
+        let cases: [(&[u8], &str); 4] = [
+            (file.as_bytes(), "another"),
+            (&file.as_bytes()[..30], "run"),
+            (b"{\"format\": \"preflight-v2-jobs\"}", "run"),
+            (&vec![b' '; MAX_BYTES + 1], "run"),
+        ];
+        let told = cases.map(|(bytes, run)| JobRequests::read(bytes, run).unwrap_err().to_string());
+        insta::assert_snapshot!(told.join("\n"), @r#"
+        it belongs to the run "run"
+        it cannot be understood: broken off in line 1, column 30
+        it is in the format "preflight-v2-jobs", and this release knows "preflight-v1-jobs" alone
+        it is 1048577 bytes long, and at most 1048576 are read
+        "#);
+    }
 }

@@ -1,6 +1,7 @@
 //! JSON from outside: how deep and how rich it may be, before anything is made of it.
 
 use serde_json::Value;
+use serde_json::error::Category;
 
 /// Documents nest four deep and Job manifests fifteen; beyond this it is an attack on the stack.
 const MAX_DEPTH: usize = 64;
@@ -38,9 +39,9 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Value, Malformed> {
     let text =
         std::str::from_utf8(bytes).map_err(|error| Malformed::NotUtf8(error.valid_up_to()))?;
     measure(text)?;
-    serde_json::from_str(text).map_err(|error| match error.is_eof() {
-        true => Malformed::BrokenOff { line: error.line(), column: error.column() },
-        false => Malformed::NotJson(error.to_string()),
+    serde_json::from_str(text).map_err(|error| match error.classify() {
+        Category::Eof => Malformed::BrokenOff { line: error.line(), column: error.column() },
+        _ => Malformed::NotJson(error.to_string()),
     })
 }
 

@@ -3,7 +3,8 @@
 //! The release that runs starts the one that it is asked about; that one looks at the cluster and
 //! says what it has found, in a [`Document`]. It asks for the Jobs of its operators' checks
 //! ([`jobs`]), for it may write nothing itself, and understands what they answer ([`answer`]).
-//! [`record`] is what is kept of all that, and [`environment`] what a check finds around itself.
+//! [`vet`] says which of them may run, and as what. [`record`] is what is kept of all that, and
+//! [`environment`] what a check finds around itself.
 //!
 //! Neither side trusts the other: whatever is read here has limits, and what is wrong with it is
 //! said. Nothing here knows a cluster, a file or the time.
@@ -14,11 +15,13 @@ pub mod document;
 pub mod environment;
 pub mod jobs;
 mod json;
+pub mod labels;
 mod lenient;
 pub mod limits;
 mod reading;
 pub mod record;
 mod text;
+pub mod vet;
 mod words;
 
 pub use document::{CheckKind, CheckReport, CheckStatus, Document, ExecutionStatus};

@@ -33,9 +33,10 @@ pub(crate) fn camel_case(name: &str) -> String {
         first.into_iter().chain(letters).collect::<String>()
     };
     let joined: String = words.map(capital).collect();
-    match joined.starts_with(|first: char| first.is_ascii_alphabetic()) {
-        true => joined,
-        false => format!("Check{joined}"),
+    if joined.starts_with(|first: char| first.is_ascii_alphabetic()) {
+        joined
+    } else {
+        format!("Check{joined}")
     }
 }
 

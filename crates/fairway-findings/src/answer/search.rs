@@ -51,10 +51,10 @@ fn beginnings(text: &str) -> impl DoubleEndedIterator<Item = usize> {
 fn answer_at(text: &str) -> Found {
     let Some(length) = json::object_length(text) else {
         let line = text.lines().next().unwrap_or_default();
-        return match line.contains(FORMATS) {
-            true => Found::Broken("it is no complete JSON object".to_owned()),
-            false => Found::Nothing,
-        };
+        if line.contains(FORMATS) {
+            return Found::Broken("it is no complete JSON object".to_owned());
+        }
+        return Found::Nothing;
     };
     let object = &text[..length];
     if !object.contains(FORMATS) {

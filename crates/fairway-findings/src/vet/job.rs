@@ -1,0 +1,237 @@
+//! What of a check's Job is taken over, and what it may not ask for.
+
+use serde_json::{Map, Value};
+
+use super::fields::Field;
+use super::{ANNOTATION, Refusal};
+use crate::jobs::JobRequest;
+
+/// Bytes of a manifest. Real ones have less than two thousand.
+const MAX_BYTES: usize = 64 << 10;
+
+/// Characters of a Job's name: Pods are called after it.
+const MAX_NAME: usize = 63;
+
+/// Characters of the random end of a Job's name, at least.
+const MIN_SUFFIX: usize = 5;
+
+/// Variables and volumes, each.
+const MAX_LIST: usize = 100;
+
+/// What of a manifest is taken over.
+#[derive(Debug)]
+pub(super) struct Check<'a> {
+    /// The random end of its name, with which everything is called that exists for it.
+    pub(super) suffix: &'a str,
+    /// The namespace that it declares.
+    pub(super) namespace: &'a str,
+    /// The account that it wants; empty for the one that all have.
+    pub(super) account: &'a str,
+    /// Whether it wants no token.
+    pub(super) without_token: bool,
+    /// The user that it wants to be.
+    pub(super) user: Option<&'a Value>,
+    /// Its container, as far as it is taken over.
+    pub(super) container: Map<String, Value>,
+    /// Its variables.
+    pub(super) variables: Vec<Value>,
+    /// Where its volumes are mounted.
+    pub(super) mounts: Vec<Value>,
+    /// Its own volumes, by name.
+    pub(super) volumes: Vec<&'a str>,
+}
+
+/// Fields of a Pod that say what no check may have.
+const POD: [(&str, &str); 9] = [
+    ("hostNetwork", "a check has no part in the network of its node"),
+    ("hostPID", "a check sees no processes of its node"),
+    ("hostIPC", "a check has no part in the memory of its node"),
+    ("nodeName", "where a check runs is not for it to say"),
+    ("imagePullSecrets", "a check brings no credentials"),
+    ("initContainers", "a check is one container"),
+    ("ephemeralContainers", "a check is one container"),
+    ("runtimeClassName", "a check runs like all others"),
+    ("resourceClaims", "a check has no devices"),
+];
+
+/// Fields of a security context, of a Pod or of a container, that say what no check may have.
+const SECURITY: [(&str, &str); 6] = [
+    ("privileged", "a check has no privileges"),
+    ("allowPrivilegeEscalation", "a check gets no privileges"),
+    ("seLinuxOptions", "a check is confined like all others"),
+    ("windowsOptions", "a check runs on Linux"),
+    ("sysctls", "a check changes nothing of its node"),
+    ("procMount", "a check is confined like all others"),
+];
+
+/// Fields of a container that say what no check may have.
+const CONTAINER: [(&str, &str); 2] = [
+    ("envFrom", "a check is told what it has to know by `env`, and by no Secret"),
+    ("volumeDevices", "a check has no devices"),
+];
+
+/// Fields of a container that are taken over.
+const TAKEN: [&str; 4] = ["image", "command", "args", "workingDir"];
+
+pub(super) fn vet(request: &JobRequest) -> Result<Check<'_>, Refusal> {
+    let manifest = Field::root(&request.manifest);
+    if manifest.value.to_string().len() > MAX_BYTES {
+        return refuse(&manifest.field("spec"), "a manifest has at most 64 KiB");
+    }
+    is_a_check(&manifest)?;
+    let pod = manifest.at(&["spec", "template", "spec"]);
+    none_of(&pod, &POD)?;
+    security(&pod.field("securityContext"))?;
+    let volumes = volumes(&pod.field("volumes"))?;
+    let containers = pod.field("containers").items();
+    let [container] = &containers[..] else {
+        return refuse(&pod.field("containers"), "a check is one container");
+    };
+    let users = [container, &pod].map(|of| of.at(&["securityContext", "runAsUser"]));
+    Ok(Check {
+        suffix: suffix(request)?,
+        namespace: manifest.at(&["metadata", "namespace"]).text(),
+        account: account(&pod)?,
+        without_token: pod.field("automountServiceAccountToken").value == &Value::Bool(false),
+        user: users.iter().map(|user| user.value).find(|user| user.is_u64()),
+        container: taken_over(container)?,
+        variables: variables(&container.field("env"))?,
+        mounts: mounts(&container.field("volumeMounts"), &volumes)?,
+        volumes,
+    })
+}
+
+fn is_a_check(manifest: &Field<'_>) -> Result<(), Refusal> {
+    let (version, kind) = (manifest.field("apiVersion"), manifest.field("kind"));
+    if (version.text(), kind.text()) != ("batch/v1", "Job") {
+        return refuse(&kind, "a check is a Job of batch/v1");
+    }
+    let annotation = manifest.at(&["metadata", "annotations", ANNOTATION]);
+    if annotation.text() != "true" {
+        return refuse(&annotation, "what is no check is not run as one");
+    }
+    let owned = "nothing of the cluster owns a check, and a check holds nothing up";
+    none_of(&manifest.field("metadata"), &[("ownerReferences", owned), ("finalizers", owned)])
+}
+
+fn suffix(request: &JobRequest) -> Result<&str, Refusal> {
+    let name = Field { path: "name".to_owned(), value: &Value::Null };
+    let legal = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+    let is_name = request.name.len() <= MAX_NAME
+        && request.name.bytes().all(|byte| legal(byte) || b"-.".contains(&byte))
+        && request.name.starts_with(|first: char| first.is_ascii_lowercase());
+    match request.name.rsplit_once('-') {
+        Some((_, suffix)) if is_name && suffix.len() >= MIN_SUFFIX && !suffix.contains('.') => {
+            Ok(suffix)
+        }
+        _ => refuse(&name, "a Job is called by a name, a dash, and at least five random letters"),
+    }
+}
+
+fn account<'a>(pod: &Field<'a>) -> Result<&'a str, Refusal> {
+    let (name, old) = (pod.field("serviceAccountName").text(), pod.field("serviceAccount"));
+    if old.is_set() && !name.is_empty() && old.text() != name {
+        return refuse(&old, "a check has one account");
+    }
+    Ok(if name.is_empty() { old.text() } else { name })
+}
+
+fn volumes<'a>(volumes: &Field<'a>) -> Result<Vec<&'a str>, Refusal> {
+    let items = volumes.items();
+    if items.len() > MAX_LIST {
+        return refuse(volumes, "a check has at most 100 volumes");
+    }
+    for volume in &items {
+        for kind in volume.value.as_object().into_iter().flat_map(Map::keys) {
+            if !["name", "emptyDir"].contains(&kind.as_str()) {
+                let why = "a check has no volumes but of type emptyDir";
+                return refuse(&volume.field(kind), why);
+            }
+        }
+    }
+    Ok(items.iter().map(|volume| volume.field("name").text()).collect())
+}
+
+fn security(context: &Field<'_>) -> Result<(), Refusal> {
+    none_of(context, &SECURITY)?;
+    let added = context.at(&["capabilities", "add"]);
+    let (user, not_root) = (context.field("runAsUser"), context.field("runAsNonRoot"));
+    let profiles = [("seccompProfile", "RuntimeDefault"), ("appArmorProfile", "RuntimeDefault")];
+    if added.is_set() {
+        return refuse(&added, "a check has no capabilities");
+    }
+    if user.value.as_i64() == Some(0) || not_root.value == &Value::Bool(false) {
+        let field = if user.value.is_null() { not_root } else { user };
+        return refuse(&field, "a check is not root");
+    }
+    for (profile, least) in profiles {
+        let kind = context.at(&[profile, "type"]);
+        if kind.is_set() && kind.text() != least {
+            return refuse(&kind, "a check is confined like all others");
+        }
+    }
+    Ok(())
+}
+
+fn taken_over(container: &Field<'_>) -> Result<Map<String, Value>, Refusal> {
+    none_of(container, &CONTAINER)?;
+    security(&container.field("securityContext"))?;
+    let image = container.field("image");
+    if !image.text().contains("@sha256:") {
+        return refuse(&image, "an image is named by its digest, as the release does");
+    }
+    for port in container.field("ports").items() {
+        none_of(&port, &[("hostPort", "a check has no part in the network of its node")])?;
+    }
+    let set = TAKEN.into_iter().map(|name| container.field(name)).zip(TAKEN);
+    let set = set.filter(|(field, _)| field.is_set());
+    Ok(set.map(|(field, name)| (name.to_owned(), field.value.clone())).collect())
+}
+
+fn variables(env: &Field<'_>) -> Result<Vec<Value>, Refusal> {
+    let items = env.items();
+    if items.len() > MAX_LIST {
+        return refuse(env, "a check has at most 100 variables");
+    }
+    for variable in &items {
+        let from = variable.field("valueFrom");
+        for source in from.value.as_object().into_iter().flat_map(Map::keys) {
+            if !["fieldRef", "resourceFieldRef"].contains(&source.as_str()) {
+                let why = "a check is told what it has to know by values, and by no Secret";
+                return refuse(&from.field(source), why);
+            }
+        }
+    }
+    Ok(items.into_iter().map(|variable| only(&variable, &["name", "value", "valueFrom"])).collect())
+}
+
+fn mounts(mounts: &Field<'_>, volumes: &[&str]) -> Result<Vec<Value>, Refusal> {
+    let items = mounts.items();
+    for mount in &items {
+        if !volumes.contains(&mount.field("name").text()) {
+            return refuse(&mount.field("name"), "a check mounts its own volumes alone");
+        }
+    }
+    Ok(items.into_iter().map(|mount| only(&mount, &["name", "mountPath", "readOnly"])).collect())
+}
+
+/// Some fields of an object.
+fn only(field: &Field<'_>, names: &[&str]) -> Value {
+    let fields = field.value.as_object().into_iter().flatten();
+    let kept = fields.filter(|(name, _)| names.contains(&name.as_str()));
+    kept.map(|(name, value)| (name.clone(), value.clone())).collect::<Map<_, _>>().into()
+}
+
+fn none_of(parent: &Field<'_>, refused: &[(&str, &'static str)]) -> Result<(), Refusal> {
+    for (name, why) in refused {
+        let field = parent.field(name);
+        if field.is_set() {
+            return refuse(&field, why);
+        }
+    }
+    Ok(())
+}
+
+fn refuse<T>(field: &Field<'_>, why: &'static str) -> Result<T, Refusal> {
+    Err(Refusal::Job { field: field.path.clone(), why })
+}
