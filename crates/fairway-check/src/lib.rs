@@ -50,7 +50,7 @@ pub use cluster::Cluster;
 pub use context::Context;
 pub use fairway_findings::{Finding, Severity};
 pub use manifests::Manifests;
-pub use program::{EXIT_CODES, main, main_with};
+pub use program::{Ending, main, main_with};
 pub use run::run;
 pub use settings::{Settings, SettingsError};
 pub use skew::Skew;

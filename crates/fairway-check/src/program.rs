@@ -16,25 +16,46 @@ use crate::cluster::{Cluster, Patience};
 use crate::settings::{Settings, USAGE};
 use crate::{CannotTell, Check, Context, answer, clock, delivery, memory, run};
 
-/// How a check ends. The answer says what was found: the code only says whether there is one.
-pub const EXIT_CODES: &str = "\
-0  there is an answer: nothing was found, something was, or the check cannot tell
-1  the answer could not be written
-2  the check was not told what it has to know; its answer says so
-";
-
 /// Beyond the time that it has, a check that never gives up its thread gets this.
 const RELUCTANCE: Duration = Duration::from_secs(2);
 
 /// Who asks, in audit logs.
 const USER_AGENT: &str = concat!("fairway-check/", env!("CARGO_PKG_VERSION"));
 
+/// How a check ended. What it found is in its answer: the code only says whether there is one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// There is an answer: nothing was found, something was, or the check cannot tell.
+    Answered,
+    /// The answer could not be written.
+    NotWritten,
+    /// The check was not told what it has to know; its answer says so.
+    NotTold,
+}
+
+impl Ending {
+    /// The exit code of the program.
+    pub fn code(self) -> u8 {
+        match self {
+            Self::Answered => 0,
+            Self::NotWritten => 1,
+            Self::NotTold => 2,
+        }
+    }
+}
+
+impl From<Ending> for ExitCode {
+    fn from(ending: Ending) -> Self {
+        Self::from(ending.code())
+    }
+}
+
 /// Runs a check as a program: with the arguments and the environment of this process, against the
-/// cluster in whose pod it is or that the kubeconfig names. [`EXIT_CODES`] says how it ends.
+/// cluster in whose pod it is or that the kubeconfig names. [`Ending`] has the exit codes.
 pub fn main(check: impl Check) -> ExitCode {
     let arguments = std::env::args_os().skip(1);
     let arguments = arguments.map(|argument| argument.to_string_lossy().into_owned());
-    main_with(check, arguments, connect)
+    main_with(check, arguments, connect).into()
 }
 
 /// The same with other arguments, and with another way to reach the cluster: it is told the
@@ -43,20 +64,20 @@ pub fn main_with<F>(
     check: impl Check,
     arguments: impl IntoIterator<Item = String>,
     connect: impl FnOnce(Option<PathBuf>) -> F + Send + 'static,
-) -> ExitCode
+) -> Ending
 where
     F: Future<Output = Result<Client, Box<dyn Error + Send + Sync>>>,
 {
     let arguments: Vec<String> = arguments.into_iter().collect();
     if arguments.iter().any(|argument| argument == "--help") {
-        return end(delivery::print(&format!("{}: {USAGE}", check.name())), ExitCode::SUCCESS);
+        return end(delivery::print(&format!("{}: {USAGE}", check.name())), Ending::Answered);
     }
     let name = check.name().to_owned();
     match Settings::parse(arguments, |variable| std::env::var(variable).ok()) {
-        Ok(settings) => deliver(&in_time(check, settings, connect), ExitCode::SUCCESS),
+        Ok(settings) => deliver(&in_time(check, settings, connect), Ending::Answered),
         Err(error) => {
             let why = CannotTell::because(error.to_string());
-            deliver(&answer::of(&name, None, Err(why)), ExitCode::from(2))
+            deliver(&answer::of(&name, None, Err(why)), Ending::NotTold)
         }
     }
 }
@@ -123,17 +144,17 @@ fn unreachable(error: &(dyn Error + 'static)) -> CannotTell {
     CannotTell::because(format!("the cluster cannot be reached: {error}"))
 }
 
-fn deliver(answer: &Answer, code: ExitCode) -> ExitCode {
+fn deliver(answer: &Answer, ending: Ending) -> Ending {
     let delivered = delivery::line(answer).and_then(|line| {
         delivery::leave(&line, Path::new(delivery::TERMINATION_LOG));
         delivery::print(&line)
     });
-    end(delivered, code)
+    end(delivered, ending)
 }
 
-fn end(delivered: std::io::Result<()>, code: ExitCode) -> ExitCode {
-    let Err(error) = delivered else { return code };
+fn end(delivered: std::io::Result<()>, ending: Ending) -> Ending {
+    let Err(error) = delivered else { return ending };
     // Where even this cannot be written, the code alone tells.
     let _ = writeln!(std::io::stderr(), "the answer cannot be written: {error}");
-    ExitCode::FAILURE
+    Ending::NotWritten
 }

@@ -48,15 +48,17 @@ impl<K: Resource> Reader<K> {
         Request::new(K::url_path(&self.kind, self.namespace.as_deref()))
     }
 
-    /// What people call it: `nodes`, or `leases.coordination.k8s.io in kube-system`.
-    fn what(&self) -> String {
-        let (plural, group) = (K::plural(&self.kind), K::group(&self.kind));
-        let resource =
-            if group.is_empty() { plural.into_owned() } else { format!("{plural}.{group}") };
-        match &self.namespace {
-            Some(namespace) => format!("{resource} in {namespace}"),
-            None => resource,
+    /// What people call it: `nodes`, or `leases.coordination.k8s.io/a in kube-system`.
+    fn what(&self, name: Option<&str>) -> String {
+        let (mut what, group) = (K::plural(&self.kind).into_owned(), K::group(&self.kind));
+        let group = Some(group.as_ref()).filter(|group| !group.is_empty());
+        for (joint, part) in [(".", group), ("/", name), (" in ", self.namespace.as_deref())] {
+            if let Some(part) = part {
+                what.push_str(joint);
+                what.push_str(part);
+            }
         }
+        what
     }
 }
 
@@ -72,7 +74,7 @@ impl<K: Resource + Clone + DeserializeOwned> Reader<K> {
         match answer.await {
             Ok(object) => Ok(Some(object)),
             Err(failure) if lacks(&failure, name) => Ok(None),
-            Err(failure) => Err(failure.about(format!("{} {name}", self.what()))),
+            Err(failure) => Err(failure.about(self.what(Some(name)))),
         }
     }
 
@@ -86,7 +88,7 @@ impl<K: Resource + Clone + DeserializeOwned> Reader<K> {
                 let request = request.map_err(kube::Error::BuildRequest)?;
                 self.cluster.client.request::<ObjectList<K>>(request).await
             });
-            let page = page.await.map_err(|failure| failure.about(self.what()))?;
+            let page = page.await.map_err(|failure| failure.about(self.what(None)))?;
             seen += page.items.len();
             page.items.into_iter().for_each(&mut take);
             parameters.continue_token = page.metadata.continue_.filter(|token| !token.is_empty());
@@ -94,7 +96,7 @@ impl<K: Resource + Clone + DeserializeOwned> Reader<K> {
                 return Ok(());
             }
             if seen >= MOST_OBJECTS {
-                return Err(CannotTell::TooMany(self.what()));
+                return Err(CannotTell::TooMany(self.what(None)));
             }
         }
     }
