@@ -9,6 +9,7 @@ pub(crate) mod graph;
 pub(crate) mod install;
 pub(crate) mod operator;
 pub(crate) mod preflight;
+pub(crate) mod preflight_command;
 pub(crate) mod pull_spec;
 pub(crate) mod registry;
 pub(crate) mod release;
@@ -30,6 +31,7 @@ use example::{ExampleOperatorArgs, ExamplePlatformArgs};
 use graph::GraphArgs;
 use install::InstallArgs;
 use operator::OperatorArgs;
+use preflight_command::PreflightArgs;
 use release::ReleaseArgs;
 use update_service::UpdateServiceArgs;
 use upgrade::UpgradeArgs;
@@ -187,6 +189,26 @@ Examples:
     --update-service=http://127.0.0.1:8080/api/upgrades_info/graph --metrics-snapshot=samples.txt
   curl http://127.0.0.1:9099/readyz")]
     Operator(Box<OperatorArgs>),
+
+    /// Ask a release what it would stumble over in a cluster
+    ///
+    /// With `--once`, the release is read from a registry, an OCI image layout or a directory, looks
+    /// at the cluster, and the answer is printed: no operator is needed, nothing is changed, and the
+    /// right to read is enough. What is read of the release is compared with its digest; whether it
+    /// is signed is another question: `fairway release verify`.
+    ///
+    /// The exit code is 0 when nothing was found, 3 when something speaks against the update, and 4
+    /// when something could not be checked and nothing else was found.
+    ///
+    /// Without `--once`, it is what the operator of the running release starts in a pod of the target
+    /// release: it goes on looking, and writes what it knows into a file. People ask for that with
+    /// `fairway upgrade --mode=preflight --to=VERSION`.
+    #[command(after_help = "\
+Examples:
+  fairway preflight --once --release-image=registry.example/releases:5.2.0
+  fairway preflight --once --release-image=oci:releases:5.2.0 --kubeconfig=kubeconfig -o json
+  fairway preflight --once --release-image=registry.example/releases:5.2.0 || test $? -eq 3")]
+    Preflight(Box<PreflightArgs>),
 
     /// Make, look at and compare release images
     ///

@@ -10,6 +10,7 @@ mod graph;
 mod install;
 mod man;
 mod operator;
+mod preflight;
 mod reference;
 mod registry;
 mod release;
@@ -32,6 +33,7 @@ pub(crate) fn run(command: Command, printer: &Printer) -> anyhow::Result<ExitSta
         Command::Upgrade(args) => upgrade::run(&args, printer),
         Command::Install(args) => install::run(&args, printer),
         Command::Operator(args) => operator::run(&args, printer),
+        Command::Preflight(args) => preflight::run(&args, printer),
         Command::Release(args) => release::run(&args.command, printer),
         Command::Crds(args) => crds::run(args, printer),
         Command::Completion(args) => completion::run(&args, printer),

@@ -184,7 +184,8 @@ fn identity_file(state: Option<PathBuf>, home: Option<PathBuf>) -> PathBuf {
     state.unwrap_or_else(|| PathBuf::from("/var/lib")).join("fairway/operator-identity")
 }
 
-async fn client(kubeconfig: Option<&Path>) -> anyhow::Result<Client> {
+/// Speaks to the cluster, from a pod or with a kubeconfig.
+pub(super) async fn client(kubeconfig: Option<&Path>) -> anyhow::Result<Client> {
     let config = match kubeconfig {
         None => account::infer().await,
         Some(path) => from_kubeconfig(path).await,

@@ -1,0 +1,47 @@
+//! `fairway preflight copy-manifests`: the manifests of this release for a check, which runs from
+//! another image.
+
+use fairway_registry::payload::unpacked;
+
+use crate::args::preflight_command::CopyManifestsArgs;
+use crate::errors::WithHint;
+use crate::exit::ExitStatus;
+use crate::output;
+use anyhow::Context;
+
+pub(super) fn run(args: &CopyManifestsArgs) -> anyhow::Result<ExitStatus> {
+    let files = unpacked(&args.payload).with_context(|| WithHint {
+        message: "the manifests of this release cannot be read".to_owned(),
+        hint: "it runs in its release image; elsewhere, name a directory with the content of one \
+               by --payload"
+            .to_owned(),
+    })?;
+    for (path, content) in files {
+        let path = args.to.join(path);
+        if let Some(directory) = path.parent() {
+            output::directory(directory)?;
+        }
+        output::file(&path, content)?;
+    }
+    Ok(ExitStatus::Yes)
+}
+
+#[cfg(test)]
+mod tests {
+    use fairway_testkit::releases::TestRelease;
+
+    use super::*;
+
+    #[test]
+    fn what_belongs_to_the_release_is_copied() {
+        let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        TestRelease::new("5.1.0").write(from.path()).unwrap();
+        std::fs::write(from.path().join("release-manifests/notes.txt"), "no manifest").unwrap();
+        let args = CopyManifestsArgs { to: to.path().join("a"), payload: from.path().to_owned() };
+        assert_eq!(run(&args).unwrap(), ExitStatus::Yes);
+        let copied = unpacked(&args.to).unwrap();
+        assert_eq!(copied, unpacked(from.path()).unwrap());
+        assert_eq!(copied.len(), 2);
+        assert!(!args.to.join("release-manifests/notes.txt").exists());
+    }
+}

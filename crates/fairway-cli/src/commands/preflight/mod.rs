@@ -1,0 +1,139 @@
+//! `fairway preflight`: what this release says about a cluster.
+
+mod copy_manifests;
+mod once;
+mod report;
+
+use std::path::PathBuf;
+
+use anyhow::Context;
+use fairway_api::Version;
+use fairway_findings::FORMAT;
+use fairway_preflight::checks;
+use fairway_preflight::monitor::{MonitorError, Places, monitor};
+use fairway_preflight::selection::SelectionSettings;
+use fairway_preflight::settings::{ImageDepth, ImageSettings, Settings};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio_util::sync::CancellationToken;
+
+use crate::args::preflight_command::{PreflightArgs, PreflightCommand, PreflightImages};
+use crate::commands::{operator, registry};
+use crate::errors::{WithHint, WrongUsage};
+use crate::exit::ExitStatus;
+use crate::printer::Printer;
+
+pub(crate) fn run(args: &PreflightArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
+    if let Some(PreflightCommand::CopyManifests(args)) = &args.command {
+        return copy_manifests::run(args);
+    }
+    understands(&args.started.format)?;
+    if args.once {
+        return once::run(args, printer);
+    }
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .context("cannot start the threads of the preflight")?;
+    runtime.block_on(look(args))
+}
+
+/// A newer operator may ask for results in a form that this release does not know.
+fn understands(format: &str) -> Result<(), WrongUsage> {
+    if format == FORMAT {
+        return Ok(());
+    }
+    Err(WrongUsage(format!(
+        "this release writes results as {FORMAT}, and does not know the format {format:?}"
+    )))
+}
+
+async fn look(args: &PreflightArgs) -> anyhow::Result<ExitStatus> {
+    let stop = stop_with_signals()?;
+    let started = &args.started;
+    let (Some(run), Some(results), Some(source)) =
+        (&started.run, &started.results, &args.source_version)
+    else {
+        let missing = "--run, --results and --source-version are needed, or --once";
+        return Err(WrongUsage(missing.to_owned()).into());
+    };
+    let settings = settings(args, run.clone(), image(args)?.to_owned(), source.clone())?;
+    let places = Places { payload: started.payload.clone(), results: results.clone() };
+    let client = operator::client(args.cluster.kubeconfig.as_deref()).await?;
+    let checks = checks::all(&settings.images);
+    let ended = monitor(client, &settings, &selection(args), checks, &places, stop).await;
+    ended.map_err(advise)?;
+    Ok(ExitStatus::Yes)
+}
+
+/// What ends a run that somebody wants to end.
+fn stop_with_signals() -> anyhow::Result<CancellationToken> {
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut terminate = signal(SignalKind::terminate())?;
+    let stop = CancellationToken::new();
+    let told = stop.clone();
+    tokio::spawn(async move {
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+        }
+        told.cancel();
+    });
+    Ok(stop)
+}
+
+fn image(args: &PreflightArgs) -> Result<&str, WrongUsage> {
+    let missing = || WrongUsage("--release-image says which release looks".to_owned());
+    args.release_image.as_deref().ok_or_else(missing)
+}
+
+fn settings(
+    args: &PreflightArgs,
+    run: String,
+    image: String,
+    source: Version,
+) -> anyhow::Result<Settings> {
+    // An environment that names none has an empty text.
+    let is_named = |directory: &&PathBuf| !directory.as_os_str().is_empty();
+    let images = ImageSettings {
+        depth: match args.preflight_images {
+            PreflightImages::Head => ImageDepth::Head,
+            PreflightImages::Pull => ImageDepth::Pull,
+        },
+        layouts: args.image_layouts.iter().filter(is_named).cloned().collect(),
+        options: registry::options(&args.access)?,
+    };
+    Ok(Settings { run, image, source, check_timeout: args.check_timeout, images })
+}
+
+fn selection(args: &PreflightArgs) -> SelectionSettings {
+    SelectionSettings {
+        profile: args.cluster_profile.clone(),
+        exclude: args.exclude_manifests.clone().filter(|name| !name.is_empty()),
+    }
+}
+
+/// What can be done about a release that cannot look.
+fn advise(error: MonitorError) -> anyhow::Error {
+    let hint = match &error {
+        MonitorError::Unreadable(_) | MonitorError::Payload(_) => {
+            "it runs in its release image; elsewhere, name a directory with the content of one by \
+             --payload, or use --once"
+        }
+        MonitorError::Unseen(_) => "it needs the right to read the cluster",
+        MonitorError::Results { .. } => "name a directory that can be written to by --results",
+    };
+    let message = "the preflight has ended".to_owned();
+    anyhow::Error::from(error).context(WithHint { message, hint: hint.to_owned() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_format_is_refused_with_a_sentence() {
+        assert!(understands("preflight-v1-json").is_ok());
+        let WrongUsage(why) = understands("preflight-v2-json").unwrap_err();
+        insta::assert_snapshot!(why, @r#"this release writes results as preflight-v1-json, and does not know the format "preflight-v2-json""#);
+    }
+}

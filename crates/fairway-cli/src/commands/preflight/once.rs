@@ -1,0 +1,103 @@
+//! `fairway preflight --once`: a release looks at a cluster, and nobody has to run it there.
+
+use anyhow::Context;
+use fairway_api::cluster_version::UpdateState;
+use fairway_api::{ClusterVersion, Version};
+use fairway_findings::Document;
+use fairway_preflight::runner::{Runner, Until};
+use fairway_preflight::{checks, new_run};
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+
+use super::report::Report;
+use crate::args::preflight_command::PreflightArgs;
+use crate::cluster::Cluster;
+use crate::commands::release::input::{self, Pinned};
+use crate::errors::{CannotTell, WithHint};
+use crate::exit::ExitStatus;
+use crate::output;
+use crate::printer::Printer;
+
+pub(super) fn run(args: &PreflightArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
+    let name = super::image(args)?;
+    printer.note(format_args!("reading {name}"));
+    let found = input::read(name, &args.access)?;
+    let image = found.image.as_ref().map_or_else(|| name.to_owned(), Pinned::to_string);
+    let content = found.load_as(&image)?;
+    drop(found);
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let document = runtime.block_on(async {
+        let stop = super::stop_with_signals()?;
+        let cluster = Cluster::connect(&args.cluster).await?;
+        let source = source(args, &cluster).await?;
+        let settings = super::settings(args, new_run(), image, source)?;
+        let checks = checks::all(&settings.images);
+        let client = cluster.client().clone();
+        let selection = super::selection(args);
+        let runner = Runner::prepare(client, &settings, &selection, content, checks, None).await;
+        let runner = runner.with_context(|| WithHint {
+            message: "the cluster cannot be looked at".to_owned(),
+            hint: "it takes the right to read the cluster, such as ClusterRole cluster-reader"
+                .to_owned(),
+        })?;
+        let telling = tokio::spawn(tell(runner.known(), printer.clone()));
+        let document = ended(runner, stop).await;
+        telling.abort();
+        document
+    })?;
+    let report = Report(&document);
+    output::report(printer.stdout(), args.output.output, "Preflight", &report)?;
+    Ok(report.status())
+}
+
+async fn ended(runner: Runner, stop: CancellationToken) -> anyhow::Result<Document> {
+    let document = runner.run(Until::Done, stop.clone()).await;
+    if document.completed.is_none() && stop.is_cancelled() {
+        return Err(CannotTell {
+            message: "it was ended before all checks were done".to_owned(),
+            hint: "nothing is left behind; repeat it".to_owned(),
+        }
+        .into());
+    }
+    Ok(document)
+}
+
+/// The version of the cluster: what somebody says, or the last one that was complete.
+async fn source(args: &PreflightArgs, cluster: &Cluster) -> anyhow::Result<Version> {
+    if let Some(version) = &args.source_version {
+        return Ok(version.clone());
+    }
+    let known = cluster.cluster_version().await?;
+    let hint = || CannotTell {
+        message: "ClusterVersion does not say which version the cluster has".to_owned(),
+        hint: "say it with --source-version".to_owned(),
+    };
+    let version = current(&known).with_context(hint)?;
+    Ok(Version::parse(version).with_context(hint)?)
+}
+
+fn current(known: &ClusterVersion) -> Option<&str> {
+    let status = known.status.as_ref()?;
+    let last = status.history.iter().find(|entry| entry.state == UpdateState::Completed);
+    let version = last.and_then(|entry| entry.version.as_deref());
+    Some(version.unwrap_or(&status.desired.version)).filter(|version| !version.is_empty())
+}
+
+/// Says what becomes of checks, while they run.
+async fn tell(mut known: watch::Receiver<Document>, printer: Printer) {
+    let mut told = Vec::new();
+    while known.changed().await.is_ok() {
+        let document = known.borrow_and_update().clone();
+        for check in document.checks.iter().filter(|check| check.status.is_final()) {
+            if !told.contains(&check.name) {
+                told.push(check.name.clone());
+                let (done, all) = (told.len(), document.checks.len());
+                printer.note(format_args!(
+                    "{done} of {all} checks: {} {}",
+                    check.name,
+                    super::report::word(check.status)
+                ));
+            }
+        }
+    }
+}
