@@ -12,7 +12,6 @@ pub mod catalog;
 pub mod controllers;
 pub mod definition;
 pub mod faults;
-pub mod field_error;
 pub mod init;
 pub mod metadata;
 pub mod node;
@@ -29,3 +28,5 @@ pub mod server;
 pub mod store;
 pub mod table;
 pub mod token;
+
+pub use fairway_schema::field_error;

@@ -7,8 +7,9 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
 use kube_cel::{CompilationError, compile_schema};
 use serde_json::{Value, json};
 
-use super::schema::{Schema, children, items};
-use super::{embedded, expression, shape, structural, validate, with_default_names};
+use fairway_schema::{children, items, violations_of_default};
+
+use super::{expression, structural, with_default_names};
 use crate::field_error::FieldError;
 
 /// Finds everything that is wrong with a definition.
@@ -189,19 +190,7 @@ fn schemas<'a>(
 ///
 /// The API server does not look at those of fields without a name.
 fn defaults(props: &JSONSchemaProps, is_root: bool, path: &str, errors: &mut Vec<FieldError>) {
-    if let Some(default) = &props.default {
-        let path = format!("{path}.default");
-        let mut schema = Schema::new(props);
-        schema.embedded |= is_root;
-        let mut pruned = default.0.clone();
-        shape::prune_below(&mut pruned, &schema);
-        if pruned != default.0 {
-            let why = "must not have unknown fields";
-            errors.push(FieldError::invalid(&path, default.0.clone(), why));
-        }
-        errors.extend(validate::value(&pruned, &schema, &path).errors);
-        errors.extend(embedded::anonymous_below(&pruned, &schema, &path));
-    }
+    errors.extend(violations_of_default(props, is_root, &format!("{path}.default")));
     for (name, props) in props.properties.iter().flatten() {
         defaults(props, false, &format!("{path}.properties[{name}]"), errors);
     }

@@ -3,8 +3,8 @@
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::JSONSchemaProps;
 use serde_json::{Value, json};
 
-use super::schema::items;
 use crate::field_error::{FieldError, FieldErrorKind};
+use fairway_schema::items;
 
 /// Checks the list and map type of one node.
 pub(super) fn check(props: &JSONSchemaProps, path: &str, errors: &mut Vec<FieldError>) {

@@ -4,21 +4,15 @@
 //! version it was sent in.
 
 mod check;
-mod embedded;
 mod expression;
-mod format;
 mod list_type;
-mod lists;
-mod number;
-mod pattern;
 mod rules;
-mod schema;
-mod shape;
 mod status;
 mod structural;
 #[cfg(test)]
 mod tests;
-mod validate;
+
+use fairway_schema::{MAX_ERRORS, Schema};
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
     CustomResourceDefinition, CustomResourceDefinitionNames, CustomResourceDefinitionVersion,
@@ -26,11 +20,8 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
 };
 use serde_json::{Value, json};
 
-pub(crate) use number::in_go_syntax;
-
 pub use crate::field_error::{FieldError, FieldErrorKind};
 use rules::Rules;
-use schema::Schema;
 
 /// A definition that can be served.
 #[derive(Debug)]
@@ -46,7 +37,7 @@ impl Definition {
     /// Reads a definition, or says everything that is wrong with it.
     pub fn new(definition: &CustomResourceDefinition) -> Result<Self, Vec<FieldError>> {
         let mut errors = check::check(definition);
-        errors.truncate(validate::MAX_ERRORS);
+        errors.truncate(MAX_ERRORS);
         let spec = &definition.spec;
         match spec.versions.iter().position(|version| version.storage) {
             Some(storage) if errors.is_empty() => Ok(Self {
@@ -168,12 +159,12 @@ impl Version {
 
     /// Removes the fields that the schema does not know.
     pub fn prune(&self, object: &mut Value) {
-        shape::prune(object, &self.schema);
+        self.schema.prune(object);
     }
 
     /// Fills in the defaults; a null where none may be stands for nothing.
     pub fn default(&self, object: &mut Value) {
-        shape::default(object, &self.schema);
+        self.schema.fill_in(object);
     }
 
     /// Everything that is wrong with an object, which was pruned and defaulted before.
@@ -181,11 +172,7 @@ impl Version {
     /// `old` is the stored object that it replaces: rules may look at it, and a list whose items
     /// were not unique before need not be better now.
     pub fn validate(&self, object: &Value, old: Option<&Value>) -> Vec<FieldError> {
-        let mut errors = validate::value(object, &self.schema, "").errors;
-        errors.extend(embedded::anonymous(object, &self.schema));
-        if old.is_none_or(|old| lists::duplicates(old, &self.schema).is_empty()) {
-            errors.extend(lists::duplicates(object, &self.schema));
-        }
+        let mut errors = self.schema.violations(object, old);
         if let Some(rules) = &self.rules {
             if errors.iter().any(makes_rules_meaningless) {
                 errors.push(FieldError::invalid("", Value::Null, rules::NOT_CHECKED));
@@ -193,7 +180,7 @@ impl Version {
                 errors.extend(rules.broken(object, old, &self.schema));
             }
         }
-        errors.truncate(validate::MAX_ERRORS);
+        errors.truncate(MAX_ERRORS);
         errors
     }
 

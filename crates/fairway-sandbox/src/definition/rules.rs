@@ -3,13 +3,11 @@
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 
+use fairway_schema::{ListKind, MAX_ERRORS, Schema, child, lists};
 use kube_cel::{CompiledSchema, compile_schema, validate_compiled};
 use serde_json::Value;
 
 use super::expression;
-use super::lists;
-use super::schema::{ListKind, Schema};
-use super::validate::{MAX_ERRORS, child};
 use crate::field_error::{FieldError, FieldErrorKind};
 
 /// How often rules are evaluated for one object: more than any real object needs.
@@ -129,10 +127,10 @@ impl Walk {
                 }
             }
             Value::Array(items) => {
-                let (Some(below), Some(known)) = (&rules.items, &schema.items) else { return };
-                let before = by_key(old, &schema.list);
+                let (Some(below), Some(known)) = (&rules.items, schema.items()) else { return };
+                let before = by_key(old, schema.list());
                 for (index, item) in items.iter().enumerate() {
-                    let old = before_of(item, &before, &schema.list);
+                    let old = before_of(item, &before, schema.list());
                     self.value(below, item, old, known, &format!("{path}[{index}]"));
                 }
             }

@@ -7,8 +7,9 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
 };
 use serde_json::Value;
 
-use super::schema::{children, items};
-use super::{list_type, pattern};
+use fairway_schema::{children, items, pattern};
+
+use super::list_type;
 use crate::field_error::FieldError;
 
 /// As deep as rules can be evaluated; no real schema comes near.

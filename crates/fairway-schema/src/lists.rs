@@ -4,12 +4,12 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
-use super::schema::{ListKind, Schema};
-use super::validate::{MAX_ERRORS, child};
 use crate::field_error::FieldError;
+use crate::schema::{ListKind, Schema};
+use crate::validate::{MAX_ERRORS, child};
 
 /// Finds the items that come twice, in a whole object.
-pub(super) fn duplicates(object: &Value, schema: &Schema) -> Vec<FieldError> {
+pub(crate) fn duplicates(object: &Value, schema: &Schema) -> Vec<FieldError> {
     let mut found = Vec::new();
     walk(object, schema, "", &mut found);
     found.truncate(MAX_ERRORS);
@@ -70,7 +70,7 @@ fn repeated(values: impl Iterator<Item = Value>, path: &str, found: &mut Vec<Fie
 }
 
 /// What tells an item from the others.
-pub(super) fn key(item: &Value, keys: &[String]) -> Value {
+pub fn key(item: &Value, keys: &[String]) -> Value {
     let part = |key: &String| item.get(key).map(|value| (key.clone(), value.clone()));
     Value::Object(keys.iter().filter_map(part).collect::<Map<_, _>>())
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::schema::Schema;
+use crate::schema::Schema;
 
 /// The fields of every resource, whatever its schema says.
 const OF_EVERY_RESOURCE: [&str; 3] = ["apiVersion", "kind", "metadata"];
@@ -28,13 +28,13 @@ const OF_METADATA: [&str; 16] = [
 ];
 
 /// Removes the fields of a whole object that its schema does not know.
-pub(super) fn prune(object: &mut Value, schema: &Schema) {
+pub(crate) fn prune(object: &mut Value, schema: &Schema) {
     let Value::Object(fields) = object else { return };
     prune_fields(fields, schema, true, schema.preserve);
 }
 
 /// Removes the fields of a value that lies somewhere in an object.
-pub(super) fn prune_below(value: &mut Value, schema: &Schema) {
+pub(crate) fn prune_below(value: &mut Value, schema: &Schema) {
     prune_value(value, Some(schema), false);
 }
 
@@ -91,7 +91,7 @@ fn prune_metadata(resource: &mut Map<String, Value>) {
 /// Fills in the defaults of a whole object.
 ///
 /// A null where none may be stands for nothing: the default takes its place, or the field goes.
-pub(super) fn default(object: &mut Value, schema: &Schema) {
+pub(crate) fn default(object: &mut Value, schema: &Schema) {
     let Value::Object(fields) = object else { return };
     let kept = OF_EVERY_RESOURCE.map(|name| fields.remove_entry(name));
     default_fields(fields, schema);
@@ -101,7 +101,7 @@ pub(super) fn default(object: &mut Value, schema: &Schema) {
 }
 
 /// Fills in the defaults of a value that lies somewhere in an object.
-pub(super) fn default_below(value: &mut Value, schema: &Schema) {
+pub(crate) fn default_below(value: &mut Value, schema: &Schema) {
     match value {
         Value::Object(fields) => default_fields(fields, schema),
         Value::Array(items) => {

@@ -6,7 +6,7 @@ use regex::{Regex, RegexBuilder};
 const MAX_COMPILED_BYTES: usize = 1 << 20;
 
 /// Compiles a pattern.
-pub(super) fn compile(pattern: &str) -> Result<Regex, regex::Error> {
+pub fn compile(pattern: &str) -> Result<Regex, regex::Error> {
     RegexBuilder::new(&translate(pattern)).size_limit(MAX_COMPILED_BYTES).build()
 }
 

@@ -2,17 +2,17 @@
 
 use serde_json::{Map, Value};
 
-use super::schema::Schema;
-use super::validate::{MAX_ERRORS, child};
 use crate::field_error::FieldError;
+use crate::schema::Schema;
+use crate::validate::{MAX_ERRORS, child};
 
 /// Finds the embedded resources that do not say what they are.
-pub(super) fn anonymous(object: &Value, schema: &Schema) -> Vec<FieldError> {
+pub(crate) fn anonymous(object: &Value, schema: &Schema) -> Vec<FieldError> {
     anonymous_below(object, schema, "")
 }
 
 /// Finds them in a value that lies somewhere in an object.
-pub(super) fn anonymous_below(value: &Value, schema: &Schema, path: &str) -> Vec<FieldError> {
+pub(crate) fn anonymous_below(value: &Value, schema: &Schema, path: &str) -> Vec<FieldError> {
     let mut found = Vec::new();
     walk(value, schema, path, &mut found);
     found.truncate(MAX_ERRORS);

@@ -4,30 +4,30 @@ use std::fmt;
 
 use serde_json::Value;
 
-use crate::definition::in_go_syntax;
+use crate::number::in_go_syntax;
 
 /// The place of a field, such as `spec.containers[0].ports`.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Path(String);
+pub struct Path(String);
 
 impl Path {
     /// A field of an object.
-    pub(crate) fn new(field: &str) -> Self {
+    pub fn new(field: &str) -> Self {
         Self(field.to_owned())
     }
 
     /// A field of what is here.
-    pub(crate) fn field(&self, name: &str) -> Self {
+    pub fn field(&self, name: &str) -> Self {
         if self.0.is_empty() { Self::new(name) } else { Self(format!("{self}.{name}")) }
     }
 
     /// An item of the list that is here.
-    pub(crate) fn index(&self, index: usize) -> Self {
+    pub fn index(&self, index: usize) -> Self {
         Self(format!("{self}[{index}]"))
     }
 
     /// An entry of the map that is here.
-    pub(crate) fn key(&self, key: &str) -> Self {
+    pub fn key(&self, key: &str) -> Self {
         Self(format!("{self}[{key}]"))
     }
 }
@@ -132,15 +132,18 @@ impl FieldError {
             .map_or(text.clone(), str::to_owned)
     }
 
-    pub(crate) fn required(path: impl Into<String>, detail: impl Into<String>) -> Self {
+    /// A value is missing.
+    pub fn required(path: impl Into<String>, detail: impl Into<String>) -> Self {
         Self::of(FieldErrorKind::Required, path, Value::Null, detail)
     }
 
-    pub(crate) fn forbidden(path: impl Into<String>, detail: impl Into<String>) -> Self {
+    /// The field may not be set.
+    pub fn forbidden(path: impl Into<String>, detail: impl Into<String>) -> Self {
         Self::of(FieldErrorKind::Forbidden, path, Value::Null, detail)
     }
 
-    pub(crate) fn invalid(
+    /// The value is not allowed.
+    pub fn invalid(
         path: impl Into<String>,
         value: impl Into<Value>,
         detail: impl Into<String>,
@@ -149,40 +152,40 @@ impl FieldError {
     }
 
     /// An invalid value that the API server writes as `shown`.
-    pub(crate) fn invalid_as(
-        path: impl Into<String>,
-        shown: String,
-        detail: impl Into<String>,
-    ) -> Self {
+    pub fn invalid_as(path: impl Into<String>, shown: String, detail: impl Into<String>) -> Self {
         Self::invalid(path, Value::Null, detail).shown_as(shown)
     }
 
     /// The same with another way to write the value.
     #[must_use]
-    pub(crate) fn shown_as(self, shown: String) -> Self {
+    pub fn shown_as(self, shown: String) -> Self {
         Self { shown: Some(shown), ..self }
     }
 
-    pub(crate) fn not_found(path: impl Into<String>, value: impl Into<Value>) -> Self {
+    /// The value names something that is not there.
+    pub fn not_found(path: impl Into<String>, value: impl Into<Value>) -> Self {
         Self::of(FieldErrorKind::NotFound, path, value, "")
     }
 
-    pub(crate) fn duplicate(path: impl Into<String>, value: impl Into<Value>) -> Self {
+    /// The value was there before.
+    pub fn duplicate(path: impl Into<String>, value: impl Into<Value>) -> Self {
         Self::of(FieldErrorKind::Duplicate, path, value, "")
     }
 
-    pub(crate) fn too_many(path: impl Into<String>, count: usize, limit: i64) -> Self {
+    /// The list or object is too long.
+    pub fn too_many(path: impl Into<String>, count: usize, limit: i64) -> Self {
         let detail = format!("must have at most {limit} items");
         Self::of(FieldErrorKind::TooMany, path, count, detail)
     }
 
-    /// The limit counts characters; the words are the server's.
-    pub(crate) fn too_long(path: impl Into<String>, value: &str, limit: i64) -> Self {
+    /// The text is too long. The limit counts characters; the words are the server's.
+    pub fn too_long(path: impl Into<String>, value: &str, limit: i64) -> Self {
         let detail = format!("may not be more than {limit} bytes");
         Self::of(FieldErrorKind::TooLong, path, value, detail)
     }
 
-    pub(crate) fn not_supported(
+    /// The value is none of those that are.
+    pub fn not_supported(
         path: impl Into<String>,
         value: impl Into<Value>,
         supported: &[Value],
@@ -195,7 +198,8 @@ impl FieldError {
         Self::of(FieldErrorKind::NotSupported, path, value, detail)
     }
 
-    pub(crate) fn of(
+    /// A fault of that sort.
+    pub fn of(
         kind: FieldErrorKind,
         path: impl Into<String>,
         value: impl Into<Value>,

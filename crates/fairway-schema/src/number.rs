@@ -2,7 +2,7 @@
 
 use serde_json::Number;
 
-use super::schema::Limits;
+use crate::schema::Limits;
 
 /// Beyond this, floating point does not tell neighbouring integers apart.
 const LARGEST_EXACT: f64 = 9_007_199_254_740_991.0;
@@ -11,12 +11,12 @@ const LARGEST_EXACT: f64 = 9_007_199_254_740_991.0;
 const TOLERANCE: f64 = 1e-9;
 
 /// Whether it is written as an integer, and is one of 64 bits.
-pub(super) fn is_integer(number: &Number) -> bool {
+pub(crate) fn is_integer(number: &Number) -> bool {
     number.as_i64().is_some()
 }
 
 /// Whether it is an integer, however it is written.
-pub(super) fn is_whole(number: &Number) -> bool {
+pub(crate) fn is_whole(number: &Number) -> bool {
     let exact = |number: f64| number.fract() == 0.0 && number.abs() <= LARGEST_EXACT;
     is_integer(number) || number.as_f64().is_some_and(exact)
 }
@@ -34,7 +34,7 @@ pub(crate) fn in_go_syntax(number: f64) -> String {
 }
 
 /// Says of every limit that is broken what the number should be.
-pub(super) fn check(number: &Number, limits: &Limits, mut should: impl FnMut(&str)) {
+pub(crate) fn check(number: &Number, limits: &Limits, mut should: impl FnMut(&str)) {
     if let Some(factor) = limits.multiple_of
         && !is_multiple(number, factor)
     {

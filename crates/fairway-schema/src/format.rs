@@ -10,14 +10,14 @@ use regex::Regex;
 
 /// A format that is enforced, under the name that the schema gives it.
 #[derive(Debug)]
-pub(super) struct Format {
-    pub(super) name: String,
+pub(crate) struct Format {
+    pub(crate) name: String,
     holds: fn(&str) -> bool,
 }
 
 impl Format {
     /// The format of that name, if it is enforced. Dashes in a name do not matter.
-    pub(super) fn named(name: &str) -> Option<Self> {
+    pub(crate) fn named(name: &str) -> Option<Self> {
         let holds = match name.replace('-', "").as_str() {
             "datetime" => is_date_time,
             "date" => is_date,
@@ -42,7 +42,7 @@ impl Format {
         Some(Self { name: name.to_owned(), holds })
     }
 
-    pub(super) fn holds(&self, text: &str) -> bool {
+    pub(crate) fn holds(&self, text: &str) -> bool {
         (self.holds)(text)
     }
 }

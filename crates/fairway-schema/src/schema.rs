@@ -8,36 +8,36 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
 use regex::Regex;
 use serde_json::Value;
 
-use super::format::Format;
-use super::pattern;
+use crate::format::Format;
+use crate::pattern;
 
 /// One node of a schema, or of the value validations nested in it.
 #[derive(Debug, Default)]
-pub(super) struct Schema {
+pub struct Schema {
     /// The types a value may have; nothing is any of them.
-    pub(super) types: Vec<String>,
-    pub(super) nullable: bool,
-    pub(super) preserve: bool,
-    pub(super) embedded: bool,
-    pub(super) default: Option<Value>,
-    pub(super) properties: BTreeMap<String, Self>,
-    pub(super) others: Option<Others>,
-    pub(super) items: Option<Box<Self>>,
-    pub(super) list: ListKind,
-    pub(super) required: Vec<String>,
-    pub(super) choices: Vec<Value>,
-    pub(super) limits: Limits,
-    pub(super) pattern: Option<(String, Regex)>,
-    pub(super) format: Option<Format>,
-    pub(super) all_of: Vec<Self>,
-    pub(super) any_of: Vec<Self>,
-    pub(super) one_of: Vec<Self>,
-    pub(super) not: Option<Box<Self>>,
+    pub(crate) types: Vec<String>,
+    pub(crate) nullable: bool,
+    pub(crate) preserve: bool,
+    pub(crate) embedded: bool,
+    pub(crate) default: Option<Value>,
+    pub(crate) properties: BTreeMap<String, Self>,
+    pub(crate) others: Option<Others>,
+    pub(crate) items: Option<Box<Self>>,
+    pub(crate) list: ListKind,
+    pub(crate) required: Vec<String>,
+    pub(crate) choices: Vec<Value>,
+    pub(crate) limits: Limits,
+    pub(crate) pattern: Option<(String, Regex)>,
+    pub(crate) format: Option<Format>,
+    pub(crate) all_of: Vec<Self>,
+    pub(crate) any_of: Vec<Self>,
+    pub(crate) one_of: Vec<Self>,
+    pub(crate) not: Option<Box<Self>>,
 }
 
 /// What is known of the fields that are not named.
 #[derive(Debug)]
-pub(super) enum Others {
+pub(crate) enum Others {
     /// They may be there, and nothing inside is known.
     Any,
     /// They may not be there. They are not pruned either, so that the object is refused.
@@ -48,32 +48,35 @@ pub(super) enum Others {
 
 /// How the items of a list are told apart.
 #[derive(Debug, Default)]
-pub(super) enum ListKind {
+pub enum ListKind {
+    /// They are not.
     #[default]
     Atomic,
+    /// By their values.
     Set,
+    /// By these fields of them.
     Map(Vec<String>),
 }
 
 /// The numbers in a schema.
 #[derive(Debug, Default)]
-pub(super) struct Limits {
-    pub(super) minimum: Option<f64>,
-    pub(super) maximum: Option<f64>,
-    pub(super) exclusive_minimum: bool,
-    pub(super) exclusive_maximum: bool,
-    pub(super) multiple_of: Option<f64>,
-    pub(super) min_length: Option<i64>,
-    pub(super) max_length: Option<i64>,
-    pub(super) min_items: Option<i64>,
-    pub(super) max_items: Option<i64>,
-    pub(super) min_properties: Option<i64>,
-    pub(super) max_properties: Option<i64>,
+pub(crate) struct Limits {
+    pub(crate) minimum: Option<f64>,
+    pub(crate) maximum: Option<f64>,
+    pub(crate) exclusive_minimum: bool,
+    pub(crate) exclusive_maximum: bool,
+    pub(crate) multiple_of: Option<f64>,
+    pub(crate) min_length: Option<i64>,
+    pub(crate) max_length: Option<i64>,
+    pub(crate) min_items: Option<i64>,
+    pub(crate) max_items: Option<i64>,
+    pub(crate) min_properties: Option<i64>,
+    pub(crate) max_properties: Option<i64>,
 }
 
 impl Schema {
     /// Takes the schema as it is: whether it is a good one is checked elsewhere.
-    pub(super) fn new(props: &JSONSchemaProps) -> Self {
+    pub fn new(props: &JSONSchemaProps) -> Self {
         let int_or_string = props.x_kubernetes_int_or_string == Some(true);
         let list_of = |schemas: &Option<Vec<JSONSchemaProps>>| {
             schemas.iter().flatten().map(Self::new).collect::<Vec<_>>()
@@ -121,11 +124,21 @@ impl Schema {
     }
 
     /// What is known of a field: its schema, or nothing where it is unknown or anything goes.
-    pub(super) fn field(&self, name: &str) -> Option<&Self> {
+    pub fn field(&self, name: &str) -> Option<&Self> {
         self.properties.get(name).or(match &self.others {
             Some(Others::Like(like)) => Some(like),
             Some(Others::Any | Others::Forbidden) | None => None,
         })
+    }
+
+    /// What is known of every item of a list.
+    pub fn items(&self) -> Option<&Self> {
+        self.items.as_deref()
+    }
+
+    /// How the items of a list are told apart.
+    pub fn list(&self) -> &ListKind {
+        &self.list
     }
 }
 
@@ -148,7 +161,7 @@ impl Limits {
 }
 
 /// The one schema of all items: a structural schema has no list of them.
-pub(super) fn items(props: &JSONSchemaProps) -> Option<&JSONSchemaProps> {
+pub fn items(props: &JSONSchemaProps) -> Option<&JSONSchemaProps> {
     match &props.items {
         Some(JSONSchemaPropsOrArray::Schema(items)) => Some(items),
         Some(JSONSchemaPropsOrArray::Schemas(_)) | None => None,
@@ -156,10 +169,7 @@ pub(super) fn items(props: &JSONSchemaProps) -> Option<&JSONSchemaProps> {
 }
 
 /// The schemas directly below one that say what a field or an item is, with their paths.
-pub(super) fn children<'a>(
-    props: &'a JSONSchemaProps,
-    path: &str,
-) -> Vec<(&'a JSONSchemaProps, String)> {
+pub fn children<'a>(props: &'a JSONSchemaProps, path: &str) -> Vec<(&'a JSONSchemaProps, String)> {
     let fields = props.properties.iter().flatten();
     let fields = fields.map(|(name, props)| (props, format!("{path}.properties[{name}]")));
     let others = match &props.additional_properties {

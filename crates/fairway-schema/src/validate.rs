@@ -2,17 +2,17 @@
 
 use serde_json::{Map, Value};
 
-use super::number;
-use super::schema::{Others, Schema};
 use crate::field_error::{FieldError, FieldErrorKind};
+use crate::number;
+use crate::schema::{Others, Schema};
 
 /// Nobody reads more; an object that is wrong a million times gets an answer of bounded size.
-pub(super) const MAX_ERRORS: usize = 100;
+pub const MAX_ERRORS: usize = 100;
 
 /// What was found in a value.
 #[derive(Default)]
-pub(super) struct Findings {
-    pub(super) errors: Vec<FieldError>,
+pub(crate) struct Findings {
+    pub(crate) errors: Vec<FieldError>,
     /// How much of the value the schema spoke of: of several alternatives that all fail, the one
     /// that spoke of most explains itself.
     matched: usize,
@@ -36,7 +36,7 @@ impl Findings {
 }
 
 /// Validates a value that stands at a path.
-pub(super) fn value(value: &Value, schema: &Schema, path: &str) -> Findings {
+pub(crate) fn value(value: &Value, schema: &Schema, path: &str) -> Findings {
     let mut found = Findings { matched: 1, ..Findings::default() };
     type_of(value, schema, path, &mut found);
     if value.is_null() {
@@ -230,7 +230,7 @@ fn alternatives(content: &Value, schemas: &[Schema], path: &str) -> (usize, Find
 }
 
 /// A field of an object.
-pub(super) fn child(path: &str, name: &str) -> String {
+pub fn child(path: &str, name: &str) -> String {
     if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
 }
 
