@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fairway_api::reason::preflight_failed;
-use fairway_findings::Document;
+use fairway_findings::{Document, Expected, Reading};
 use kube::Client;
 use tokio::time::Instant;
 
@@ -48,6 +48,11 @@ impl Active {
 
     pub(super) fn course(&self) -> &Course {
         &self.course
+    }
+
+    /// What it says, if it was not told before.
+    pub(super) fn news(&mut self) -> Option<Document> {
+        self.course.news()
     }
 
     pub(super) fn verdict(&self) -> Verdict {
@@ -105,11 +110,17 @@ fn values<K>(seen: Option<&Objects<K>>) -> Vec<Arc<K>> {
 }
 
 /// What the run says, if it is this run, about this release.
-fn understood(bytes: &[u8], run: &Run) -> Result<Document, Trouble> {
-    let _ = run;
-    serde_json::from_slice(bytes).map_err(|error| {
-        let message = format!("the results cannot be understood: {error}");
-        Trouble::passing(preflight_failed::INVALID_RESULTS, message)
+fn understood(bytes: &[u8], run: &Run) -> Result<Reading, Trouble> {
+    let expected =
+        Expected { run: run.id.as_str(), target_version: &run.version, target_image: &run.image };
+    Document::read(bytes, &expected).map_err(|error| {
+        let reason = match error {
+            fairway_findings::ReadError::TooLarge(_) => preflight_failed::RESULTS_TOO_LARGE,
+            fairway_findings::ReadError::UnknownFormat(_) => preflight_failed::UNKNOWN_FORMAT,
+            fairway_findings::ReadError::Invalid(_) => preflight_failed::INVALID_RESULTS,
+            fairway_findings::ReadError::Mismatch { .. } => preflight_failed::RESULTS_MISMATCH,
+        };
+        Trouble::passing(reason, text::chain(&error))
     })
 }
 

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use fairway_api::reason::preflight_failed;
-use fairway_findings::{Document, ExecutionStatus};
+use fairway_findings::{Document, ExecutionStatus, Reading};
 use jiff::{SignedDuration, Timestamp};
 
 use super::diagnosis::{Seen, Trouble};
@@ -30,6 +30,8 @@ pub(super) struct Course {
     patience: Patience,
     seen: Seen,
     document: Option<Document>,
+    /// Whether that is new.
+    is_news: bool,
     /// What is wrong with what it says.
     unreadable: Option<Trouble>,
 }
@@ -47,7 +49,7 @@ pub(super) enum Verdict {
 impl Course {
     pub(super) fn begin(patience: Patience, now: Timestamp) -> Self {
         let (seen, document, unreadable) = (Seen::default(), None, None);
-        Self { began: now, heard: now, patience, seen, document, unreadable }
+        Self { began: now, heard: now, patience, seen, document, is_news: false, unreadable }
     }
 
     /// Takes in what the cluster shows of it.
@@ -56,19 +58,21 @@ impl Course {
     }
 
     /// Takes in what it says. What cannot be understood does not replace what could.
-    pub(super) fn read(&mut self, said: Result<Document, Trouble>, now: Timestamp) {
+    pub(super) fn read(&mut self, said: Result<Reading, Trouble>, now: Timestamp) {
         match said {
-            Ok(document) => {
-                self.unreadable = None;
-                self.document = Some(document);
+            Ok(Reading { document, dropped }) => {
+                self.unreadable = not_whole(&dropped);
+                (self.document, self.is_news) = (Some(document), true);
                 self.heard = now;
             }
             Err(trouble) => self.unreadable = Some(trouble),
         }
     }
 
-    pub(super) fn document(&self) -> Option<&Document> {
-        self.document.as_ref()
+    /// What it says, if it was not told before.
+    pub(super) fn news(&mut self) -> Option<Document> {
+        let is_news = std::mem::take(&mut self.is_news);
+        self.document.clone().filter(|_| is_news)
     }
 
     /// Everything that stands in its way.
@@ -147,6 +151,13 @@ impl Course {
             None => Trouble::lasting(preflight_failed::NO_RESULTS_IN_TIME, given_up),
         }
     }
+}
+
+/// Results of which something is missing now.
+fn not_whole(dropped: &[String]) -> Option<Trouble> {
+    let message = format!("the results were not taken whole: {}", dropped.join("; "));
+    let trouble = Trouble::passing(preflight_failed::INVALID_RESULTS, message);
+    (!dropped.is_empty()).then_some(trouble)
 }
 
 #[cfg(test)]

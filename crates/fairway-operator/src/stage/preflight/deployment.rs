@@ -31,6 +31,9 @@ pub(super) const RUN: &str = "fairway.dev/preflight-run";
 /// The label with the version of the target.
 const TARGET: &str = "preflight-target";
 
+/// The annotation with it as it is: labels do not take every version.
+const VERSION: &str = "fairway.dev/preflight-version";
+
 /// Who the target release is for the API server: somebody who may read, and nothing else.
 const ACCOUNT: &str = "preflight-runner";
 
@@ -103,7 +106,7 @@ pub(super) fn metadata(run: &Run) -> ObjectMeta {
     let target = (record::TARGET_IMAGE.to_owned(), run.image.clone());
     ObjectMeta {
         labels: Some(labels(run)),
-        annotations: Some([target].into()),
+        annotations: Some([target, (VERSION.to_owned(), run.version.clone())].into()),
         ..ObjectMeta::default()
     }
 }
@@ -288,16 +291,17 @@ fn any_control_plane() -> Vec<Toleration> {
 /// The run that a Deployment in the cluster is of; nothing where it is not one of ours.
 pub(super) fn read(deployment: &Deployment) -> Option<Run> {
     let ObjectMeta { labels, annotations, .. } = &deployment.metadata;
-    let label = |name: &str| labels.as_ref()?.get(name);
+    let id = RunId::parse(labels.as_ref()?.get(RUN)?)?;
+    let annotation = |name: &str| annotations.as_ref()?.get(name).cloned();
     let pod = deployment.spec.as_ref()?.template.spec.as_ref()?;
     let mut args = pod.containers.first()?.args.iter().flatten();
     let affinity = pod.affinity.as_ref()?.node_affinity.as_ref()?;
     let terms = affinity.required_during_scheduling_ignored_during_execution.as_ref()?;
     let fields = terms.node_selector_terms.first()?.match_fields.as_ref()?;
     Some(Run {
-        id: RunId::parse(label(RUN)?)?,
-        image: annotations.as_ref()?.get(record::TARGET_IMAGE)?.clone(),
-        version: label(TARGET)?.clone(),
+        id,
+        image: annotation(record::TARGET_IMAGE)?,
+        version: annotation(VERSION)?,
         source: args.find_map(|argument| argument.strip_prefix(SOURCE))?.to_owned(),
         node: fields.first()?.values.as_ref()?.first()?.clone(),
     })

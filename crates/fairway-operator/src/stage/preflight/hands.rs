@@ -5,7 +5,7 @@ use std::time::Duration;
 use fairway_api::reason::preflight_failed;
 use k8s_openapi::ByteString;
 use k8s_openapi::api::apps::v1::Deployment;
-use k8s_openapi::api::core::v1::{Pod, Secret};
+use k8s_openapi::api::core::v1::{ConfigMap, Pod, Secret};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::{DeleteParams, ListParams, PostParams};
 use kube::{Api, Client, Resource as _};
@@ -13,6 +13,7 @@ use tokio::time::{Instant, timeout};
 
 use super::deployment::{self, NAME, PULL_SECRET_KEY, Run, SELECTOR};
 use super::diagnosis::{Trouble, not_created};
+use super::memory;
 use super::results::{Root, RunDirectory};
 use super::surroundings::{OwnPod, Surroundings};
 use crate::clock;
@@ -56,6 +57,17 @@ enum HandsError {
 }
 
 impl Hands {
+    /// What operators before this one have kept of preflights.
+    pub(super) async fn recall(&self, namespace: &str) -> Vec<ConfigMap> {
+        let mut pauses = Pauses::default();
+        loop {
+            match memory::load(&self.client, namespace).await {
+                Ok(found) => return found,
+                Err(why) => pauses.after(&why, "what is kept of preflights cannot be read").await,
+            }
+        }
+    }
+
     /// The run that is in the cluster, whoever has begun it. Nothing is what is not readable as one,
     /// too: it goes like everything that nobody wants.
     pub(super) async fn found(self, namespace: String) -> Option<Run> {
@@ -64,7 +76,9 @@ impl Hands {
         loop {
             match in_time(deployments.get_opt(NAME)).await {
                 Ok(found) => return found.as_ref().and_then(deployment::read),
-                Err(error) => pauses.after(&error, "it cannot be looked for a preflight").await,
+                Err(error) => {
+                    pauses.after(&text::chain(&error), "it cannot be looked for a preflight").await
+                }
             }
         }
     }
@@ -75,7 +89,7 @@ impl Hands {
         let pods: Api<Pod> = Api::namespaced(self.client.clone(), &namespace);
         let (until, mut pauses) = (Instant::now() + FAREWELL, Pauses::default());
         while let Err(error) = self.remove(&deployments, &pods, until).await {
-            pauses.after(&error, "a preflight cannot be removed").await;
+            pauses.after(&text::chain(&error), "a preflight cannot be removed").await;
         }
         let removed = tokio::task::spawn_blocking(move || root.remove_others(None));
         if let Ok(Err(error)) = removed.await {
@@ -169,8 +183,8 @@ struct Pauses(u32);
 
 impl Pauses {
     /// Says what went wrong, and waits.
-    async fn after(&mut self, error: &HandsError, complaint: &str) {
-        tracing::warn!(why = text::chain(error), "{complaint}; trying again");
+    async fn after(&mut self, why: &str, complaint: &str) {
+        tracing::warn!(why, "{complaint}; trying again");
         let (first, longest) = RETRY;
         let pause = first.saturating_mul(2_u32.saturating_pow(self.0)).min(longest);
         self.0 = self.0.saturating_add(1);

@@ -4,13 +4,15 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use fairway_api::ClusterVersion;
+use fairway_api::cluster_version::Update;
 use k8s_openapi::api::core::v1::ConfigMap;
 use tokio::sync::watch;
 
+use super::memory::KEEP_RESULTS;
 use crate::cluster::{Objects, ProxySettings, only};
 use crate::own_release::OwnRelease;
 use crate::retrieval::Ways;
-use crate::stage::updates::{Updates, bundle};
+use crate::stage::updates::{Updates, bundle, same_content};
 
 /// What is looked at, each as its latest.
 pub struct Inputs {
@@ -48,6 +50,26 @@ pub(super) struct View {
     pub(super) ways: Ways,
     /// Which releases there are, if that is about this very spec.
     pub(super) updates: Option<Arc<Updates>>,
+}
+
+impl View {
+    /// Whether the spec asks for an update, and not for an opinion.
+    pub(super) fn asks_for_an_update(&self) -> bool {
+        self.cluster_version.spec.desired_update.as_ref().is_some_and(Update::is_update)
+    }
+
+    /// Whether somebody wants to keep what was found.
+    pub(super) fn keeps_results(&self) -> bool {
+        let annotations = self.cluster_version.metadata.annotations.as_ref();
+        let value = annotations.and_then(|annotations| annotations.get(KEEP_RESULTS));
+        value.is_some_and(|value| value == "true")
+    }
+
+    /// Whether the update service offers that release to this cluster.
+    pub(super) fn offers(&self, image: &str) -> bool {
+        let offered = self.updates.iter().flat_map(|updates| updates.candidates.iter());
+        offered.into_iter().any(|candidate| same_content(&candidate.release.image, image))
+    }
 }
 
 impl Inputs {

@@ -9,6 +9,8 @@
 //! it is in the cluster: `deployment` is how a run looks there, `hands` bring it there and remove it.
 //! An `active` run is watched: `diagnosis` tells what stands in its way, `results` are the files that
 //! it writes, and its `course` decides whether it goes on. `condition` is how people are told.
+//! it writes, and its `course` decides whether it goes on. `memory` is what is kept of all of it
+//! (`keeping` has it in the cluster, too), and `condition` how people are told.
 
 mod active;
 mod attempt;
@@ -18,6 +20,7 @@ mod deployment;
 mod diagnosis;
 mod hands;
 mod inputs;
+mod keeping;
 pub(crate) mod memory;
 mod request;
 mod results;

@@ -3,21 +3,26 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use fairway_api::cluster_version::Release;
 use fairway_api::reason::preflight_failed;
-use fairway_release::Release;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::attempt::{Attempt, End};
 use super::condition::{self, Named, Phase, Situation};
+use super::course::Verdict;
+use super::deployment::Run;
 use super::diagnosis::Trouble;
 use super::hands::Hands;
 use super::inputs::{Inputs, Place, View};
+use super::keeping::Keeping;
+use super::memory::Memory;
 use super::request::{Known, Request, Wanted, request};
 use super::standing::{Site, Standing};
-use super::{Outcome, Preflight};
+use super::{Preflight, memory};
 use crate::clock;
 use crate::own_release::OwnRelease;
+use crate::payload;
 use crate::retrieval::{Failure, Job, Order, Progress, Retrieved, Retriever, Signed};
 use crate::settings::PreflightSettings;
 use crate::stage::updates::same_content;
@@ -31,18 +36,32 @@ pub async fn run(
     hands: Hands,
     out: watch::Sender<Option<Arc<Preflight>>>,
 ) {
-    let mut stage = Stage::new(&inputs, Site { place, settings, hands });
-    loop {
-        if let Some(view) = inputs.look() {
-            let preflight = stage.decide(&view);
-            publish(preflight, &out);
+    let (Hands { client, leadership }, namespace) = (hands.clone(), place.namespace.clone());
+    let found = tokio::select! {
+        found = hands.recall(&namespace) => found,
+        () = out.closed() => return,
+    };
+    let (store, writes) = memory::store(client, &namespace, leadership, &found);
+    let memory = Memory::new(&inputs.own.release.version, settings.on_update);
+    let keeping = Keeping::resume(memory, store, &found);
+    let mut stage = Stage::new(&inputs, Site { place, settings, hands }, keeping);
+    let work = async {
+        loop {
+            if let Some(view) = inputs.look() {
+                publish(stage.decide(&view), &out);
+            }
+            tokio::select! {
+                open = inputs.changed() => if !open { return },
+                () = step(&mut stage.job, &stage.retriever) => {}
+                trouble = stage.site.step(&mut stage.standing) => stage.note(trouble),
+                () = stage.keeping.changed() => {}
+                () = out.closed() => return,
+            }
         }
-        tokio::select! {
-            open = inputs.changed() => if !open { return },
-            () = step(&mut stage.job, &stage.retriever) => {}
-            trouble = stage.site.step(&mut stage.standing) => stage.note(trouble),
-            () = out.closed() => return,
-        }
+    };
+    tokio::select! {
+        () = work => {}
+        () = writes => {}
     }
 }
 
@@ -67,25 +86,25 @@ fn publish(preflight: Preflight, out: &watch::Sender<Option<Arc<Preflight>>>) {
 /// The stage's state.
 struct Stage {
     own: Arc<OwnRelease>,
-    own_content: Arc<Release>,
+    own_content: Arc<fairway_release::Release>,
     retriever: Arc<Retriever>,
     site: Site,
     job: Option<Job>,
     standing: Standing,
     /// What became of the request that stands.
     attempt: Option<Attempt>,
+    keeping: Keeping,
 }
 
 /// A release that can be asked.
-#[derive(Clone)]
 struct Ready {
-    version: String,
+    release: Release,
     /// Why its signature does not count, where it does not have to.
     unverified: Option<String>,
 }
 
 impl Stage {
-    fn new(inputs: &Inputs, site: Site) -> Self {
+    fn new(inputs: &Inputs, site: Site, keeping: Keeping) -> Self {
         let Inputs { own, own_content, .. } = inputs;
         let Place { layouts, profile, .. } = &site.place;
         let client = site.hands.client.clone();
@@ -98,16 +117,27 @@ impl Stage {
             site,
             job: None,
             attempt: None,
+            keeping,
         }
     }
 
     /// Looks at everything, does what there is to do, and says how things are.
     fn decide(&mut self, view: &View) -> Preflight {
+        self.learn();
         let request = self.request(view);
-        self.heed(&request);
+        self.heed(view, &request);
         let ready = self.ready(view);
-        self.advance(&request, ready.as_ref().ok().and_then(Option::as_ref));
+        self.advance(view, &request, ready.as_ref().ok().and_then(Option::as_ref));
         self.preflight(view, &request, &ready)
+    }
+
+    /// Takes in what the run has said.
+    fn learn(&mut self) {
+        if let Standing::Active(active) = &mut self.standing
+            && let Some(document) = active.news()
+        {
+            self.keeping.learn(&active.run.image, document, clock::now());
+        }
     }
 
     fn request(&self, view: &View) -> Request {
@@ -128,13 +158,30 @@ impl Stage {
     }
 
     /// Takes in what is asked for. What became of another request is forgotten.
-    fn heed(&mut self, request: &Request) {
-        let Request::Wanted(wanted) = request else {
-            (self.attempt, self.job) = (None, None);
-            return;
+    fn heed(&mut self, view: &View, request: &Request) {
+        let wanted = match request {
+            Request::Wanted(wanted) => Some(wanted),
+            _ => None,
         };
-        if !self.attempt.as_ref().is_some_and(|attempt| attempt.wanted == *wanted) {
-            self.attempt = Some(Attempt::new(wanted.clone(), clock::now()));
+        let before = self.attempt.as_ref().map(|attempt| &attempt.wanted);
+        if before == wanted {
+            return;
+        }
+        if let Some(image) = before.map(|before| before.image.clone()) {
+            self.leave(view, request, &image);
+        }
+        self.job = None;
+        self.attempt = wanted.map(|wanted| Attempt::new(wanted.clone(), clock::now()));
+    }
+
+    /// Nobody asks about that release any more. What it said is forgotten with the request, unless
+    /// somebody asks for something else now, or for it to be kept.
+    fn leave(&mut self, view: &View, request: &Request, image: &str) {
+        let is_withdrawn = *request == Request::Nothing && !view.asks_for_an_update();
+        if is_withdrawn && !view.keeps_results() {
+            self.keeping.forget();
+        } else {
+            self.keeping.leave(image, clock::now());
         }
     }
 
@@ -161,7 +208,12 @@ impl Stage {
                 let message = format!("the image holds the version {version}, not {asked}");
                 Err(Trouble::lasting(preflight_failed::VERIFY_PAYLOAD_VERSION, message))
             }
-            _ => Ok(Some(Ready { version, unverified })),
+            _ => {
+                let described = view.updates.as_deref().and_then(|it| it.described(&wanted.image));
+                let of_image =
+                    || payload::described(&content.metadata, &wanted.image, &mut Vec::new());
+                Ok(Some(Ready { release: described.unwrap_or_else(of_image), unverified }))
+            }
         }
     }
 
@@ -184,31 +236,71 @@ impl Stage {
     }
 
     /// Does what there is to do next. Nothing is begun before what was begun is over.
-    fn advance(&mut self, request: &Request, ready: Option<&Ready>) {
-        let attempt = self.attempt.as_mut().filter(|attempt| attempt.end.is_none());
+    fn advance(&mut self, view: &View, request: &Request, ready: Option<&Ready>) {
         let next = match &self.standing {
             Standing::Looking(_) | Standing::Clearing(_) | Standing::Starting(_) => None,
             // Before it is known what is asked for, what is there may be just that.
             Standing::Found(_) if matches!(request, Request::NotKnownYet { .. }) => None,
-            Standing::Found(found) => match (found, attempt) {
-                (Some(run), Some(attempt)) => Some(attempt.go_on(&self.site, &self.own, run)),
-                _ => Some(self.site.clear()),
-            },
-            Standing::Clear { .. } => {
-                let it = attempt.zip(ready);
-                it.and_then(|(attempt, ready)| attempt.begin(&self.site, &self.own, &ready.version))
+            Standing::Found(found) => {
+                let found = found.clone();
+                Some(self.take_over(view, request, found))
             }
-            Standing::Active(active) => match attempt {
-                Some(attempt) if same_content(&attempt.wanted.image, &active.run.image) => {
-                    attempt.is_under_way(active.verdict());
-                    attempt.end.is_some().then(|| self.site.clear())
-                }
-                _ => Some(self.site.clear()),
-            },
+            Standing::Clear { .. } => ready.and_then(|ready| self.begin(ready)),
+            Standing::Active(active) => {
+                let verdict = active.verdict();
+                let image = active.run.image.clone();
+                self.follow(&image, verdict)
+            }
         };
         if let Some(next) = next {
             self.standing = next;
         }
+    }
+
+    /// What becomes of a run that an operator before this one has begun.
+    fn take_over(&mut self, view: &View, request: &Request, found: Option<Run>) -> Standing {
+        let Some(run) = found else { return self.site.clear() };
+        let Some(attempt) = &mut self.attempt else {
+            self.leave(view, request, &run.image);
+            return self.site.clear();
+        };
+        let next = attempt.go_on(&self.site, &self.own, &run);
+        if matches!(next, Standing::Active(_)) {
+            let release = Release {
+                version: run.version.clone(),
+                image: run.image.clone(),
+                ..Release::default()
+            };
+            let release =
+                view.updates.as_deref().and_then(|it| it.described(&run.image)).unwrap_or(release);
+            self.keeping.begin(&run, &release, attempt.wanted.implicit, clock::now());
+        }
+        next
+    }
+
+    /// Begins the run that is asked for.
+    fn begin(&mut self, ready: &Ready) -> Option<Standing> {
+        let attempt = self.attempt.as_mut().filter(|attempt| attempt.end.is_none())?;
+        let next = attempt.begin(&self.site, &self.own, &ready.release.version);
+        let now = clock::now();
+        if let Some(Standing::Starting(starting)) = &next {
+            self.keeping.begin(&starting.run, &ready.release, attempt.wanted.implicit, now);
+        }
+        if let Some(end) = &attempt.end {
+            self.keeping.conclude(&attempt.wanted.image, end, now);
+        }
+        next
+    }
+
+    /// What becomes of a run that is in the cluster.
+    fn follow(&mut self, image: &str, verdict: Verdict) -> Option<Standing> {
+        let attempt = self.attempt.as_mut();
+        let is_its = |attempt: &&mut Attempt| same_content(&attempt.wanted.image, image);
+        let Some(attempt) = attempt.filter(is_its) else { return Some(self.site.clear()) };
+        attempt.is_under_way(verdict);
+        let end = attempt.end.as_ref()?;
+        self.keeping.conclude(image, end, clock::now());
+        Some(self.site.clear())
     }
 
     fn preflight(
@@ -228,21 +320,27 @@ impl Stage {
         if let Some(End::GivenUp(trouble)) = attempt.and_then(|attempt| attempt.end.as_ref()) {
             troubles = vec![trouble.clone()];
         }
+        troubles.extend(self.keeping.trouble());
         let ready = ready.as_ref().ok().and_then(Option::as_ref);
+        let asked = attempt.map(|attempt| attempt.wanted.image.as_str());
         let situation = Situation {
             phase: self.phase(request, ready),
-            document: active.and_then(|active| active.course().document()),
+            document: asked.and_then(|image| self.keeping.document(image)),
             troubles: &troubles,
-            kept: &[],
+            kept: &self.keeping.aging(),
         };
-        Preflight {
+        let mut preflight = Preflight {
             generation: view.generation,
             conditions: condition::conditions(&situation),
             concerns: Vec::new(),
             not_offered: Vec::new(),
-            outcomes: BTreeMap::<String, Outcome>::new(),
+            outcomes: BTreeMap::new(),
             is_clear: matches!(self.standing, Standing::Clear { .. }),
-        }
+        };
+        self.keeping.tell(&mut preflight, |image| {
+            view.offers(image) || same_content(image, &self.own.release.image)
+        });
+        preflight
     }
 
     /// How far the request is.
@@ -254,7 +352,10 @@ impl Stage {
             _ => return Phase::NotRequested,
         };
         let named = Named {
-            version: wanted.version.as_deref().or(ready.map(|ready| ready.version.as_str())),
+            version: wanted
+                .version
+                .as_deref()
+                .or(ready.map(|ready| ready.release.version.as_str())),
             image: &wanted.image,
             unverified: ready.and_then(|ready| ready.unverified.as_deref()),
         };

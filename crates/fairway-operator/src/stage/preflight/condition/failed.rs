@@ -36,7 +36,7 @@ fn of_troubles(situation: &Situation, troubles: &[Trouble]) -> (bool, Reason, St
         [one] => (true, one.reason, format!("{about}{}.", one.message)),
         several => {
             let lines: Vec<_> = several.iter().map(|one| one.message.as_str()).collect();
-            let message = format!("{about}\n* {}", lines.join("\n* "));
+            let message = format!("{}\n* {}", about.trim_end(), lines.join("\n* "));
             (true, reason::MULTIPLE_ERRORS, message)
         }
     }

@@ -136,7 +136,7 @@ impl fmt::Display for Held {
             ),
             Self::NotByDigest { image } => write!(
                 f,
-                "{} can mean another release tomorrow; name it by its digest, as in \
+                "the image {} can mean another release tomorrow; name it by its digest, as in \
                  registry.example/release@sha256:…",
                 text::beginning(image, 1024)
             ),

@@ -22,13 +22,14 @@ fn awaited() -> Course {
     Course::begin(Patience { silence: HOUR, whole }, at(0))
 }
 
-fn document(execution_status: ExecutionStatus) -> Document {
-    Document {
+fn said(execution_status: ExecutionStatus) -> Reading {
+    let document = Document {
         execution_status,
         message: "no nodes".to_owned(),
         checks: vec![CheckReport::default()],
         ..Document::default()
-    }
+    };
+    Reading { document, dropped: Vec::new() }
 }
 
 fn seen(restarts: u32, state: &Value) -> Seen {
@@ -59,7 +60,7 @@ fn a_run_that_says_nothing_for_an_hour_is_given_up() {
 #[test]
 fn whatever_it_says_is_a_sign_of_life() {
     let mut course = asked();
-    course.read(Ok(document(ExecutionStatus::Running)), at(50));
+    course.read(Ok(said(ExecutionStatus::Running)), at(50));
     assert_eq!(course.verdict(at(60)), Verdict::GoesOn);
     insta::assert_snapshot!(told(course.verdict(at(110))), @"NoResultsInTime: it was given up because it said nothing new for 1h");
 }
@@ -67,7 +68,7 @@ fn whatever_it_says_is_a_sign_of_life() {
 #[test]
 fn once_all_is_said_it_may_be_silent_for_ever() {
     let mut course = asked();
-    course.read(Ok(document(ExecutionStatus::Completed)), at(1));
+    course.read(Ok(said(ExecutionStatus::Completed)), at(1));
     assert_eq!(course.deadline(), None);
     assert_eq!(course.verdict(at(100_000)), Verdict::GoesOn);
 }
@@ -94,20 +95,30 @@ fn three_crashes_are_enough() {
 #[test]
 fn what_cannot_be_understood_is_told_and_what_was_understood_stays() {
     let mut course = asked();
-    course.read(Ok(document(ExecutionStatus::Running)), at(1));
+    course.read(Ok(said(ExecutionStatus::Running)), at(1));
     let rubbish = Trouble::passing(preflight_failed::INVALID_RESULTS, "rubbish".to_owned());
     course.read(Err(rubbish.clone()), at(2));
     assert_eq!(course.troubles(), [rubbish]);
-    assert!(course.document().is_some());
+    assert!(course.news().is_some());
+    assert!(course.news().is_none(), "it is told once");
     assert_eq!(course.deadline(), Some(at(61)), "rubbish is no sign of life");
-    course.read(Ok(document(ExecutionStatus::Running)), at(3));
+    course.read(Ok(said(ExecutionStatus::Running)), at(3));
     assert_eq!(course.troubles(), []);
+}
+
+#[test]
+fn what_was_left_out_of_the_results_is_told() {
+    let mut course = asked();
+    let dropped = vec!["9850 of 10000 findings are not kept".to_owned()];
+    course.read(Ok(Reading { dropped, ..said(ExecutionStatus::Completed) }), at(1));
+    let troubles: Vec<String> = course.troubles().into_iter().map(|it| it.message).collect();
+    insta::assert_snapshot!(troubles.join("\n"), @"the results were not taken whole: 9850 of 10000 findings are not kept");
 }
 
 #[test]
 fn a_release_may_say_that_it_cannot_go_on() {
     let mut course = asked();
-    course.read(Ok(document(ExecutionStatus::Failed)), at(1));
+    course.read(Ok(said(ExecutionStatus::Failed)), at(1));
     assert_eq!(course.verdict(at(1)), Verdict::GoesOn);
     let troubles: Vec<String> = course.troubles().into_iter().map(|it| it.message).collect();
     insta::assert_snapshot!(troubles.join("\n"), @"the target release says that it cannot go on: no nodes");
@@ -116,11 +127,11 @@ fn a_release_may_say_that_it_cannot_go_on() {
 #[test]
 fn who_waits_for_a_run_does_not_wait_for_ever() {
     let mut course = awaited();
-    course.read(Ok(document(ExecutionStatus::Running)), at(4));
+    course.read(Ok(said(ExecutionStatus::Running)), at(4));
     assert_eq!(course.verdict(at(4)), Verdict::GoesOn);
     insta::assert_snapshot!(told(course.verdict(at(5))), @"NoResultsInTime: it was given up because it said nothing new for 5m");
     for status in [ExecutionStatus::Completed, ExecutionStatus::Failed] {
-        course.read(Ok(document(status)), at(4));
+        course.read(Ok(said(status)), at(4));
         assert_eq!(course.verdict(at(4)), Verdict::Done);
     }
 }

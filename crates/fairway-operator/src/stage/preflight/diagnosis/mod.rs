@@ -111,9 +111,9 @@ pub(super) fn not_created(words: &str) -> Trouble {
     const REFUSALS: [&str; 5] =
         ["admission webhook", "denied", "violates", "forbidden", "security context constraint"];
     let lower = words.to_lowercase();
-    // The namespace is full: nobody refuses these Pods in particular.
-    let is_refused =
-        REFUSALS.iter().any(|refusal| lower.contains(refusal)) && !lower.contains("exceeded quota");
+    // The namespace is full, or not ready for them: nobody refuses these Pods in particular.
+    let is_unready = ["exceeded quota", "service account"].iter().any(|it| lower.contains(it));
+    let is_refused = REFUSALS.iter().any(|refusal| lower.contains(refusal)) && !is_unready;
     let words = quoted(Some(words));
     if is_refused {
         let message = format!("the cluster refuses the preflight's Pods: {words}");

@@ -70,7 +70,7 @@ fn every_failure_is_told_apart() {
         refused(r#"admission webhook "policy.example" denied the request: no"#),
         refused(r#"pods "a" is forbidden: violates PodSecurity "restricted": host namespaces"#),
         refused(r#"pods "a" is forbidden: exceeded quota: compute, requested: cpu=1"#),
-        refused(r#"pods "a" could not be created: serviceaccount "preflight-runner" not found"#),
+        refused(r#"pods "a" is forbidden: error looking up service account a/preflight-runner"#),
         of_pod(&nowhere),
         of_pod(&evicted("OutOfmemory", "Node didn't have enough resource: memory")),
         of_pod(&evicted("Evicted", "The node was low on resource: ephemeral-storage.")),
@@ -111,7 +111,7 @@ fn every_failure_is_told_apart() {
     AdmissionDenied: the cluster refuses the preflight's Pods: admission webhook "policy.example" denied the request: no
     AdmissionDenied: the cluster refuses the preflight's Pods: pods "a" is forbidden: violates PodSecurity "restricted": host namespaces
     DeploymentFailed: the preflight cannot be created: pods "a" is forbidden: exceeded quota: compute, requested: cpu=1
-    DeploymentFailed: the preflight cannot be created: pods "a" could not be created: serviceaccount "preflight-runner" not found
+    DeploymentFailed: the preflight cannot be created: pods "a" is forbidden: error looking up service account a/preflight-runner
     Unschedulable: the preflight's Pod finds no place: 0/1 nodes are available: 1 Insufficient memory.
     Unschedulable: the node does not take the preflight's Pod (OutOfmemory): Node didn't have enough resource: memory
     Evicted: the node has removed the preflight's Pod: The node was low on resource: ephemeral-storage.
