@@ -201,6 +201,10 @@ mod tests {
         assert_eq!(image.parse(), Ok(ReleaseChoice::Image(image.clone())));
         let refused = ["5.1", "registry.example/release:5.1.0", "registry.example/release"]
             .map(|text| text.parse::<ReleaseChoice>().unwrap_err());
-        insta::assert_snapshot!(refused.join("\n"), @"");
+        insta::assert_snapshot!(refused.join("\n"), @r#"
+        "5.1" is not a semantic version such as 5.1.0 or 5.2.0-rc.1
+        a tag may mean another image tomorrow; give the digest as @sha256:…
+        no tag or digest specified, such as @sha256:…
+        "#);
     }
 }

@@ -3,6 +3,7 @@
 mod accept;
 mod channel;
 mod connection;
+mod preflight;
 mod report;
 mod request;
 

@@ -38,11 +38,7 @@ impl<'a> Errand<'a> {
     }
 
     /// Runs one preflight to its end, or for as long as there is patience.
-    pub(super) async fn run(
-        &mut self,
-        wish: &Wish,
-        patience: Duration,
-    ) -> anyhow::Result<Outcome> {
+    pub(super) async fn run(&mut self, wish: &Wish, patience: Duration) -> anyhow::Result<Outcome> {
         let plan = change::make(self.cluster, false, |object| Plan::of(object, wish)).await?;
         if !plan.is_asked_already() {
             let before = self.made.take().map_or_else(|| plan.before.clone(), |(_, before)| before);

@@ -7,6 +7,8 @@ mod clear;
 pub(super) mod compare;
 mod dry_run;
 mod errand;
+#[cfg(test)]
+mod fixtures;
 mod follow;
 mod outcome;
 mod phase;

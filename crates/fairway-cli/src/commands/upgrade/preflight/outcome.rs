@@ -112,7 +112,9 @@ impl fmt::Display for Outcome {
         }
         match &self.report {
             Some(report) => write!(f, "\n\n{report}")?,
-            None => f.write_str("\n\nSee how far it is with\n  fairway upgrade --status-preflight")?,
+            None => {
+                f.write_str("\n\nSee how far it is with\n  fairway upgrade --status-preflight")?
+            }
         }
         match self.request {
             Fate::Stands if self.timed_out && !self.is_over() => {

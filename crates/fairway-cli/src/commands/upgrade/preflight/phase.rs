@@ -33,8 +33,8 @@ impl Phase {
     pub(super) fn of(cluster_version: &ClusterVersion) -> Self {
         let asked = cluster_version.spec.desired_update.as_ref();
         let status = cluster_version.status.as_ref();
-        let Some((status, running)) =
-            status.and_then(|status| Some((status, status.conditions.find(preflight_running::TYPE)?)))
+        let Some((status, running)) = status
+            .and_then(|status| Some((status, status.conditions.find(preflight_running::TYPE)?)))
         else {
             return Self::Unsupported;
         };

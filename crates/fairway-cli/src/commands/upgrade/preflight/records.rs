@@ -39,8 +39,13 @@ impl Records {
         let label = format!("{}=true", record::LABEL);
         match cluster.config_maps(NAMESPACE, &label, MOST).await {
             Ok(maps) => Self::of(&maps),
-            Err(why) => Self { kept: Vec::new(), missing: Some(why) },
+            Err(why) => Self::unreadable(why),
         }
+    }
+
+    /// None is at hand.
+    pub(super) fn unreadable(why: String) -> Self {
+        Self { kept: Vec::new(), missing: Some(why) }
     }
 
     /// What the ConfigMaps say.
@@ -71,10 +76,9 @@ impl Records {
 }
 
 impl Kept {
-    /// The document that was written last.
+    /// The document that was written last: a partial one goes when a complete one comes.
     fn latest(&self) -> Option<&Document> {
-        let Record { complete, partial, .. } = &self.record;
-        complete.iter().chain(partial).max_by_key(|document| document.updated)
+        self.record.partial.as_ref().or(self.record.complete.as_ref())
     }
 }
 

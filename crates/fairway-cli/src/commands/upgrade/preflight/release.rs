@@ -24,10 +24,9 @@ pub(super) fn is_same(one: &Named, other: &Named) -> bool {
 /// The same release with what others know of it: its image, or its version.
 pub(super) fn complete(named: Named, mut known: impl Iterator<Item = Named>) -> Named {
     match known.find(|known| is_same(known, &named)) {
-        Some(known) => Named {
-            version: named.version.or(known.version),
-            image: named.image.or(known.image),
-        },
+        Some(known) => {
+            Named { version: named.version.or(known.version), image: named.image.or(known.image) }
+        }
         None => named,
     }
 }

@@ -2,6 +2,7 @@
 
 use anyhow::anyhow;
 use fairway_api::cluster_version::{ConditionalUpdate, Release, Update, UpdateMode};
+use fairway_api::reason::recommended;
 use fairway_api::{ClusterVersion, ClusterVersionStatus, Version};
 use fairway_findings::record::KEEP_RESULTS;
 use serde::Serialize;
@@ -17,9 +18,6 @@ use super::phase::is_supported;
 use super::release::{is_same, listed};
 use crate::errors::{CannotTell, Refused, WithHint};
 use crate::foreign_text::OneLine;
-
-/// The risk of a release that was looked at although the update service does not offer it.
-const NOT_OFFERED: &str = "NotOfferedByUpdateService";
 
 /// A preflight to ask for.
 #[derive(Debug)]
@@ -92,7 +90,7 @@ impl Plan {
             ..Update::default()
         };
         let is_asked = asked.is_some_and(|asked| is_asked(asked, &update));
-        let replaces = replaced(before).filter(|_| !is_asked);
+        let replaces = replaced(before).filter(|replaced| !replaced.is_preflight_of(&target));
         let mut warnings: Vec<String> =
             replaces.iter().filter(|_| !wish.for_a_while).map(Replaced::warning).collect();
         if wish.force {
@@ -175,7 +173,9 @@ fn meant(status: &ClusterVersionStatus, target: &Target) -> anyhow::Result<Named
 /// something must not change which one that is.
 fn latest(status: &ClusterVersionStatus) -> Option<&Release> {
     let current = Version::parse(&status.desired.version).ok();
-    let is_offered = |update: &&ConditionalUpdate| !risks::names(update).contains(NOT_OFFERED);
+    let is_offered = |update: &&ConditionalUpdate| {
+        !risks::names(update).contains(recommended::NOT_OFFERED_BY_UPDATE_SERVICE.code)
+    };
     let conditional = status.conditional_updates.iter().filter(is_offered);
     let conditional = conditional.map(|update| &update.release);
     let all = status.available_updates.iter().flatten().chain(conditional);
@@ -195,6 +195,11 @@ fn replaced(before: Before) -> Option<Replaced> {
 }
 
 impl Replaced {
+    /// Whether nothing but the terms of the same preflight changes.
+    fn is_preflight_of(&self, target: &Named) -> bool {
+        self.what == Kind::Preflight && is_same(&self.release, target)
+    }
+
     fn warning(&self) -> String {
         let name = OneLine(self.release.name());
         match self.what {
@@ -245,9 +250,10 @@ fn in_the_way(update: &Update) -> anyhow::Error {
     anyhow!("it would give way while the preflight runs, and might begin afterwards").context(
         Refused {
             message: format!("an update to {name} is asked for and has not begun"),
-            hint: "withdraw it with `fairway upgrade --clear`, or replace it by the preflight with \
+            hint:
+                "withdraw it with `fairway upgrade --clear`, or replace it by the preflight with \
                    `fairway upgrade --mode=preflight`"
-                .to_owned(),
+                    .to_owned(),
         },
     )
 }

@@ -45,7 +45,10 @@ impl Requirement {
         let name = OneLine(target.name());
         let cannot_tell = |why: String| {
             let message = format!("{name} is not asked for, because its preflight {why}");
-            let hint = format!("run it with `fairway upgrade --mode=preflight {} --wait`", Choice(&target));
+            let hint = format!(
+                "run it with `fairway upgrade --mode=preflight {} --wait`",
+                Choice(&target)
+            );
             Err(CannotTell { message, hint }.into())
         };
         let Some(run) = &report.run else {
@@ -83,5 +86,71 @@ fn refused(target: &Named, report: &Report) -> Refused {
         hint: "`fairway upgrade --status-preflight` tells more; remove the causes, or take a risk \
                with `fairway upgrade accept NAME`"
             .to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fairway_findings::{Document, Severity};
+    use fairway_testkit::objects;
+
+    use super::super::fixtures::{document, kept, with_findings};
+    use super::*;
+    use crate::commands::upgrade::fixtures::{accept, cluster_version, condition, hold, now};
+    use crate::errors;
+
+    /// What is said to an update to 5.2.0 with those results.
+    fn said(documents: &[Document], accepted: &[&str], max_age: Duration) -> String {
+        let mut object = cluster_version();
+        hold(&mut object, condition("PreflightRunning", false, "NotRequested", ""));
+        if !accepted.is_empty() {
+            accept(&mut object, accepted, None);
+        }
+        let records = Records::of(&documents.iter().map(kept).collect::<Vec<_>>());
+        let image = Some(objects::release("5.2.0").image);
+        let update = Update { image, ..objects::update_to("5.2.0") };
+        match (Requirement { records, max_age }).check(&object, &update, now()) {
+            Ok(()) => "yes".to_owned(),
+            Err(error) => {
+                let hint = errors::hint(&error).unwrap_or_default();
+                format!("{}: {error}\nhint: {hint}", errors::status(&error).code())
+            }
+        }
+    }
+
+    #[test]
+    fn only_a_preflight_that_is_whole_young_and_clean_lets_an_update_through() {
+        let day = Duration::from_hours(24);
+        let found = with_findings("5.2.0", &[("DualStack", Severity::Critical)]);
+        assert_eq!(said(&[document("5.2.0")], &[], day), "yes");
+        assert_eq!(said(std::slice::from_ref(&found), &["DualStack"], day), "yes");
+        let mut elsewhere = document("5.2.0");
+        elsewhere.source_version = "5.0.0".to_owned();
+        let mut partial = document("5.2.0");
+        partial.checks[0].status = fairway_findings::CheckStatus::Failed;
+        let mut ageless = document("5.2.0");
+        (ageless.updated, ageless.completed) = (None, None);
+        let refused = [
+            said(&[found], &[], day),
+            said(&[document("5.3.0")], &[], day),
+            said(&[document("5.2.0")], &[], Duration::from_mins(20)),
+            said(&[elsewhere], &[], day),
+            said(&[partial], &[], day),
+            said(&[ageless], &[], day),
+        ];
+        insta::assert_snapshot!(refused.join("\n"), @"
+        3: 5.2.0 is not asked for, because its preflight found DualStack
+        hint: `fairway upgrade --status-preflight` tells more; remove the causes, or take a risk with `fairway upgrade accept NAME`
+        4: 5.2.0 is not asked for, because its preflight has left no results
+        hint: run it with `fairway upgrade --mode=preflight --to=5.2.0 --wait`
+        4: 5.2.0 is not asked for, because its preflight is 30m old, and at most 20m are allowed
+        hint: run it with `fairway upgrade --mode=preflight --to=5.2.0 --wait`
+        4: 5.2.0 is not asked for, because its preflight does not tell: outdated, the cluster had another version then
+        hint: run it with `fairway upgrade --mode=preflight --to=5.2.0 --wait`
+        4: 5.2.0 is not asked for, because its preflight does not tell: incomplete, some checks gave no answer
+        hint: run it with `fairway upgrade --mode=preflight --to=5.2.0 --wait`
+        4: 5.2.0 is not asked for, because its preflight does not say how old it is
+        hint: run it with `fairway upgrade --mode=preflight --to=5.2.0 --wait`
+        ");
     }
 }

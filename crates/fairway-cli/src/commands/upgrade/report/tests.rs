@@ -1,3 +1,4 @@
+use fairway_api::cluster_version::Update;
 use fairway_api::{ClusterVersion, read};
 use fairway_testkit::{environment, objects};
 use serde_json::Value;
@@ -478,4 +479,39 @@ fn recorded_clusters_are_shown_with_all_their_updates() {
         }
     }
     assert!(updates >= 100, "{updates} updates");
+}
+
+#[test]
+fn a_preflight_is_told_in_one_line() {
+    let mut object = cluster_version();
+    let line = |object: &ClusterVersion| {
+        let text = text(object);
+        text.lines().find(|line| line.starts_with("Preflight")).unwrap_or_default().to_owned()
+    };
+    let conditions = ["PreflightRunning", "PreflightCompleted", "PreflightFailed"];
+    let says = |object: &mut ClusterVersion, said: [(bool, &str, &str); 3]| {
+        for (type_, (holds, reason, message)) in conditions.into_iter().zip(said) {
+            hold(object, condition(type_, holds, reason, message));
+        }
+    };
+    says(&mut object, [(false, "NotRequested", "No."); 3]);
+    assert_eq!(line(&object), "");
+
+    let mode = Some("Preflight".into());
+    object.spec.desired_update = Some(Update { mode, ..objects::update_to("5.2.0") });
+    let fine = (false, "AsExpected", "");
+    let wait = (false, "PreflightRunning", "Not yet.");
+    says(&mut object, [(true, "Checking", "3 of 7 checks are done."), wait, fine]);
+    insta::assert_snapshot!(line(&object), @"");
+    let found = (true, "RisksFound", "2 risks were found.");
+    says(&mut object, [(true, "Monitoring", "Looking."), found, fine]);
+    insta::assert_snapshot!(line(&object), @"");
+    let failed = (true, "ImagePullBackOff", "The image is not there.");
+    says(&mut object, [(false, "Stopped", "Given up."), wait, failed]);
+    insta::assert_snapshot!(line(&object), @"");
+
+    object.spec.desired_update = None;
+    let kept = (true, "NotMonitored", "Results of 5.2.0 are two hours old.");
+    says(&mut object, [(false, "NotRequested", "No."), kept, fine]);
+    insta::assert_snapshot!(line(&object), @"");
 }

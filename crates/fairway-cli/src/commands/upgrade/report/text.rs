@@ -3,7 +3,8 @@
 use std::fmt;
 
 use fairway_api::reason::{
-    failing, invalid, progressing, release_accepted, retrieved_updates, upgradeable,
+    failing, invalid, preflight_completed, preflight_failed, preflight_running, progressing,
+    release_accepted, retrieved_updates, upgradeable,
 };
 use fairway_risk::Standing;
 
@@ -18,6 +19,7 @@ const VERSION_WIDTH: usize = 12;
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.write_version(f)?;
+        self.write_preflight(f)?;
         self.write_conditions(f)?;
         self.write_source(f)?;
         self.write_recommended(f)?;
@@ -44,7 +46,11 @@ impl Report {
         if let Some(message) = self.progress() {
             write!(f, "\n\ninfo: An upgrade is in progress. {}", OneLine(message))?;
         }
-        if let Some(requested) = self.requested.as_ref().filter(|request| !self.has_begun(request))
+        let shown_below =
+            |request: &Requested| request.mode.is_some() && self.preflight().is_some();
+        let requested = self.requested.as_ref();
+        if let Some(requested) =
+            requested.filter(|request| !self.has_begun(request) && !shown_below(request))
         {
             write!(f, "\n\n{requested}")?;
         }
@@ -58,6 +64,27 @@ impl Report {
     fn progress(&self) -> Option<&str> {
         let condition = self.condition(progressing::TYPE)?;
         (condition.status == "True").then(|| condition.message.as_deref().unwrap_or_default())
+    }
+
+    /// How far a preflight is, or what one has left, in one line.
+    fn write_preflight(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(said) = self.preflight() else { return Ok(()) };
+        let asked = self.requested.as_ref().filter(|request| request.mode.is_some());
+        f.write_str("\n\nPreflight")?;
+        if let Some(asked) = asked {
+            write!(f, " of {}", OneLine(asked.target()))?;
+        }
+        write!(f, ": {} See `fairway upgrade --status-preflight`.", OneLine(said))
+    }
+
+    /// What the operator says about preflights: what went wrong, what was found, or how far it is.
+    fn preflight(&self) -> Option<&str> {
+        let idle = [preflight_running::NOT_REQUESTED.code, preflight_running::TYPE];
+        let failed = self.condition(preflight_failed::TYPE).filter(|one| one.status == "True");
+        let said = [preflight_completed::TYPE, preflight_running::TYPE].into_iter();
+        let mut said = failed.into_iter().chain(said.filter_map(|type_| self.condition(type_)));
+        let said = said.find(|one| !idle.contains(&one.reason.as_deref().unwrap_or_default()))?;
+        said.message.as_deref().or(said.reason.as_deref())
     }
 
     fn has_begun(&self, requested: &Requested) -> bool {
@@ -172,11 +199,18 @@ impl Report {
 
 impl fmt::Display for Requested {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let target = self.version.as_deref().or(self.image.as_deref()).unwrap_or("no release");
+        let target = OneLine(self.target());
         match &self.mode {
-            Some(mode) => write!(f, "Requested: {} of {}", OneLine(mode), OneLine(target)),
-            None => write!(f, "Requested: update to {}, which has not begun", OneLine(target)),
+            Some(mode) => write!(f, "Requested: {} of {target}", OneLine(mode)),
+            None => write!(f, "Requested: update to {target}, which has not begun"),
         }
+    }
+}
+
+impl Requested {
+    /// The release, as people call it.
+    fn target(&self) -> &str {
+        self.version.as_deref().or(self.image.as_deref()).unwrap_or("no release")
     }
 }
 

@@ -74,9 +74,7 @@ fn standing(finding: &Finding) -> String {
     let severity = finding.severity.map_or_else(|| "found".to_owned(), |it| it.to_string());
     match finding {
         _ if finding.is_accepted() => format!("{severity}, accepted"),
-        _ if !finding.counts && finding.severity.is_some_and(|it| it > fairway_findings::Severity::Info) => {
-            format!("{severity}, not sure")
-        }
+        _ if finding.is_unsure() => format!("{severity}, not sure"),
         _ => severity,
     }
 }

@@ -42,6 +42,11 @@ pub(in super::super) struct Finding {
 }
 
 impl Finding {
+    /// Whether no check was carried out to its end that says so.
+    pub(in super::super) fn is_unsure(&self) -> bool {
+        self.reason != Reason::PreflightValidation.to_string()
+    }
+
     pub(in super::super) fn is_accepted(&self) -> bool {
         self.standing.is_accepted()
     }

@@ -126,7 +126,8 @@ impl<'a> Look<'a> {
     /// What is known about the preflight of that release.
     pub(super) fn report(&self, target: Option<Named>) -> Report {
         let target = target.map(|target| self.completed(target));
-        let is_target = |named: &Named| target.as_ref().is_some_and(|it| release::is_same(it, named));
+        let is_target =
+            |named: &Named| target.as_ref().is_some_and(|it| release::is_same(it, named));
         let document = target.as_ref().and_then(|target| self.document(target));
         let phase = self.phase(target.as_ref());
         let (findings, other_risks) = match &target {

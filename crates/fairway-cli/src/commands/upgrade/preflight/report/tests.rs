@@ -1,0 +1,480 @@
+use fairway_api::ClusterVersion;
+use fairway_api::cluster_version::Update;
+use fairway_findings::{CheckStatus, Document, ExecutionStatus, Reason, Severity};
+use fairway_testkit::objects;
+
+use super::super::fixtures::{document, kept, with_findings};
+use super::super::records::Records;
+use super::{Look, Report, Verdict};
+use crate::commands::upgrade::fixtures::{
+    accept, cluster_version, condition, hold, now, offer, recommended, risk,
+};
+use crate::commands::upgrade::request::outcome::Named;
+use crate::exit::ExitStatus;
+
+/// A cluster at 5.1.0 that is asked for a preflight of 5.2.0, with what its operator says to that.
+fn asked(running: &str, completed: Option<&str>, failed: Option<&str>) -> ClusterVersion {
+    let mut object = cluster_version();
+    let release = objects::release("5.2.0");
+    object.spec.desired_update = Some(Update {
+        mode: Some("Preflight".into()),
+        version: Some(release.version),
+        image: Some(release.image),
+        ..Update::default()
+    });
+    let is_running = !matches!(running, "NotRequested" | "Held" | "Stopped");
+    hold(&mut object, condition("PreflightRunning", is_running, running, "2 of 4 checks done"));
+    let reason = completed.unwrap_or("PreflightRunning");
+    hold(&mut object, condition("PreflightCompleted", completed.is_some(), reason, ""));
+    let reason = failed.unwrap_or("AsExpected");
+    hold(&mut object, condition("PreflightFailed", failed.is_some(), reason, "It went wrong."));
+    object
+}
+
+fn monitored() -> ClusterVersion {
+    asked("Monitoring", Some("RisksFound"), None)
+}
+
+fn report(object: &ClusterVersion, documents: &[Document]) -> Report {
+    let records = Records::of(&documents.iter().map(kept).collect::<Vec<_>>());
+    report_with(object, &records)
+}
+
+fn report_with(object: &ClusterVersion, records: &Records) -> Report {
+    let look = Look { cluster_version: object, records, now: now() };
+    look.report(look.usual_target())
+}
+
+fn findings() -> Document {
+    let found = [("KernelNote", Severity::Info), ("OldDriver", Severity::Warning)];
+    with_findings("5.2.0", &[&found[..], &[("DualStack", Severity::Critical)]].concat())
+}
+
+#[test]
+fn nothing_stands_against_the_update() {
+    let report = report(&monitored(), &[document("5.2.0")]);
+    assert_eq!(report.result.exit_status(), ExitStatus::Yes);
+    insta::assert_snapshot!(report, @"
+    Preflight of 5.2.0: nothing found that stands against the update
+
+      Image: registry.example/release@sha256:8ecd4901ea069209005fa5d998421b30df046f771a2a930189f6c1adad5cea2e
+      From: 5.1.0
+      Checked: 2 of 2 operators, 1 of 1 built-in checks
+      Age: 30m, and brought up to date when the cluster changes
+      Reason: Monitoring
+      Message: 2 of 4 checks done
+
+      CHECK         OF        OUTCOME
+      network       operator  passed
+      storage       operator  passed
+      new-operator  operator  skipped
+      removed-apis  Fairway   passed
+
+    Start the update with
+      fairway upgrade --to=5.2.0
+
+    End the preflight with
+      fairway upgrade --clear-preflight
+    and never by removing `mode` alone: what is left in spec.desiredUpdate starts the update.
+    ");
+}
+
+#[test]
+fn what_was_found_is_shown_with_what_to_do_and_whether_it_is_accepted() {
+    let mut object = monitored();
+    accept(&mut object, &["OldDriver"], None);
+    let open = report(&object, &[findings(), document("5.1.9")]);
+    assert_eq!(open.result.exit_status(), ExitStatus::No);
+    insta::assert_snapshot!(open, @"
+    Preflight of 5.2.0: 2 findings, 1 of them not accepted
+
+      Image: registry.example/release@sha256:8ecd4901ea069209005fa5d998421b30df046f771a2a930189f6c1adad5cea2e
+      From: 5.1.0
+      Checked: 2 of 2 operators, 1 of 1 built-in checks
+      Age: 30m, and brought up to date when the cluster changes
+      Reason: Monitoring
+      Message: 2 of 4 checks done
+
+      CHECK         OF        OUTCOME
+      network       operator  found something
+      storage       operator  passed
+      new-operator  operator  skipped
+      removed-apis  Fairway   passed
+
+    Findings:
+
+      DualStack: critical, from network
+        DualStack will happen.
+        To do: Change it first.
+        https://example.com/DualStack
+
+      OldDriver: warning, from network, accepted
+        OldDriver will happen.
+        To do: Change it first.
+        https://example.com/OldDriver
+
+      KernelNote: info, from network, stands against nothing (PreflightValidation)
+        KernelNote will happen.
+        To do: Change it first.
+        https://example.com/KernelNote
+
+    Remove the causes, or take a risk with
+      fairway upgrade accept NAME --for=5.2.0
+
+    There are results of 5.1.9 as well: compare them with
+      fairway upgrade compare RELEASE…
+
+    End the preflight with
+      fairway upgrade --clear-preflight
+    and never by removing `mode` alone: what is left in spec.desiredUpdate starts the update.
+    ");
+
+    accept(&mut object, &["OldDriver", "DualStack"], None);
+    let taken = report(&object, &[findings()]);
+    assert_eq!(taken.result, Verdict::FindingsAccepted);
+    assert_eq!(taken.result.exit_status(), ExitStatus::Yes);
+    assert_eq!(taken.headline(), "2 findings, all accepted");
+
+    accept(&mut object, &["OldDriver", "DualStack"], Some(r#"{"DualStack":{"for":"5.3.x"}}"#));
+    assert_eq!(report(&object, &[findings()]).result, Verdict::Findings, "for other versions");
+}
+
+#[test]
+fn for_programs() {
+    let report =
+        report(&monitored(), &[with_findings("5.2.0", &[("DualStack", Severity::Critical)])]);
+    insta::assert_snapshot!(serde_json::to_string_pretty(&report).unwrap(), @r#"
+    {
+      "target": {
+        "version": "5.2.0",
+        "image": "registry.example/release@sha256:8ecd4901ea069209005fa5d998421b30df046f771a2a930189f6c1adad5cea2e"
+      },
+      "sourceVersion": "5.1.0",
+      "result": "findings",
+      "phase": "monitoring",
+      "reason": "Monitoring",
+      "message": "2 of 4 checks done",
+      "run": {
+        "preflightID": "00112233445566778899aabbccddeeff",
+        "sourceVersion": "5.1.0",
+        "executionStatus": "completed",
+        "started": "2026-01-01T01:20:00Z",
+        "completed": "2026-01-01T01:25:00Z",
+        "updated": "2026-01-01T01:30:00Z",
+        "ageSeconds": 1800,
+        "operators": {
+          "answered": 2,
+          "failed": 0,
+          "total": 2
+        },
+        "builtIn": {
+          "answered": 1,
+          "failed": 0,
+          "total": 1
+        },
+        "checks": [
+          {
+            "name": "network",
+            "kind": "operator",
+            "status": "found"
+          },
+          {
+            "name": "storage",
+            "kind": "operator",
+            "status": "passed"
+          },
+          {
+            "name": "new-operator",
+            "kind": "operator",
+            "status": "skipped"
+          },
+          {
+            "name": "removed-apis",
+            "kind": "builtIn",
+            "status": "passed"
+          }
+        ]
+      },
+      "findings": [
+        {
+          "name": "DualStack",
+          "severity": "critical",
+          "reason": "PreflightValidation",
+          "message": "DualStack will happen.",
+          "url": "https://example.com/DualStack",
+          "remediation": "Change it first.",
+          "check": "network",
+          "counts": true,
+          "acceptance": "notAccepted"
+        }
+      ],
+      "otherRisks": [],
+      "others": [],
+      "detailsMissing": null
+    }
+    "#);
+}
+
+#[test]
+fn as_long_as_it_runs_it_does_not_tell() {
+    let mut running = findings();
+    running.execution_status = ExecutionStatus::Running;
+    running.checks[1].status = CheckStatus::Waiting;
+    let report = report(&asked("Checking", None, None), &[running]);
+    assert_eq!(report.result.exit_status(), ExitStatus::CannotTell);
+    insta::assert_snapshot!(report, @"
+    Preflight of 5.2.0: running
+
+      Image: registry.example/release@sha256:8ecd4901ea069209005fa5d998421b30df046f771a2a930189f6c1adad5cea2e
+      From: 5.1.0
+      Checked: 1 of 2 operators, 1 of 1 built-in checks
+      Age: 30m
+      Reason: Checking
+      Message: 2 of 4 checks done
+
+      CHECK         OF        OUTCOME
+      network       operator  found something
+      storage       operator  waiting
+      new-operator  operator  skipped
+      removed-apis  Fairway   passed
+
+    Findings:
+
+      DualStack: critical, from network
+        DualStack will happen.
+        To do: Change it first.
+        https://example.com/DualStack
+
+      OldDriver: warning, from network
+        OldDriver will happen.
+        To do: Change it first.
+        https://example.com/OldDriver
+
+      KernelNote: info, from network, stands against nothing (PreflightValidation)
+        KernelNote will happen.
+        To do: Change it first.
+        https://example.com/KernelNote
+
+    See how far it is with
+      fairway upgrade --status-preflight
+
+    End the preflight with
+      fairway upgrade --clear-preflight
+    and never by removing `mode` alone: what is left in spec.desiredUpdate starts the update.
+    ");
+}
+
+#[test]
+fn a_run_that_begins_again_does_not_tell_from_before() {
+    for reason in ["Starting", "Checking", "Restarting"] {
+        let report = report(&asked(reason, None, None), &[document("5.2.0")]);
+        assert_eq!(report.result, Verdict::Running, "{reason}");
+    }
+    let mut unseen = monitored();
+    unseen.metadata.generation = Some(2);
+    assert_eq!(report(&unseen, &[document("5.2.0")]).result, Verdict::Running);
+}
+
+#[test]
+fn a_check_without_an_answer_leaves_it_open() {
+    let mut partial = findings();
+    partial.checks[1].status = CheckStatus::TimedOut;
+    partial.checks[1].message = "it took more than 300 s".to_owned();
+    partial.risks[0].reason = Reason::PreflightPartial;
+    let report = report(&asked("Monitoring", None, Some("CheckTimedOut")), &[partial]);
+    assert_eq!(report.result, Verdict::Incomplete);
+    insta::assert_snapshot!(report, @"
+    Preflight of 5.2.0: incomplete, some checks gave no answer
+
+      Image: registry.example/release@sha256:8ecd4901ea069209005fa5d998421b30df046f771a2a930189f6c1adad5cea2e
+      From: 5.1.0
+      Checked: 1 of 2 operators, 1 of 1 built-in checks
+      Age: 30m, and brought up to date when the cluster changes
+      Reason: CheckTimedOut
+      Message: It went wrong.
+
+      CHECK         OF        OUTCOME
+      network       operator  found something
+      storage       operator  took too long: it took more than 300 s
+      new-operator  operator  skipped
+      removed-apis  Fairway   passed
+
+    Findings:
+
+      DualStack: critical, from network
+        DualStack will happen.
+        To do: Change it first.
+        https://example.com/DualStack
+
+      OldDriver: warning, from network
+        OldDriver will happen.
+        To do: Change it first.
+        https://example.com/OldDriver
+
+      KernelNote: info, from network, stands against nothing (PreflightPartial)
+        KernelNote will happen.
+        To do: Change it first.
+        https://example.com/KernelNote
+
+    Look for what slows it down; see `kubectl -n openshift-cluster-version-preflight get events`.
+
+    End the preflight with
+      fairway upgrade --clear-preflight
+    and never by removing `mode` alone: what is left in spec.desiredUpdate starts the update.
+    ");
+}
+
+#[test]
+fn what_is_known_anyway_is_shown_where_the_preflight_cannot_run() {
+    let mut object = asked("Held", None, Some("PreflightNotSupported"));
+    let slow = [risk("SlowDisks", "True"), risk("NotHere", "False")];
+    offer(&mut object, "5.2.0", &slow, recommended("False", "SlowDisks", "Slow."));
+    let report = report(&object, &[]);
+    assert_eq!(
+        (report.result, report.result.exit_status()),
+        (Verdict::Failed, ExitStatus::CannotTell)
+    );
+    insta::assert_snapshot!(report, @"
+    Preflight of 5.2.0: failed
+
+      Image: registry.example/release@sha256:8ecd4901ea069209005fa5d998421b30df046f771a2a930189f6c1adad5cea2e
+      Reason: PreflightNotSupported
+      Message: It went wrong.
+
+    Other known risks:
+
+      SlowDisks: applies
+        SlowDisks may happen.
+
+    Choose a later release, or rely on `fairway upgrade recommend`; end the request with `fairway upgrade --clear-preflight`.
+
+    End the preflight with
+      fairway upgrade --clear-preflight
+    and never by removing `mode` alone: what is left in spec.desiredUpdate starts the update.
+    ");
+}
+
+#[test]
+fn without_details_the_summary_has_to_do() {
+    let mut object = monitored();
+    let found = |name: &str, reason: &str| {
+        let mut found = risk(name, "True");
+        found.conditions[0].reason = reason.to_owned();
+        found
+    };
+    let found = [
+        found("DualStack", "PreflightValidation"),
+        found("StorageUnknown", "PreflightPartial"),
+        found("PreflightInProgress", "PreflightRunning"),
+    ];
+    offer(&mut object, "5.2.0", &found, recommended("False", "DualStack", "No."));
+    let records = Records::unreadable("you may not list configmaps".to_owned());
+    let report = report_with(&object, &records);
+    assert_eq!(report.result, Verdict::Findings);
+    insta::assert_snapshot!(report, @"
+    Preflight of 5.2.0: 1 finding
+
+      Image: registry.example/release@sha256:8ecd4901ea069209005fa5d998421b30df046f771a2a930189f6c1adad5cea2e
+      Reason: Monitoring
+      Message: 2 of 4 checks done
+      Details: not at hand, you may not list configmaps
+
+    Findings:
+
+      DualStack
+        DualStack may happen.
+        https://example.com/DualStack
+
+      StorageUnknown, stands against nothing (PreflightPartial)
+        StorageUnknown may happen.
+        https://example.com/StorageUnknown
+
+    Remove the causes, or take a risk with
+      fairway upgrade accept NAME --for=5.2.0
+
+    End the preflight with
+      fairway upgrade --clear-preflight
+    and never by removing `mode` alone: what is left in spec.desiredUpdate starts the update.
+    ");
+}
+
+#[test]
+fn results_of_another_version_do_not_count() {
+    let mut old = document("5.2.0");
+    old.source_version = "5.0.0".to_owned();
+    let report = report(&monitored(), &[old]);
+    assert_eq!(report.result, Verdict::Outdated);
+    assert_eq!(report.headline(), "outdated, the cluster had another version then");
+}
+
+#[test]
+fn kept_results_tell_without_a_request() {
+    let mut object = monitored();
+    object.spec.desired_update = None;
+    let report = report(&object, &[findings()]);
+    assert_eq!(report.result, Verdict::Findings);
+    let text = report.to_string();
+    assert!(!text.contains("--clear-preflight"), "{text}");
+}
+
+#[test]
+fn nothing_is_known() {
+    let mut object = cluster_version();
+    let unknown = report(&object, &[]);
+    assert_eq!(unknown.result, Verdict::Unsupported);
+    insta::assert_snapshot!(unknown, @"The operator of this cluster does not know preflights: ClusterVersion has no condition PreflightRunning.");
+    hold(&mut object, condition("PreflightRunning", false, "NotRequested", ""));
+    let none = report(&object, &[]);
+    assert_eq!(none.result, Verdict::NotRun);
+    insta::assert_snapshot!(none, @"
+    No preflight is asked for, and no results are kept. Run one with
+      fairway upgrade --mode=preflight --to=VERSION
+    ");
+
+    let records = Records::default();
+    let look = Look { cluster_version: &object, records: &records, now: now() };
+    let named = Named { version: Some("5.1.9".to_owned()), image: None };
+    insta::assert_snapshot!(look.report(Some(named)), @"
+    Preflight of 5.1.9: not run
+
+      Image: registry.example/release@sha256:f73d25856ea13b7a2c6a955ef62007088ec360578dbe2141a5425ad9cf27d41b
+
+    Run it with
+      fairway upgrade --mode=preflight --to=5.1.9
+    ");
+}
+
+#[test]
+fn a_record_that_was_tampered_with_is_left_out_and_said() {
+    let mut other = kept(&document("5.2.0"));
+    let annotations = other.metadata.annotations.as_mut().unwrap();
+    for image in annotations.values_mut() {
+        *image = objects::release("5.3.0").image;
+    }
+    let mut unreadable = kept(&document("5.2.0"));
+    unreadable.data.as_mut().unwrap().values_mut().for_each(|text| text.truncate(20));
+    let mut newer = document("5.2.0");
+    newer.format = "preflight-v2-json".to_owned();
+    let nameless = Default::default();
+    let missing = [other, unreadable, kept(&newer), nameless].map(|map| {
+        let records = Records::of(&[map]);
+        assert_eq!(records.all().count(), 0);
+        records.missing.unwrap_or_default()
+    });
+    insta::assert_snapshot!(missing.join("\n"), @r#"
+    ConfigMap preflight-8ecd4901ea069209 of openshift-cluster-version cannot be read: it is about registry.example/release@sha256:8ecd4901ea069209005fa5d998421b30df046f771a2a930189f6c1adad5cea2e
+    ConfigMap preflight-8ecd4901ea069209 of openshift-cluster-version cannot be read: EOF while parsing a string at line 1 column 20
+    ConfigMap preflight-8ecd4901ea069209 of openshift-cluster-version cannot be read: it is in the format "preflight-v2-json", and not preflight-v1-json
+    ConfigMap  of openshift-cluster-version cannot be read: no annotation fairway.dev/preflight-target
+    "#);
+}
+
+#[test]
+fn nothing_that_others_write_steers_the_terminal() {
+    let mut hostile = with_findings("5.2.0", &[("\u{1b}[2JEvil", Severity::Critical)]);
+    hostile.risks[0].message = "\u{1b}]8;;http://evil\u{7}\nline".to_owned();
+    hostile.risks[0].remediation = "\u{202e}".to_owned();
+    hostile.checks[0].message = "\u{9b}2J".to_owned();
+    let text = report(&monitored(), &[hostile]).to_string();
+    assert!(!text.contains(|char| char != '\n' && crate::foreign_text::steers(char)), "{text:?}");
+}

@@ -75,7 +75,9 @@ impl Report {
                 write!(f, "\n  Age: {}{monitored}", Age(age))?;
             }
         }
-        write_reason(f, self.reason.as_deref(), self.message.as_deref())?;
+        if !self.tells() {
+            write_reason(f, self.reason.as_deref(), self.message.as_deref())?;
+        }
         if let Some(why) = &self.details_missing {
             write!(f, "\n  Details: not at hand, {}", OneLine(why))?;
         }
@@ -113,11 +115,7 @@ impl Report {
 
     /// What is known anyway, where the preflight does not tell.
     fn write_other_risks(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let tells = matches!(
-            self.result,
-            Verdict::NothingFound | Verdict::FindingsAccepted | Verdict::Findings | Verdict::Running
-        );
-        if tells || self.other_risks.is_empty() {
+        if self.tells() || self.result == Verdict::Running || self.other_risks.is_empty() {
             return Ok(());
         }
         f.write_str("\n\nOther known risks:\n")?;
@@ -138,9 +136,9 @@ impl Report {
                 "\n\nRemove the causes, or take a risk with\n  fairway upgrade accept NAME{}",
                 ForVersion(target)
             )?,
-            Verdict::Running => f.write_str(
-                "\n\nSee how far it is with\n  fairway upgrade --status-preflight",
-            )?,
+            Verdict::Running => {
+                f.write_str("\n\nSee how far it is with\n  fairway upgrade --status-preflight")?
+            }
             Verdict::NotRun | Verdict::Outdated => {
                 write!(f, "\n\nRun it with\n  fairway upgrade --mode=preflight {choice}")?;
             }
@@ -161,6 +159,11 @@ impl Report {
             write!(f, "\n\n{ENDING}")?;
         }
         Ok(())
+    }
+
+    /// Whether it is answered what stands against the update.
+    fn tells(&self) -> bool {
+        matches!(self.result, Verdict::NothingFound | Verdict::FindingsAccepted | Verdict::Findings)
     }
 
     /// What to do about what went wrong.
@@ -274,8 +277,8 @@ impl fmt::Display for Finding {
         if let Some(check) = &self.check {
             write!(f, ", from {}", OneLine(check))?;
         }
-        if !self.counts {
-            write!(f, ", stands against nothing ({})", OneLine(&self.reason))?;
+        if self.is_unsure() {
+            write!(f, ", not sure ({})", OneLine(&self.reason))?;
         }
         write!(f, "{}", Afterwards(&self.standing))?;
         for line in lines(&self.message) {
