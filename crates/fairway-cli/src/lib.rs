@@ -29,7 +29,13 @@ use crate::settings::Settings;
 /// Runs the command that the arguments name, and says how it ended.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
+    #[cfg(feature = "sandbox")]
+    let arguments = args::example::as_a_check(arguments);
     let command = args::named_as_invoked(Args::command(), arguments.first());
+    #[cfg(feature = "sandbox")]
+    if let Some(answer) = args::example::forgotten(&command, arguments.get(1)) {
+        return answer_from_the_parser(&answer);
+    }
     let parsed = command.try_get_matches_from(&arguments);
     let args = match parsed.and_then(|matches| Args::from_arg_matches(&matches)) {
         Ok(args) => args,

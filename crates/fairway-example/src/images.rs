@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use fairway_registry::base::{Base, Packing};
+use fairway_registry::base::{Base, PROGRAM, Packing};
 use fairway_registry::layout::{self, LayoutError};
 use fairway_registry::push::{PushError, push};
 use fairway_registry::signature::{SigningError, sign};
@@ -19,6 +19,16 @@ const VERSION_LABEL: &str = "org.opencontainers.image.version";
 
 /// The file by which the operators' image tells its version.
 const VERSION_FILE: &str = "etc/platform-version";
+
+/// The program of checks in the image of the operators: a link to the only program that there is.
+pub const CHECK_PROGRAM: &str = "/bin/preflight";
+
+/// A variable with a command that the program does not know. It is the same program in all images,
+/// and in those of an old release it is to be as old as the release.
+pub const FORGOTTEN: &str = "FAIRWAY_FORGETS";
+
+/// The command that old releases do not know.
+pub const PREFLIGHT: &str = "preflight";
 
 /// The repositories, below the one of the platform: releases are found by looking at all images of
 /// theirs, so the others have one of their own.
@@ -165,13 +175,21 @@ impl MadeRelease {
         repository: &str,
         own: &BTreeMap<String, String>,
     ) -> Result<Self, MakeError> {
+        let mut base = base.clone();
+        if !release.preflights {
+            base = base.environment(FORGOTTEN, PREFLIGHT);
+        }
         let image = |files: LayerBuilder| {
             let label = (VERSION_LABEL, release.version.to_owned());
             // What is not the program is small, so that compressing it costs nothing.
             Ok::<_, LayerError>(base.clone().with(files.build()?, [label], Some(release.created())))
         };
         let reference = |name, image: &Image| format!("{repository}/{name}@{}", image.digest());
-        let operators = image(LayerBuilder::new().file(VERSION_FILE, 0o644, release.version)?)?;
+        let mut operators = LayerBuilder::new().file(VERSION_FILE, 0o644, release.version)?;
+        if release.preflights {
+            operators = operators.link(CHECK_PROGRAM, format!("..{PROGRAM}"))?;
+        }
+        let operators = image(operators)?;
         let operators_reference = reference(OPERATORS, &operators);
         let files = payload::files(&release, &operators_reference, own)?;
         // Whoever looks for the release need not read what lies below.

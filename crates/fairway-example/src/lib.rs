@@ -5,8 +5,9 @@
 //! * [`release`] says which releases there are, and renders their manifests.
 //! * [`payload`] makes the files of a release image of them, [`graph`] those of graph-data.
 //! * [`images`] makes the images, from the running program: nothing else is needed.
-//! * [`operator`] is the operators' program.
+//! * [`operator`] is the operators' program, [`check`] has their checks.
 
+pub mod check;
 mod files;
 pub mod graph;
 pub mod images;

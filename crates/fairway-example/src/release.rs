@@ -37,20 +37,35 @@ pub struct Release {
     pub version: &'static str,
     /// The versions from which clusters may update to it.
     pub previous: &'static [&'static str],
+    /// Whether its operator knows preflights, and its components have checks.
+    pub preflights: bool,
     /// The day on which it was made: fixed, so that making it again gives the same image.
     day: Date,
 }
 
 /// The releases, the oldest first.
 pub const RELEASES: [Release; 6] = [
-    Release { version: "4.9.0", previous: &[], day: date(2025, 6, 3) },
-    Release { version: "5.0.0", previous: &["4.9.0"], day: date(2026, 1, 13) },
-    Release { version: "5.0.1", previous: &["5.0.0"], day: date(2026, 2, 10) },
-    Release { version: "5.1.0", previous: &["5.0.0", "5.0.1"], day: date(2026, 5, 12) },
+    Release { version: "4.9.0", previous: &[], preflights: false, day: date(2025, 6, 3) },
+    Release { version: "5.0.0", previous: &["4.9.0"], preflights: true, day: date(2026, 1, 13) },
+    Release { version: "5.0.1", previous: &["5.0.0"], preflights: true, day: date(2026, 2, 10) },
+    Release {
+        version: "5.1.0",
+        previous: &["5.0.0", "5.0.1"],
+        preflights: true,
+        day: date(2026, 5, 12),
+    },
     // From 5.0.1 it skips a minor version.
-    Release { version: "5.2.0", previous: &["5.0.1", "5.1.0"], day: date(2026, 8, 11) },
-    Release { version: "5.3.0", previous: &["5.2.0"], day: date(2026, 11, 10) },
+    Release {
+        version: "5.2.0",
+        previous: &["5.0.1", "5.1.0"],
+        preflights: true,
+        day: date(2026, 8, 11),
+    },
+    Release { version: "5.3.0", previous: &["5.2.0"], preflights: true, day: date(2026, 11, 10) },
 ];
+
+/// The file of an operator with its check.
+const PREFLIGHT: &str = "40-preflight.yaml";
 
 impl Release {
     /// When it was made.
@@ -67,7 +82,8 @@ impl Release {
     pub fn manifests(&self, image: &str) -> BTreeMap<String, String> {
         let mut manifests = BTreeMap::new();
         for Component { name, level } in COMPONENTS {
-            for (file, text) in files::below("operators") {
+            let files = files::below("operators");
+            for (file, text) in files.filter(|(file, _)| self.preflights || *file != PREFLIGHT) {
                 let file = format!("0000_{level}_{name}_{file}");
                 manifests.insert(file, text.replace("${OPERATOR}", name));
             }

@@ -50,6 +50,13 @@ impl Base {
         Ok(Self { layers, config: config(), architecture })
     }
 
+    /// The same, with a variable more in its environment.
+    #[must_use]
+    pub fn environment(mut self, name: &str, value: &str) -> Self {
+        self.config.env.push(format!("{name}={value}"));
+        self
+    }
+
     /// An image with one layer more and with some labels, which says when it was made if that is
     /// given. The same input gives the same digest.
     pub fn with<'a>(

@@ -1,8 +1,11 @@
 //! What the parts of the example platform are told.
 
-use std::path::PathBuf;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 
 use clap::ValueHint;
+use clap::error::ErrorKind;
+use fairway_example::images::{CHECK_PROGRAM, FORGOTTEN};
 
 /// Which operator it is.
 #[derive(clap::Args)]
@@ -16,6 +19,19 @@ pub(crate) struct ExampleOperatorArgs {
     pub(crate) release_version: String,
 }
 
+/// Which check it is.
+#[derive(clap::Args)]
+#[command(disable_help_flag = true)]
+pub(crate) struct ExampleCheckArgs {
+    /// The component whose check it is
+    #[arg(value_name = "COMPONENT")]
+    pub(crate) name: String,
+
+    /// What the check is told
+    #[arg(value_name = "ARGUMENT", trailing_var_arg = true, allow_hyphen_values = true)]
+    pub(crate) arguments: Vec<String>,
+}
+
 /// Where the platform goes to.
 #[derive(clap::Args)]
 #[group(required = true, multiple = true)]
@@ -27,4 +43,36 @@ pub(crate) struct ExamplePlatformArgs {
     /// Push the images to repositories below this one, such as registry.example/platform
     #[arg(long, value_name = "REPOSITORY")]
     pub(crate) push: Option<String>,
+}
+
+/// In the image of the operators, the program is also there by the name that checks have: then it
+/// is the check that its first argument names.
+pub(crate) fn as_a_check(mut arguments: Vec<OsString>) -> Vec<OsString> {
+    let program = arguments.first().and_then(|program| Path::new(program).file_name());
+    if program == Path::new(CHECK_PROGRAM).file_name() {
+        arguments.insert(1, "example-check".into());
+    }
+    arguments
+}
+
+/// What is said to a command that the release of this image is too old to know, although the
+/// program is not.
+pub(crate) fn forgotten(command: &clap::Command, typed: Option<&OsString>) -> Option<clap::Error> {
+    let forgotten = std::env::var_os(FORGOTTEN).filter(|forgotten| Some(forgotten) == typed)?;
+    let message = format!("unrecognized subcommand '{}'", forgotten.display());
+    Some(command.clone().error(ErrorKind::InvalidSubcommand, message))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_program_of_checks_runs_the_one_that_is_named() {
+        let words = |words: &[&str]| words.iter().map(OsString::from).collect::<Vec<_>>();
+        let check = as_a_check(words(&["/bin/preflight", "network", "--help"]));
+        assert_eq!(check, words(&["/bin/preflight", "example-check", "network", "--help"]));
+        let other = words(&["/usr/bin/fairway", "preflight"]);
+        assert_eq!(as_a_check(other.clone()), other);
+    }
 }

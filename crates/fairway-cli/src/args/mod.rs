@@ -27,7 +27,7 @@ use clap_complete::Shell;
 
 use crate::exit::ExitStatus;
 #[cfg(feature = "sandbox")]
-use example::{ExampleOperatorArgs, ExamplePlatformArgs};
+use example::{ExampleCheckArgs, ExampleOperatorArgs, ExamplePlatformArgs};
 use graph::GraphArgs;
 use install::InstallArgs;
 use operator::OperatorArgs;
@@ -238,6 +238,11 @@ Examples:
     #[cfg(feature = "sandbox")]
     #[command(hide = true)]
     ExampleOperator(ExampleOperatorArgs),
+
+    /// Run the check of an operator of the example platform, in a preflight
+    #[cfg(feature = "sandbox")]
+    #[command(hide = true)]
+    ExampleCheck(ExampleCheckArgs),
 
     /// Make the releases of the example platform from this program
     #[cfg(feature = "sandbox")]

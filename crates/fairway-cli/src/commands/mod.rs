@@ -3,6 +3,8 @@
 mod completion;
 mod crds;
 #[cfg(feature = "sandbox")]
+mod example_check;
+#[cfg(feature = "sandbox")]
 mod example_operator;
 #[cfg(feature = "sandbox")]
 mod example_platform;
@@ -40,6 +42,8 @@ pub(crate) fn run(command: Command, printer: &Printer) -> anyhow::Result<ExitSta
         Command::Man(args) => man::run(&args, printer),
         #[cfg(feature = "sandbox")]
         Command::ExampleOperator(args) => example_operator::run(&args),
+        #[cfg(feature = "sandbox")]
+        Command::ExampleCheck(args) => example_check::run(args),
         #[cfg(feature = "sandbox")]
         Command::ExamplePlatform(args) => example_platform::run(&args, printer),
         Command::Reference(args) => reference::run(&args, printer),

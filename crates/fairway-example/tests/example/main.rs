@@ -1,5 +1,6 @@
 //! The example platform, as those see it who use it.
 
+mod checks;
 mod graph;
 mod images;
 mod releases;

@@ -47,21 +47,28 @@ fn what_each_release_changes() {
     let told: Vec<String> =
         RELEASES.windows(2).map(|pair| changes(pair[0].version, pair[1].version)).collect();
     insta::assert_snapshot!(told.join("\n"), @r#"
-    4.9.0 → 5.0.0: images: 0, manifests: 1
+    4.9.0 → 5.0.0: images: 0, manifests: 4
     + configmap "openshift-storage/snapshot-classes"
+    + serviceaccount "openshift-ingress/ingress-preflight"
+    + role "openshift-ingress/ingress-preflight"
+    + rolebinding "openshift-ingress/ingress-preflight"
 
     5.0.0 → 5.0.1: images: 0, manifests: 1
     ~ configmap "openshift-network/network-defaults"
         data.mtu: "1500" → "1400"
 
-    5.0.1 → 5.1.0: images: 0, manifests: 7
+    5.0.1 → 5.1.0: images: 0, manifests: 9
     ~ configmap "openshift-config-managed/admin-gates"
         data: nothing → {"ack-5.1-backups-v1beta1-removal-in-5.2":"Release 5.2 no longer serves backups.…
     ~ configmap "openshift-ingress/ingress-defaults"
         data.accept-plain-http: "true" → nothing
+        data.minimum-rsa-bits: nothing → "2048"
         data.minimum-tls-version: "1.2" → "1.3"
+        data.refuse-sha1: nothing → "true"
+    + configmap "openshift-machine-config/machine-config-requirements"
     + configmap "openshift-network/encryption-off"
     + configmap "openshift-network/encryption-preview"
+    + configmap "openshift-network/network-requirements"
     + configmap "openshift-network/policy-defaults"
     ~ configmap "openshift-storage/legacy-classes"
         data: {"spinning":"platform.example/disk"} → nothing
@@ -72,9 +79,16 @@ fn what_each_release_changes() {
         spec.versions[name=v1beta1].schema.openAPIV3Schema.properties.spec.properties.keep: nothing → {"minimum":1,"type":"integer"}
         spec.versions[name=v1beta1].storage: true → false
 
-    5.1.0 → 5.2.0: images: 0, manifests: 2
+    5.1.0 → 5.2.0: images: 0, manifests: 6
+    ~ configmap "openshift-cloud-credential/credentials-request"
+        data.optional: nothing → "disks.label"
     ~ configmap "openshift-config-managed/admin-gates"
         data: {"ack-5.1-backups-v1beta1-removal-in-5.2":"Release 5.2 no longer serves backups.… → nothing
+    ~ configmap "openshift-machine-config/machine-config-requirements"
+        data.minimum-kernel: nothing → "5.4.0"
+    ~ configmap "openshift-network/network-requirements"
+        data.dual-stack: "deprecated" → "removed"
+    + configmap "openshift-storage/storage-requirements"
     ~ customresourcedefinition "backups.platform.example"
         spec.versions[name=v1beta1].deprecated: true → nothing
         spec.versions[name=v1beta1].served: true → false
@@ -87,14 +101,16 @@ fn what_each_release_changes() {
 #[test]
 fn the_order_of_an_update() {
     let release = load(&Release::find("5.1.0").unwrap());
-    let graph = TaskGraph::new(&release.manifests, Mode::Updating);
+    let mut manifests = release.manifests;
+    manifests.retain(|manifest| !manifest.is_preflight_check());
+    let graph = TaskGraph::new(&manifests, Mode::Updating);
     insta::assert_snapshot!(graph, @"
     0: 30 platform, 1 manifest; after 1
-    1: 07 network, 10 platform, 20 manifests
+    1: 07 network, 10 platform, 22 manifests
     2: nothing; after 0
-    3: 50 cloud-credential, 9 manifests; after 2
+    3: 50 cloud-credential, 11 manifests; after 2
     4: 50 ingress, 10 manifests; after 2
-    5: 50 storage, 11 manifests; after 2
-    6: 60 fragile, 80 machine-config, 18 manifests; after 3, 4, 5
+    5: 50 storage, 12 manifests; after 2
+    6: 60 fragile, 80 machine-config, 20 manifests; after 3, 4, 5
     ");
 }

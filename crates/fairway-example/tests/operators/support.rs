@@ -40,7 +40,8 @@ impl Component {
         let files = payload::files(&made.release, &made.operators_reference, &BTreeMap::new())?;
         let release = fairway_release::Release::load(&files, &made.reference, DEFAULT_PROFILE)?;
         let infix = format!("_{}_", self.name);
-        for manifest in release.manifests.iter().filter(|it| it.file.contains(&infix)) {
+        let own = release.manifests.iter().filter(|it| it.file.contains(&infix));
+        for manifest in own.filter(|it| !it.is_preflight_check()) {
             apply(self.cluster.client(), serde_json::from_value(manifest.object())?).await?;
         }
         Ok(())

@@ -1,0 +1,189 @@
+//! What the checks of a release say about clusters.
+
+use anyhow::Result;
+use fairway_check::Check;
+use fairway_check_testing::{Fixture, Said};
+use fairway_example::check::{CloudCredential, Ingress, MachineConfig, Network, Storage};
+use fairway_example::{RELEASES, Release};
+
+/// A cluster of a release as it is when nobody has changed anything, looked at by another.
+fn cluster(source: &str, target: &str) -> Fixture {
+    let manifests = |version: &str| Release::find(version).unwrap().manifests("image");
+    let mut fixture = Fixture::from(source).to(target).objects(NODE);
+    for (file, text) in manifests(source) {
+        // What checks look at; the rest is none of their business.
+        if text.contains("kind: ConfigMap") && !file.contains("_platform_") {
+            fixture = fixture.objects(&text);
+        }
+    }
+    for (file, text) in manifests(target) {
+        fixture = fixture.manifest(&file, &text);
+    }
+    fixture
+}
+
+const NODE: &str = "{apiVersion: v1, kind: Node, metadata: {name: a}, status: {nodeInfo: {kernelVersion: 6.12.0, machineID: '', systemUUID: '', bootID: '', osImage: '', containerRuntimeVersion: '', kubeletVersion: '', kubeProxyVersion: '', operatingSystem: linux, architecture: amd64}}}";
+
+/// What all of them say.
+async fn all(cluster: &Fixture) -> Result<String> {
+    let said = [
+        cluster.run(CloudCredential).await?,
+        cluster.run(Ingress).await?,
+        cluster.run(MachineConfig).await?,
+        cluster.run(Network).await?,
+        cluster.run(Storage).await?,
+    ];
+    Ok(said.iter().filter(|said| !said.is_clean()).map(ToString::to_string).collect())
+}
+
+/// What one says about a cluster in which something is different.
+async fn changed(target: &str, map: &str, check: impl Check) -> Result<Said> {
+    let mut fixture = Fixture::from("5.0.0").to(target).objects(map);
+    for (file, text) in Release::find(target).unwrap().manifests("image") {
+        fixture = fixture.manifest(&file, &text);
+    }
+    fixture.run(check).await
+}
+
+fn map(namespace: &str, name: &str, data: &str) -> String {
+    format!(
+        "{{apiVersion: v1, kind: ConfigMap, metadata: {{namespace: {namespace}, name: {name}, \
+         labels: {{platform.example/machine-config: worker}}}}, data: {data}}}"
+    )
+}
+
+#[tokio::test]
+async fn the_next_releases_find_nothing_in_a_cluster_as_it_comes() -> Result<()> {
+    for target in ["5.0.1", "5.1.0"] {
+        assert_eq!(all(&cluster("5.0.0", target)).await?, "", "{target}");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn the_one_after_them_finds_what_can_be_fixed_with_a_command() -> Result<()> {
+    insta::assert_snapshot!(all(&cluster("5.0.0", "5.2.0")).await?, @r#"
+    warning CloudCredentialPermissionsIncomplete: 5.2.0 makes use of permissions that were not granted: disks.label. What needs them will not work.
+      remediation: Grant disks.label, and add that to `granted`: `kubectl -n openshift-cloud-credential edit configmap cloud-credentials`
+      url: https://platform.example/credentials/permissions
+    critical StorageCSIDriverIncompatible: Current CSI driver version 2.3.1 incompatible with 5.2.0. Minimum version 2.4.0 required.
+      remediation: Update the driver: `kubectl -n openshift-storage patch configmap csi-driver --type=merge -p '{"data":{"version":"2.4.0"}}'`
+      url: https://platform.example/storage/csi-driver
+    "#);
+    let fixed = map("openshift-storage", "csi-driver", "{version: 2.4.0}");
+    assert!(changed("5.2.0", &fixed, Storage).await?.is_clean());
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_release_far_ahead_says_that_it_cannot_tell() -> Result<()> {
+    let said = cluster("5.0.0", "5.3.0").run(MachineConfig).await?;
+    assert!(
+        said.cannot_tell().is_some_and(|why| why.contains("at most 2 minor versions")),
+        "{said}"
+    );
+    Ok(())
+}
+
+#[tokio::test]
+async fn skipping_a_release_meets_other_things_than_taking_it() -> Result<()> {
+    let dual =
+        map("openshift-network", "network-config", "{cluster-networks: '10.128.0.0/14,fd01::/48'}");
+    insta::assert_snapshot!(changed("5.1.0", &dual, Network).await?, @"
+    info NetworkingDualStackDeprecated: Dual-stack networking configuration will be deprecated in 5.1.0. Migration to single-stack recommended.
+      remediation: Keep one network in `cluster-networks`: `kubectl -n openshift-network edit configmap network-config`
+      url: https://platform.example/network/dual-stack
+    ");
+    insta::assert_snapshot!(changed("5.2.0", &dual, Network).await?, @"
+    critical DualStackIncompatible: Cluster uses dual-stack networking configuration incompatible with 5.2.0.
+      remediation: Keep one network in `cluster-networks`: `kubectl -n openshift-network edit configmap network-config`
+      url: https://platform.example/network/dual-stack
+    ");
+    assert!(changed("5.0.1", &dual, Network).await?.is_clean());
+    Ok(())
+}
+
+#[tokio::test]
+async fn configurations_that_are_not_read_any_more() -> Result<()> {
+    let old =
+        map("openshift-machine-config", "old", r#"{config: '{"ignition":{"version":"2.2.0"}}'}"#);
+    insta::assert_snapshot!(changed("5.1.0", &old, MachineConfig).await?, @"
+    critical MachineConfigIgnitionV2Unsupported: 5.1.0 does not read Ignition v2 any more, in which these configurations are: old.
+      remediation: Translate them to Ignition v3: `kubectl -n openshift-machine-config get configmaps -l platform.example/machine-config`
+      url: https://platform.example/machines/ignition
+    ");
+    assert!(changed("5.0.1", &old, MachineConfig).await?.is_clean());
+    let broken = map("openshift-machine-config", "broken", "{config: nothing}");
+    insta::assert_snapshot!(changed("5.1.0", &broken, MachineConfig).await?, @"warning MachineConfigCompatibilityUnknown: Whether machine-config is compatible with 5.1.0 is unknown: these are no Ignition configurations: broken.");
+    Ok(())
+}
+
+#[tokio::test]
+async fn kernels_that_are_too_old() -> Result<()> {
+    let node = NODE.replace("6.12.0", "4.18.0");
+    insta::assert_snapshot!(changed("5.2.0", &node, MachineConfig).await?, @"
+    warning MachineConfigKernelVersionMismatch: Current kernel version 4.18.0 may have performance degradation with 5.2.0 container runtime.
+      remediation: Update the operating system of the nodes: `kubectl get nodes -o wide`
+      url: https://platform.example/machines/kernel
+    ");
+    assert!(changed("5.1.0", &node, MachineConfig).await?.is_clean());
+    Ok(())
+}
+
+#[tokio::test]
+async fn permissions_that_were_not_granted() -> Result<()> {
+    let few = |mode: &str| {
+        map(
+            "openshift-cloud-credential",
+            "cloud-credentials",
+            &format!("{{mode: {mode}, granted: disks.list}}"),
+        )
+    };
+    insta::assert_snapshot!(changed("5.1.0", &few("Manual"), CloudCredential).await?, @"
+    critical CloudCredentialPermissionsMissing: 5.1.0 needs permissions that were not granted: disks.create, disks.delete. The update would stop halfway.
+      remediation: Grant disks.create disks.delete, and add that to `granted`: `kubectl -n openshift-cloud-credential edit configmap cloud-credentials`
+      url: https://platform.example/credentials/permissions
+    ");
+    assert!(changed("5.1.0", &few("Mint"), CloudCredential).await?.is_clean());
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_certificate_that_is_too_weak() -> Result<()> {
+    let weak = secret(include_str!("../data/weak.pem"));
+    insta::assert_snapshot!(changed("5.1.0", &weak, Ingress).await?, @"
+    critical IngressCertificateRejected: 5.1.0 rejects the default serving certificate: it has an RSA key of 1024 bits, where 2048 are wanted; it is signed with SHA-1.
+      remediation: Replace it: `kubectl -n openshift-ingress create secret tls default-certificate --cert=tls.crt --key=tls.key --dry-run=client -o yaml | kubectl apply -f -`
+      url: https://platform.example/ingress/certificate
+    ");
+    assert!(changed("5.0.1", &weak, Ingress).await?.is_clean(), "5.0.1 takes it");
+    let strong = secret(include_str!("../data/strong.pem"));
+    assert!(changed("5.1.0", &strong, Ingress).await?.is_clean());
+    Ok(())
+}
+
+fn secret(pem: &str) -> String {
+    let secret = serde_json::json!({
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": { "namespace": "openshift-ingress", "name": "default-certificate" },
+        "stringData": { "tls.crt": pem },
+    });
+    secret.to_string()
+}
+
+#[tokio::test]
+async fn a_certificate_that_may_not_be_read_is_not_taken_for_a_good_one() -> Result<()> {
+    let said = cluster("5.0.0", "5.1.0").forbidden("secrets").run(Ingress).await?;
+    assert_eq!(said.names(), ["IngressCompatibilityUnknown"], "{said}");
+    Ok(())
+}
+
+#[test]
+fn every_release_that_knows_preflights_has_a_check_for_every_component() {
+    for release in &RELEASES {
+        let manifests = release.manifests("image");
+        let checks = manifests.keys().filter(|file| file.ends_with("_40-preflight.yaml")).count();
+        assert_eq!(checks, if release.preflights { 6 } else { 0 }, "{}", release.version);
+    }
+}
