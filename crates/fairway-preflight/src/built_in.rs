@@ -53,3 +53,82 @@ fn last_words(broken: JoinError) -> String {
         None => "it broke down, which is a mistake in Fairway".to_owned(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use fairway_testkit::TestCluster;
+    use fairway_testkit::releases::TestRelease;
+    use futures::FutureExt as _;
+    use futures::future::BoxFuture;
+
+    use super::*;
+    use crate::cluster::Resource;
+    use crate::testing::{seen, target};
+
+    type Ending = fn() -> BoxFuture<'static, Result<Answer, CannotTell>>;
+
+    struct Check(Ending);
+
+    impl BuiltIn for Check {
+        fn name(&self) -> &'static str {
+            "check"
+        }
+
+        fn looks_at(&self) -> &[Resource] {
+            &[]
+        }
+
+        fn run<'a>(
+            &'a self,
+            _cluster: &'a Cluster,
+            _target: &'a Target,
+        ) -> BoxFuture<'a, Result<Answer, CannotTell>> {
+            (self.0)()
+        }
+    }
+
+    #[tokio::test]
+    async fn whatever_a_check_does_there_is_an_outcome() {
+        let cluster = TestCluster::shared().await.unwrap();
+        let target = Arc::new(target("5.0.0", &TestRelease::new("5.1.0")).unwrap());
+        let answered = Outcome::Answered { findings: Vec::new(), left_out: String::new() };
+        let cases: [(Ending, Outcome); 6] = [
+            (|| async { Ok(Answer::default()) }.boxed(), answered),
+            (
+                || async { panic!("three is not {}", 4) }.boxed(),
+                Outcome::unanswered(
+                    CheckStatus::Failed,
+                    "it broke down, which is a mistake in Fairway: three is not 4",
+                ),
+            ),
+            (
+                || futures::future::pending().boxed(),
+                Outcome::unanswered(CheckStatus::TimedOut, "it was not done after 1 seconds"),
+            ),
+            (
+                || async { Err(CannotTell::DoesNotApply("one node".to_owned())) }.boxed(),
+                Outcome::Skipped("one node".to_owned()),
+            ),
+            (
+                || async { Err(CannotTell::VersionSkew("too far".to_owned())) }.boxed(),
+                Outcome::unanswered(CheckStatus::VersionSkew, "too far"),
+            ),
+            (
+                || async { Err(CannotTell::NotKnown("it is not said".to_owned())) }.boxed(),
+                Outcome::unanswered(CheckStatus::CannotTell, "it is not said"),
+            ),
+        ];
+        for (check, expected) in cases {
+            let patience = Duration::from_secs(if expected.is_late() { 1 } else { 60 });
+            let check = Arc::new(Check(check));
+            let outcome = run(check, seen(&cluster), Arc::clone(&target), patience).await;
+            assert_eq!(outcome, expected);
+        }
+    }
+
+    impl Outcome {
+        fn is_late(&self) -> bool {
+            matches!(self, Self::Unanswered { status: CheckStatus::TimedOut, .. })
+        }
+    }
+}

@@ -36,7 +36,7 @@ pub enum MonitorError {
     #[error(transparent)]
     Unreadable(#[from] Unreadable),
     /// It is broken.
-    #[error("the release cannot be used")]
+    #[error(transparent)]
     Payload(#[from] PayloadError),
     /// It does not see the cluster.
     #[error("the cluster cannot be seen")]

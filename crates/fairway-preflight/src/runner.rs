@@ -78,7 +78,7 @@ impl Runner {
         let built_in = checks.into_iter().map(|check| (check.name().to_owned(), Arc::from(check)));
         let built_in: BTreeMap<String, Arc<dyn BuiltIn>> = built_in.collect();
         let operators = told_apart(operators, &built_in);
-        let (engine, operators) = plan(identity, &built_in, operators);
+        let (engine, operators) = plan(identity, settings.pace.clone(), &built_in, operators);
         let known = watch::Sender::new(engine.document(clock::now()));
         let (patience, target) = (settings.check_timeout, Arc::new(target));
         Ok(Self { cluster, target, patience, built_in, operators, board, engine, known })
@@ -168,6 +168,7 @@ fn told_apart(
 /// An engine that knows all checks, and the checks of operators that are to run.
 fn plan(
     identity: Identity,
+    pace: Pace,
     built_in: &BTreeMap<String, Arc<dyn BuiltIn>>,
     operators: BTreeMap<String, Operator>,
 ) -> (Engine, BTreeMap<String, Arc<OperatorCheck>>) {
@@ -182,7 +183,7 @@ fn plan(
         kind: CheckKind::Operator,
         looks_at: Vec::new(),
     });
-    let mut engine = Engine::new(identity, Pace::default(), own.chain(others).collect(), now);
+    let mut engine = Engine::new(identity, pace, own.chain(others).collect(), now);
     let mut jobs = BTreeMap::new();
     for (name, operator) in operators {
         match operator {

@@ -6,6 +6,8 @@ use std::time::Duration;
 use fairway_api::Version;
 use fairway_registry::pull;
 
+use crate::engine::Pace;
+
 /// How long a check may take if nobody says more or less: what authors of checks are told.
 pub const CHECK_TIMEOUT: Duration = Duration::from_mins(5);
 
@@ -20,6 +22,8 @@ pub struct Settings {
     pub source: Version,
     /// How long a check may take.
     pub check_timeout: Duration,
+    /// How often checks run, and how many at once.
+    pub pace: Pace,
     /// How the images of the release are looked at.
     pub images: ImageSettings,
 }

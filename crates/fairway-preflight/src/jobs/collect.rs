@@ -1,7 +1,7 @@
 //! What a check whose Job has ended answers.
 
-use fairway_findings::CheckStatus;
 use fairway_findings::answer::{Ending, MAX_LOG, understand};
+use fairway_findings::{CheckStatus, FORMAT};
 use futures::AsyncReadExt as _;
 use k8s_openapi::api::core::v1::Pod;
 use kube::api::LogParams;
@@ -14,22 +14,23 @@ use crate::engine::Outcome;
 /// What it answers. `pod` is the one that has ended, where there is one.
 pub(super) async fn outcome(client: &Client, check: &str, end: End, pod: Option<&Pod>) -> Outcome {
     match end {
-        End::Exited { code, reason, message } => match log(client, pod).await {
-            Ok(log) => {
-                let ending = Ending {
-                    log: &log,
-                    termination_message: &message,
-                    exit_code: code,
-                    reason: &reason,
-                };
-                understood(check, &ending)
+        End::Exited { code, reason, message } => {
+            let log = log(client, pod).await;
+            let ending = Ending {
+                log: log.as_deref().unwrap_or_default(),
+                termination_message: &message,
+                exit_code: code,
+                reason: &reason,
+            };
+            match &log {
+                // Without its log, a check that ended well seems to have found nothing.
+                Err(error) if code == 0 && !message.contains(FORMAT) => {
+                    let why = format!("its log cannot be read: {error}");
+                    Outcome::unanswered(CheckStatus::CannotTell, why)
+                }
+                _ => understood(check, &ending),
             }
-            Err(error) => {
-                let why =
-                    format!("it ended with exit code {code}, and its log cannot be read: {error}");
-                Outcome::unanswered(CheckStatus::CannotTell, why)
-            }
-        },
+        }
         End::NoCommand(_) => Outcome::Skipped("its image has no such command".to_owned()),
         End::NotStarted(why) => Outcome::unanswered(CheckStatus::NotStarted, why),
         End::TimedOut(why) => Outcome::unanswered(CheckStatus::TimedOut, why),

@@ -10,6 +10,7 @@ use anyhow::Context;
 use fairway_api::Version;
 use fairway_findings::FORMAT;
 use fairway_preflight::checks;
+use fairway_preflight::engine::Pace;
 use fairway_preflight::monitor::{MonitorError, Places, monitor};
 use fairway_preflight::selection::SelectionSettings;
 use fairway_preflight::settings::{ImageDepth, ImageSettings, Settings};
@@ -102,7 +103,8 @@ fn settings(
         layouts: args.image_layouts.iter().filter(is_named).cloned().collect(),
         options: registry::options(&args.access)?,
     };
-    Ok(Settings { run, image, source, check_timeout: args.check_timeout, images })
+    let (check_timeout, pace) = (args.check_timeout, Pace::default());
+    Ok(Settings { run, image, source, check_timeout, pace, images })
 }
 
 fn selection(args: &PreflightArgs) -> SelectionSettings {

@@ -1,0 +1,246 @@
+//! From the first pass to what changes later.
+
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::Result;
+use fairway_api::{ClusterOperator, Version};
+use fairway_findings::{CheckKind, Document, ExecutionStatus, Finding};
+use fairway_preflight::check::{Answer, BuiltIn, CannotTell};
+use fairway_preflight::cluster::{Cluster, Resource};
+use fairway_preflight::engine::Pace;
+use fairway_preflight::monitor::{MonitorError, Places, monitor};
+use fairway_preflight::results::RESULT;
+use fairway_preflight::selection::SelectionSettings;
+use fairway_preflight::settings::{ImageSettings, Settings};
+use fairway_preflight::target::Target;
+use fairway_testkit::objects::cluster_operator;
+use fairway_testkit::releases::TestRelease;
+use fairway_testkit::{TestCluster, wait};
+use futures::FutureExt as _;
+use futures::future::BoxFuture;
+use jiff::SignedDuration;
+use k8s_openapi::api::batch::v1::Job;
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::ResourceExt as _;
+use kube::api::{Api, DeleteParams, ListParams, ObjectMeta, PostParams};
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use crate::operator::{End, Operator};
+
+const RUN: &str = "0123456789abcdef0123456789abcdef";
+const FORBIDDEN: &str = "forbidden-by-the-next-release";
+
+/// A check that finds a ConfigMap.
+struct Names;
+
+impl BuiltIn for Names {
+    fn name(&self) -> &'static str {
+        "names"
+    }
+
+    fn looks_at(&self) -> &[Resource] {
+        const KINDS: [Resource; 2] = [
+            Resource { group: "", version: "v1", kind: "ConfigMap", plural: "configmaps" },
+            Resource { group: "example.test", version: "v1", kind: "Absent", plural: "absents" },
+        ];
+        &KINDS
+    }
+
+    fn run<'a>(
+        &'a self,
+        cluster: &'a Cluster,
+        _target: &'a Target,
+    ) -> BoxFuture<'a, Result<Answer, CannotTell>> {
+        async {
+            let mut findings = Vec::new();
+            let look = |map: ConfigMap| {
+                if map.name_any() == FORBIDDEN {
+                    findings.push(Finding { name: "NameForbidden".into(), ..Finding::default() });
+                }
+            };
+            cluster.each(look).await?;
+            Ok(findings.into())
+        }
+        .boxed()
+    }
+}
+
+/// A check that breaks down.
+struct Broken;
+
+impl BuiltIn for Broken {
+    fn name(&self) -> &'static str {
+        "broken"
+    }
+
+    fn looks_at(&self) -> &[Resource] {
+        &[]
+    }
+
+    fn run<'a>(
+        &'a self,
+        _cluster: &'a Cluster,
+        _target: &'a Target,
+    ) -> BoxFuture<'a, Result<Answer, CannotTell>> {
+        async { panic!("on purpose") }.boxed()
+    }
+}
+
+fn settings() -> Settings {
+    Settings {
+        run: RUN.to_owned(),
+        image: "registry.example/release@sha256:0".to_owned(),
+        source: Version::new(5, 0, 0),
+        check_timeout: Duration::from_mins(5),
+        pace: Pace { between: SignedDuration::ZERO, ..Pace::default() },
+        images: ImageSettings::default(),
+    }
+}
+
+fn selection() -> SelectionSettings {
+    let profile = "self-managed-high-availability".to_owned();
+    SelectionSettings { profile, exclude: None }
+}
+
+fn job(name: &str) -> Value {
+    json!({
+        "apiVersion": "batch/v1", "kind": "Job",
+        "metadata": {"name": name, "annotations": {"openshift.io/preflight-check": "true"}},
+        "spec": {"backoffLimit": 0, "template": {"spec": {
+            "restartPolicy": "Never",
+            "containers": [{"name": "check", "image": "registry.example/check"}],
+        }}},
+    })
+}
+
+fn operator(name: &str) -> Value {
+    json!({"apiVersion": "config.openshift.io/v1", "kind": "ClusterOperator", "metadata": {"name": name}})
+}
+
+fn release() -> TestRelease {
+    TestRelease::new("5.1.0")
+        .object("0000_50_network_10-job", job("network-preflight"))
+        .object("0000_50_network_90-operator", operator("network"))
+        .object("0000_50_storage_10-job", job("storage-preflight"))
+        .object("0000_50_storage_90-operator", operator("storage"))
+        .object("0000_50_shiny_10-job", job("shiny-preflight"))
+        .object("0000_50_shiny_90-operator", operator("shiny"))
+        .object("0000_50_greedy_10-job", job("greedy-preflight"))
+        .object("0000_50_plain_90-operator", operator("plain"))
+}
+
+fn read(directory: &Path) -> Option<Document> {
+    serde_json::from_slice(&fs::read(directory.join(RESULT)).ok()?).ok()
+}
+
+/// Waits for results of which something holds.
+async fn results(
+    directory: &Path,
+    what: &str,
+    holds: impl Fn(&Document) -> bool,
+) -> Result<Document> {
+    wait::until(what, async || Ok(read(directory).filter(|document| holds(document)))).await
+}
+
+fn told(document: &Document) -> String {
+    let lines = document.checks.iter().map(|check| {
+        let why =
+            if check.message.is_empty() { String::new() } else { format!(": {}", check.message) };
+        format!("{} {:?}{why}", check.name, check.status)
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+fn risks(document: &Document) -> Vec<&str> {
+    document.risks.iter().map(|risk| risk.name.as_str()).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_release_looks_and_goes_on_looking() -> Result<()> {
+    let cluster = TestCluster::in_turn().await?;
+    let operators: Api<ClusterOperator> = Api::all(cluster.client());
+    for name in ["network", "storage"] {
+        operators.create(&PostParams::default(), &cluster_operator(name)).await?;
+    }
+    let directory = tempfile::tempdir()?;
+    let places = Places {
+        payload: directory.path().join("payload"),
+        results: directory.path().join("results"),
+    };
+    release().write(&places.payload)?;
+    fs::create_dir(&places.results)?;
+    let found = r#"{"format": "preflight-v1-json", "executionStatus": "completed", "risks": [{"name": "DualStack"}]}"#;
+    let ends = [
+        ("network", End::Exits(0, found)),
+        ("storage", End::Exits(2, "no such driver")),
+        ("greedy", End::Refused("it asks for a host path")),
+    ];
+    let working = Operator::new(&cluster, &places.results, ends).await?;
+    let working = tokio::spawn(working.work());
+    let stop = CancellationToken::new();
+    let (client, at, ended) = (cluster.client(), places.clone(), stop.clone());
+    let looking = tokio::spawn(async move {
+        let checks: Vec<Box<dyn BuiltIn>> = vec![Box::new(Names), Box::new(Broken)];
+        monitor(client, &settings(), &selection(), checks, &at, ended).await
+    });
+
+    let first = results(&places.results, "the first pass", |known| known.completed.is_some());
+    let first = first.await?;
+    insta::assert_snapshot!(told(&first), @"
+    broken Failed: it broke down, which is a mistake in Fairway: on purpose
+    greedy Refused: it asks for a host path
+    names Passed
+    network Found
+    plain Skipped: the release has no check for it
+    shiny Skipped: it is new: the cluster does not have it yet
+    storage Failed: no such driver
+    ");
+    assert_eq!(
+        risks(&first),
+        ["BrokenCheckFailed", "DualStack", "GreedyCheckFailed", "StorageCheckFailed"]
+    );
+    let progress = first.progress(CheckKind::Operator);
+    assert_eq!((progress.answered, progress.failed, progress.total), (1, 2, 3));
+    assert_eq!((first.preflight_id.as_str(), first.target_version.as_str()), (RUN, "5.1.0"));
+
+    let jobs: Api<Job> = Api::namespaced(cluster.client(), "openshift-cluster-version-preflight");
+    wait::until("all Jobs to be gone", async || {
+        Ok(jobs.list(&ListParams::default()).await?.items.is_empty().then_some(()))
+    })
+    .await?;
+
+    let maps: Api<ConfigMap> = Api::namespaced(cluster.client(), "default");
+    let metadata = ObjectMeta { name: Some(FORBIDDEN.to_owned()), ..ObjectMeta::default() };
+    let map = ConfigMap { metadata, ..ConfigMap::default() };
+    maps.create(&PostParams::default(), &map).await?;
+    let has = |name: &'static str| move |known: &Document| risks(known).contains(&name);
+    results(&places.results, "what is new", has("NameForbidden")).await?;
+    maps.delete(FORBIDDEN, &DeleteParams::default()).await?;
+    let after = results(&places.results, "what is gone", |known| !has("NameForbidden")(known));
+    let after = after.await?;
+    assert!(risks(&after).contains(&"DualStack"), "nobody has withdrawn that");
+
+    stop.cancel();
+    looking.await??;
+    working.abort();
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_release_that_does_not_find_itself_says_so_in_its_results() -> Result<()> {
+    let cluster = TestCluster::shared().await?;
+    let directory = tempfile::tempdir()?;
+    let places = Places { payload: "/nowhere".into(), results: directory.path().to_owned() };
+    let stop = CancellationToken::new();
+    let ended =
+        monitor(cluster.client(), &settings(), &selection(), Vec::new(), &places, stop).await;
+    assert!(matches!(ended, Err(MonitorError::Payload(_))));
+    let known = read(directory.path()).unwrap();
+    assert_eq!(known.preflight_id, RUN);
+    insta::assert_snapshot!(known.message.lines().next().unwrap_or_default(), @"the release cannot be used, for 2 reasons:");
+    assert_eq!(known.execution_status, ExecutionStatus::Failed);
+    Ok(())
+}

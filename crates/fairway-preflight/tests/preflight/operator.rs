@@ -1,0 +1,145 @@
+//! What stands in for the operator of the running release: it creates the Jobs that are asked for,
+//! deletes the others, and has every check end as a test says.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result};
+use fairway_findings::jobs::{
+    ANSWERS, FORMAT, JobAnswer, JobAnswers, JobRequest, JobRequests, JobState, REQUESTS,
+};
+use fairway_preflight::jobs::{NAMESPACE, RUN_LABEL};
+use fairway_preflight::results;
+use fairway_testkit::{TestCluster, wait};
+use k8s_openapi::api::batch::v1::Job;
+use k8s_openapi::api::core::v1::{Namespace, Pod, ServiceAccount};
+use kube::api::{Api, DeleteParams, ListParams, ObjectMeta, Patch, PatchParams, PostParams};
+use kube::{Client, ResourceExt as _};
+use serde_json::json;
+
+/// How a check ends.
+pub(crate) enum End {
+    /// With this exit code and these last words.
+    Exits(i32, &'static str),
+    /// Before it begins: its Job is refused.
+    Refused(&'static str),
+}
+
+pub(crate) struct Operator {
+    client: Client,
+    directory: PathBuf,
+    ends: BTreeMap<&'static str, End>,
+}
+
+impl Operator {
+    /// Prepares the namespace of checks.
+    pub(crate) async fn new(
+        cluster: &TestCluster,
+        directory: &Path,
+        ends: impl Into<BTreeMap<&'static str, End>>,
+    ) -> Result<Self> {
+        let client = cluster.client();
+        let namespaces: Api<Namespace> = Api::all(client.clone());
+        let metadata = ObjectMeta { name: Some(NAMESPACE.to_owned()), ..ObjectMeta::default() };
+        let namespace = Namespace { metadata, ..Namespace::default() };
+        let created = namespaces.create(&PostParams::default(), &namespace).await;
+        if let Err(kube::Error::Api(status)) = &created
+            && status.code != 409
+        {
+            created?;
+        }
+        let accounts: Api<ServiceAccount> = Api::namespaced(client.clone(), NAMESPACE);
+        wait::until("the ServiceAccount", async || Ok(accounts.get_opt("default").await?)).await?;
+        Ok(Self { client, directory: directory.to_owned(), ends: ends.into() })
+    }
+
+    /// Answers requests, until it is dropped.
+    pub(crate) async fn work(self) -> Result<()> {
+        let mut answers: Vec<JobAnswer> = Vec::new();
+        loop {
+            let answered = answers.clone();
+            let asked = wait::until("other requests", async || {
+                let names = |requests: &JobRequests| {
+                    requests.jobs.iter().map(|job| job.name.clone()).collect::<Vec<_>>()
+                };
+                let known: Vec<_> = answered.iter().map(|job| job.name.clone()).collect();
+                Ok(self.requests().filter(|requests| names(requests) != known))
+            })
+            .await;
+            let Ok(asked) = asked else { continue };
+            let jobs: Api<Job> = Api::namespaced(self.client.clone(), NAMESPACE);
+            for gone in answers.iter().filter(|known| is_missing(&asked, known)) {
+                if gone.state == JobState::Created {
+                    jobs.delete(&gone.name, &DeleteParams::background()).await?;
+                }
+            }
+            answers.retain(|known| !is_missing(&asked, known));
+            for request in &asked.jobs {
+                if answers.iter().all(|known| known.name != request.name) {
+                    answers.push(self.answer(&asked.preflight_id, request).await?);
+                }
+            }
+            let (format, preflight_id) = (FORMAT.to_owned(), asked.preflight_id.clone());
+            let document = JobAnswers { format, preflight_id, jobs: answers.clone() };
+            results::write(&self.directory, ANSWERS, &document)?;
+        }
+    }
+
+    fn requests(&self) -> Option<JobRequests> {
+        serde_json::from_slice(&fs::read(self.directory.join(REQUESTS)).ok()?).ok()
+    }
+
+    async fn answer(&self, run: &str, request: &JobRequest) -> Result<JobAnswer> {
+        let name = request.name.clone();
+        match self.ends.get(request.check.as_str()).context("a check that the test knows")? {
+            End::Refused(why) => {
+                Ok(JobAnswer { name, state: JobState::Refused, message: (*why).to_owned() })
+            }
+            End::Exits(code, message) => {
+                self.create(run, request).await?;
+                self.end(&name, *code, message).await?;
+                Ok(JobAnswer { name, state: JobState::Created, message: String::new() })
+            }
+        }
+    }
+
+    async fn create(&self, run: &str, request: &JobRequest) -> Result<()> {
+        let mut job = request.manifest.clone();
+        let labels = json!({RUN_LABEL: run});
+        job["metadata"] = json!({"name": request.name, "labels": labels});
+        job["spec"]["template"]["metadata"]["labels"] = labels;
+        // The test says how it ends: no node is to run it.
+        job["spec"]["template"]["spec"]["nodeSelector"] = json!({"nowhere": "true"});
+        let jobs: Api<Job> = Api::namespaced(self.client.clone(), NAMESPACE);
+        jobs.create(&PostParams::default(), &serde_json::from_value(job)?).await?;
+        Ok(())
+    }
+
+    async fn end(&self, job: &str, code: i32, message: &str) -> Result<()> {
+        let pods: Api<Pod> = Api::namespaced(self.client.clone(), NAMESPACE);
+        let of_job = ListParams::default().labels(&format!("job-name={job}"));
+        let pod = wait::until("the pod of a check", async || {
+            Ok(pods.list(&of_job).await?.items.into_iter().next())
+        })
+        .await?;
+        let state = json!({"terminated": {
+            "exitCode": code, "reason": if code == 0 { "Completed" } else { "Error" },
+            "message": message, "startedAt": null, "finishedAt": null,
+        }});
+        let status = json!({"status": {
+            "phase": if code == 0 { "Succeeded" } else { "Failed" },
+            "containerStatuses": [{
+                "name": "check", "image": "registry.example/check", "imageID": "", "ready": false,
+                "restartCount": 0, "state": state,
+            }],
+        }});
+        let params = PatchParams::default();
+        pods.patch_status(&pod.name_any(), &params, &Patch::Merge(&status)).await?;
+        Ok(())
+    }
+}
+
+fn is_missing(asked: &JobRequests, known: &JobAnswer) -> bool {
+    asked.jobs.iter().all(|request| request.name != known.name)
+}
