@@ -11,6 +11,7 @@ pub mod check;
 pub mod checks;
 mod clock;
 pub mod cluster;
+mod definitions;
 mod dice;
 pub mod engine;
 mod error_text;

@@ -1,7 +1,7 @@
 //! How findings name what they are about.
 
 /// Objects that a message names: as many as people read; the rest is counted.
-const NAMED: usize = 5;
+pub(crate) const NAMED: usize = 5;
 
 /// Bytes of what somebody else says that are quoted: enough to recognise it.
 const QUOTED: usize = 200;

@@ -1,6 +1,7 @@
 //! The checks, a file for each.
 
 mod admin_gates;
+mod custom_resources;
 mod drain;
 mod etcd;
 #[cfg(test)]
@@ -18,6 +19,7 @@ use crate::settings::ImageSettings;
 pub fn all(_images: &ImageSettings) -> Vec<Box<dyn BuiltIn>> {
     vec![
         Box::new(admin_gates::AdminGates),
+        Box::new(custom_resources::CustomResources),
         Box::new(drain::Drain),
         Box::new(etcd::Etcd),
         Box::new(network_type::NetworkType),

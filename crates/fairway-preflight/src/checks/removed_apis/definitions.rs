@@ -1,44 +1,11 @@
 //! What the target does to the definitions of the cluster.
 
-use std::collections::BTreeMap;
-
-use fairway_release::Manifest;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::ResourceExt as _;
 use kube::api::ApiResource;
-use kube::core::GroupVersionKind;
 
 use super::Gone;
-
-const GROUP: &str = "apiextensions.k8s.io";
-const KIND: &str = "CustomResourceDefinition";
-
-/// The annotation of what a release deletes.
-const DELETE: &str = "release.openshift.io/delete";
-
-/// What a release brings, or takes away, under the name of a definition.
-#[derive(Debug)]
-pub(super) enum Intent {
-    /// The definition goes, and all its objects with it.
-    Deleted,
-    /// It is to be this one.
-    Defined(Box<CustomResourceDefinition>),
-}
-
-/// The definitions that a release has something to say about, by name.
-pub(super) fn intents(manifests: &[Manifest]) -> BTreeMap<String, Intent> {
-    let definitions =
-        manifests.iter().filter(|it| (it.id.group.as_str(), it.id.kind.as_str()) == (GROUP, KIND));
-    let intents = definitions.filter_map(|manifest| {
-        let intent = match manifest.annotation(DELETE) {
-            Some("true") => Intent::Deleted,
-            // The server's dry run tells of those that are no definitions.
-            _ => Intent::Defined(serde_json::from_str(manifest.json()).ok()?),
-        };
-        Some((manifest.id.name.clone(), intent))
-    });
-    intents.collect()
-}
+use crate::definitions::{Intent, resource};
 
 /// What the cluster loses of its own definitions.
 #[derive(Debug, Default)]
@@ -105,18 +72,13 @@ impl Losses {
     }
 }
 
-fn resource(definition: &CustomResourceDefinition, version: &str) -> ApiResource {
-    let spec = &definition.spec;
-    let kind = GroupVersionKind::gvk(&spec.group, version, &spec.names.kind);
-    ApiResource::from_gvk_with_plural(&kind, &spec.names.plural)
-}
-
 #[cfg(test)]
 mod tests {
     use fairway_testkit::releases::manifest;
     use serde_json::{Value, json};
 
     use super::*;
+    use crate::definitions::intents;
 
     /// Versions with whether they are served; the last is the one that is stored.
     fn definition(versions: &[(&str, bool)], stored: &[&str]) -> Value {
@@ -175,7 +137,7 @@ mod tests {
     fn a_definition_that_goes_takes_its_objects_along() {
         let now = definition(&[("v1beta1", false), ("v1", true)], &["v1beta1"]);
         let mut gone = now.clone();
-        gone["metadata"]["annotations"] = json!({DELETE: "true"});
+        gone["metadata"]["annotations"] = json!({"release.openshift.io/delete": "true"});
         let Losses { retired, stored, deleted } = losses(&now, &gone);
         assert!(retired.is_empty() && stored.is_empty());
         assert_eq!(deleted[0].resource.api_version, "example.dev/v1");

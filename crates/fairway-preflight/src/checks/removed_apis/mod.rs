@@ -30,15 +30,8 @@ use self::counts::{COUNTS, Count};
 use self::definitions::{Deleted, Losses, Stored};
 use crate::check::{Answer, BuiltIn, CannotTell};
 use crate::cluster::{Cluster, Resource, Unseen};
+use crate::definitions::{DEFINITIONS, intents};
 use crate::target::Target;
-
-/// What custom resources are.
-const DEFINITIONS: Resource = Resource {
-    group: "apiextensions.k8s.io",
-    version: "v1",
-    kind: "CustomResourceDefinition",
-    plural: "customresourcedefinitions",
-};
 
 /// What the target does not serve any more, and somebody still uses.
 pub(crate) struct RemovedApis;
@@ -139,7 +132,7 @@ async fn look(cluster: &Cluster, target: &Target) -> Result<Answer, CannotTell> 
 
 /// What the cluster loses of its own definitions.
 async fn losses(cluster: &Cluster, target: &Target) -> Result<Losses, Unseen> {
-    let intents = definitions::intents(&target.manifests);
+    let intents = intents(&target.manifests);
     let mut losses = Losses::default();
     let take = |now: CustomResourceDefinition| {
         if let Some(intent) = intents.get(&now.name_any()) {
