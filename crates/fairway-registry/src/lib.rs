@@ -8,6 +8,7 @@
 //! * [`pull`] reads from a registry: tags, manifests and blobs, none of them trusted.
 //! * [`contents`] reads some files of an image into memory.
 //! * [`mirrors`] tells which other places have an image, and [`payload`] reads a release from them.
+//! * [`probe`] tells whether an image is to be had, without keeping it.
 //! * [`releases`] finds the releases of a repository or a layout, and fetches nothing twice.
 //! * [`signature`] tells whether somebody whom we trust has signed an image.
 //! * [`unpack`](mod@unpack) makes a directory of files from an image's layers, and trusts none of them.
@@ -22,6 +23,7 @@ mod manifest;
 pub mod mirrors;
 pub mod payload;
 mod plain;
+pub mod probe;
 pub mod program;
 pub mod pull;
 pub mod push;

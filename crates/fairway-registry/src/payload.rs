@@ -83,7 +83,7 @@ impl fmt::Display for Tried {
     }
 }
 
-fn listed(tried: &[Tried]) -> String {
+pub(crate) fn listed(tried: &[Tried]) -> String {
     tried.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
 
@@ -168,14 +168,14 @@ fn wanted(any_machine: bool) -> Wanted {
 }
 
 /// The repository and the digest of an image; a tag beside the digest says nothing.
-fn by_digest(image: &str) -> Result<(&str, Digest), FetchError> {
+pub(crate) fn by_digest(image: &str) -> Result<(&str, Digest), FetchError> {
     let refused = || FetchError::NotByDigest { image: without_password(image) };
     let (name, digest) = image.rsplit_once('@').ok_or_else(refused)?;
     Ok((split_tag(name).0, Digest::parse(digest).ok_or_else(refused)?))
 }
 
 /// A place that may have an image.
-enum Place<'a> {
+pub(crate) enum Place<'a> {
     Layout(&'a Path),
     Repository(String),
     /// Somebody does not want it to be asked.
@@ -183,7 +183,7 @@ enum Place<'a> {
 }
 
 /// Where to look for an image, in order.
-fn candidates<'a>(repository: &'a str, places: &'a Places) -> Vec<Place<'a>> {
+pub(crate) fn candidates<'a>(repository: &'a str, places: &'a Places) -> Vec<Place<'a>> {
     let known = places.mirrors.candidates(repository);
     let layouts = places.layouts.iter().map(|directory| Place::Layout(directory));
     let mirrors = known.mirrors.into_iter().map(Place::Repository);
@@ -208,7 +208,7 @@ impl Place<'_> {
         files.map_err(|_| too_slow())?.map_err(|error| error.to_string())
     }
 
-    fn source(&self, options: &Options) -> Result<Source, String> {
+    pub(crate) fn source(&self, options: &Options) -> Result<Source, String> {
         match self {
             Self::Layout(directory) => {
                 let layout = Layout::open(*directory).map_err(|error| error.to_string())?;

@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::Digest;
 use crate::layout::{Layout, ReadError};
 use crate::manifest::{Descriptor, LARGEST_DOCUMENT};
-use crate::pull::{Arriving, Backoff, Body, PullError, Repository};
+use crate::pull::{Arriving, Backoff, Body, PullError, Repository, sized};
 
 /// Where images are.
 #[derive(Debug)]
@@ -75,6 +75,18 @@ impl Source {
         }
     }
 
+    /// Whether a blob is there, in its full size.
+    pub(crate) async fn has(&self, blob: &Descriptor) -> Result<(), PullError> {
+        match self {
+            Self::Registry(repository) => repository.has(blob).await,
+            Self::Layout { layout, .. } => {
+                let path = layout.blob(&blob.digest);
+                let size = file_size(&path).await?;
+                sized(path.display().to_string(), size, blob)
+            }
+        }
+    }
+
     /// Begins to read something small.
     async fn open(&self, kind: Kind, digest: &Digest) -> Result<Body, PullError> {
         match (self, kind) {
@@ -118,13 +130,20 @@ impl Source {
 }
 
 async fn file(path: &Path) -> Result<Body, PullError> {
-    match tokio::fs::File::open(path).await {
-        Ok(file) => Ok(Body::File(file)),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            Err(PullError::NotFound { url: path.display().to_string() })
-        }
-        Err(error) => Err(PullError::File { why: format!("{}: {error}", path.display()) }),
+    let file = tokio::fs::File::open(path).await.map_err(|error| no_file(path, &error))?;
+    Ok(Body::File(file))
+}
+
+async fn file_size(path: &Path) -> Result<u64, PullError> {
+    let metadata = tokio::fs::metadata(path).await.map_err(|error| no_file(path, &error))?;
+    Ok(metadata.len())
+}
+
+fn no_file(path: &Path, error: &std::io::Error) -> PullError {
+    if error.kind() == std::io::ErrorKind::NotFound {
+        return PullError::NotFound { url: path.display().to_string() };
     }
+    PullError::File { why: format!("{}: {error}", path.display()) }
 }
 
 fn unreadable(error: &ReadError) -> PullError {

@@ -5,6 +5,7 @@ mod hostile;
 mod images;
 mod payload;
 mod payload_hostile;
+mod probe;
 mod proxy;
 mod real;
 mod resume;
