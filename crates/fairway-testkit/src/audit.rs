@@ -30,6 +30,9 @@ pub struct AuditEvent {
     /// The program.
     #[serde(default)]
     pub user_agent: String,
+    /// What was asked for, to the letter.
+    #[serde(default, rename = "requestURI")]
+    pub request_uri: String,
     /// To what it was done; missing for requests that concern no object.
     pub object_ref: Option<AuditObject>,
     /// How it was answered.
@@ -103,6 +106,12 @@ impl AuditEvent {
     pub fn ends_watch(&self) -> bool {
         let succeeded = self.response_status.as_ref().is_some_and(|status| status.code == 200);
         self.verb == "watch" && self.stage == "ResponseComplete" && succeeded
+    }
+
+    /// Whether it was only to be tried, and could change nothing.
+    pub fn is_dry_run(&self) -> bool {
+        let (_, query) = self.request_uri.split_once('?').unwrap_or_default();
+        query.split('&').any(|parameter| parameter == "dryRun=All")
     }
 
     /// Whether it was meant to change something.
