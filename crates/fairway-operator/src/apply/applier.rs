@@ -3,23 +3,22 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use fairway_release::{Manifest, ObjectId};
+use fairway_release::Manifest;
 use k8s_openapi::api::core::v1::ObjectReference;
-use kube::api::DynamicObject;
+use kube::Client;
 use kube::core::GroupVersionKind;
-use kube::{Api, Client};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
 use super::changes::{Changes, Listeners};
 use super::error::ApplyError;
 use super::fight::Herald;
-use super::kinds::{Kind, Kinds};
+use super::kinds::{Kind, Kinds, kind_of};
 use super::live::Live;
 use super::place::Place;
-use super::prepare::{Context, Intent, Unprepared};
+use super::prepare::{Context, Intent};
 use super::task::{Applied, GONE, Task};
-use super::watched::{Key, Watched};
+use super::watched::Watched;
 use crate::election::Leadership;
 use crate::event;
 
@@ -106,14 +105,14 @@ impl Applier {
             Err(ApplyError::UnknownKind(_)) if intent == Intent::Delete => return Ok(GONE),
             kind => kind?,
         };
-        let key = key(&kind, &manifest.id)?;
+        let key = kind.key(&manifest.id)?;
         let watched = self.watch(&kind);
         watched.seen().await?;
         watched.keep(key.clone(), manifest.id.clone());
         // Not before: what waits for its kind or its watch holds up nobody.
         let _permit = self.0.permits.acquire().await;
         let leadership = &self.0.leadership;
-        let place = Place { api: self.api(&kind, &key), name: &key.1, leadership };
+        let place = Place { api: kind.api(self.0.client.clone(), &key), name: &key.1, leadership };
         let task = Task { manifest, context, kind: &kind, place, watched: &watched, key: &key };
         match intent {
             Intent::Keep => task.keep().await,
@@ -130,22 +129,13 @@ impl Applier {
     ) -> Result<Option<Applied>, ApplyError> {
         let intent = Intent::of(manifest)?;
         let kind = self.0.kinds.find(&kind_of(manifest)).await?;
-        let key = key(&kind, &manifest.id)?;
+        let key = kind.key(&manifest.id)?;
         let watched = self.watch(&kind);
         watched.seen().await?;
         let leadership = &self.0.leadership;
-        let place = Place { api: self.api(&kind, &key), name: &key.1, leadership };
+        let place = Place { api: kind.api(self.0.client.clone(), &key), name: &key.1, leadership };
         let task = Task { manifest, context, kind: &kind, place, watched: &watched, key: &key };
         Ok(task.look(intent)?)
-    }
-
-    fn api(&self, kind: &Kind, (namespace, _): &Key) -> Api<DynamicObject> {
-        let client = self.0.client.clone();
-        if kind.namespaced {
-            Api::namespaced_with(client, namespace, &kind.resource)
-        } else {
-            Api::all_with(client, &kind.resource)
-        }
     }
 
     fn watches(&self) -> std::sync::MutexGuard<'_, Watches> {
@@ -175,19 +165,6 @@ impl Applier {
     }
 }
 
-fn kind_of(manifest: &Manifest) -> GroupVersionKind {
-    GroupVersionKind::gvk(&manifest.id.group, &manifest.version, &manifest.id.kind)
-}
-
 fn kind_key(kind: &GroupVersionKind) -> (String, String, String) {
     (kind.group.clone(), kind.version.clone(), kind.kind.clone())
-}
-
-/// Where the object is. Kinds without namespaces have none, whatever the manifest says.
-fn key(kind: &Kind, id: &ObjectId) -> Result<Key, Unprepared> {
-    match (kind.namespaced, id.namespace.as_str()) {
-        (true, "") => Err(Unprepared::NoNamespace),
-        (true, namespace) => Ok((namespace.to_owned(), id.name.clone())),
-        (false, _) => Ok((String::new(), id.name.clone())),
-    }
 }

@@ -4,14 +4,19 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use fairway_release::{Manifest, ObjectId};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::APIResourceList;
-use kube::Client;
+use kube::api::DynamicObject;
 use kube::core::GroupVersionKind;
 use kube::discovery::ApiResource;
+use kube::{Api, Client};
+use serde_json::Value;
 use tokio::time::Instant;
 
 use super::error::ApplyError;
+use super::prepare::Unprepared;
 use super::request::within_time;
+use super::watched::Key;
 use crate::clock;
 
 /// A kind that comes with a release is listed a moment after its definition is established. All
@@ -21,11 +26,45 @@ const LOOK_AGAIN: Duration = Duration::from_millis(250);
 /// How often a missing kind is looked for again before that is an error: a second in all.
 const LOOKS: usize = 4;
 
+/// The kind that a manifest names.
+pub(super) fn kind_of(manifest: &Manifest) -> GroupVersionKind {
+    GroupVersionKind::gvk(&manifest.id.group, &manifest.version, &manifest.id.kind)
+}
+
 /// A kind that the API server has.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Kind {
     pub(super) resource: ApiResource,
     pub(super) namespaced: bool,
+}
+
+impl Kind {
+    /// An object without a namespace that its kind does not have.
+    pub(super) fn in_its_place(&self, mut object: Value) -> Value {
+        let metadata = object.get_mut("metadata").and_then(Value::as_object_mut);
+        if let Some(metadata) = metadata.filter(|_| !self.namespaced) {
+            metadata.remove("namespace");
+        }
+        object
+    }
+
+    /// Where an object is. Kinds without namespaces have none, whatever the manifest says.
+    pub(super) fn key(&self, id: &ObjectId) -> Result<Key, Unprepared> {
+        match (self.namespaced, id.namespace.as_str()) {
+            (true, "") => Err(Unprepared::NoNamespace),
+            (true, namespace) => Ok((namespace.to_owned(), id.name.clone())),
+            (false, _) => Ok((String::new(), id.name.clone())),
+        }
+    }
+
+    /// The objects of the kind in a namespace, or all of them where it has none.
+    pub(super) fn api(&self, client: Client, (namespace, _): &Key) -> Api<DynamicObject> {
+        if self.namespaced {
+            Api::namespaced_with(client, namespace, &self.resource)
+        } else {
+            Api::all_with(client, &self.resource)
+        }
+    }
 }
 
 /// The kinds of the API server, found once; one that is missing is looked for again.
@@ -71,6 +110,17 @@ impl Kinds {
             Look::Found(kind) => Ok(kind),
             Look::Missing { .. } => Err(ApplyError::UnknownKind(wanted.clone())),
         }
+    }
+
+    /// A kind, if the API server has it now: nobody waits for it to appear.
+    pub(super) async fn find_now(
+        &self,
+        wanted: &GroupVersionKind,
+    ) -> Result<Option<Kind>, ApplyError> {
+        Ok(match self.look(wanted).await? {
+            Look::Found(kind) => Some(kind),
+            Look::Missing { .. } => None,
+        })
     }
 
     /// The API server does not have the kind any more.

@@ -18,6 +18,7 @@ mod live;
 mod ownership;
 mod place;
 mod prepare;
+mod rehearsal;
 mod request;
 mod right;
 mod settled;
@@ -33,6 +34,7 @@ pub use keeper::Keeper;
 pub use live::Live;
 pub(crate) use place::Place;
 pub use prepare::{Context, Owner, Unprepared};
+pub use rehearsal::{Rehearsal, Rehearsed};
 pub(crate) use request::within_time;
 pub use task::{Applied, Outcome};
 

@@ -153,7 +153,7 @@ fn value(object: &DynamicObject) -> Answer {
     serde_json::to_value(object).map_err(|error| ApplyError::Api(kube::Error::SerdeError(error)))
 }
 
-fn dynamic(object: &Value) -> Result<DynamicObject, ApplyError> {
+pub(super) fn dynamic(object: &Value) -> Result<DynamicObject, ApplyError> {
     serde_json::from_value(object.clone())
         .map_err(|error| ApplyError::Api(kube::Error::SerdeError(error)))
 }

@@ -66,12 +66,8 @@ impl Task<'_> {
     }
 
     fn wanted(&self, intent: Intent, known: Option<&Value>) -> Result<Value, Unprepared> {
-        let mut wanted = prepare(self.manifest, intent, known, self.context)?;
-        let metadata = wanted.get_mut("metadata").and_then(Value::as_object_mut);
-        if let Some(metadata) = metadata.filter(|_| !self.kind.namespaced) {
-            metadata.remove("namespace");
-        }
-        Ok(wanted)
+        let wanted = prepare(self.manifest, intent, known, self.context)?;
+        Ok(self.kind.in_its_place(wanted))
     }
 
     /// What is found of the object as it was last seen, if there is nothing to be done.

@@ -3,6 +3,7 @@
 
 mod definitions;
 mod drift;
+mod dry_run;
 mod fields;
 mod ground;
 mod intents;

@@ -4,6 +4,7 @@
 //! looks. What it says becomes risks of that update, and three conditions. Nothing of it touches
 //! what is rolled out.
 //!
+//! [`dry_run`] asks the API server about the objects of a release, without writing any.
 //! `memory` is what is kept of all of it; `condition` is how people are told; [`run`] looks, decides, and publishes.
 //! `request` says what the spec asks for, an `attempt` is what becomes of it, and `standing` what of
 //! it is in the cluster: `deployment` is how a run looks there, `hands` bring it there and remove it.
@@ -19,6 +20,7 @@ mod course;
 mod deployment;
 mod diagnosis;
 mod hands;
+pub mod dry_run;
 mod inputs;
 mod keeping;
 pub(crate) mod memory;
