@@ -11,6 +11,7 @@ mod commands;
 mod errors;
 pub mod exit;
 mod foreign_text;
+mod mounted;
 mod output;
 mod printer;
 mod reference;

@@ -249,6 +249,10 @@ Examples:
     #[command(hide = true)]
     ExamplePlatform(ExamplePlatformArgs),
 
+    /// Make the directory for the results of preflights, and hand it to the operator's user
+    #[command(hide = true)]
+    PrepareResults(PrepareResultsArgs),
+
     /// Write the pages of the reference
     #[command(hide = true)]
     Reference(ReferenceArgs),
@@ -338,6 +342,17 @@ pub(crate) struct ReferenceArgs {
     /// The directory to write to; it is made if it is missing
     #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) dir: PathBuf,
+}
+
+#[derive(clap::Args)]
+pub(crate) struct PrepareResultsArgs {
+    /// The directory; it is made if it is missing
+    #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) dir: PathBuf,
+
+    /// The user and the group that it is handed to
+    #[arg(long, value_name = "UID")]
+    pub(crate) owner: u32,
 }
 
 /// As a plugin, the program is called by the words that its user typed.

@@ -6,10 +6,12 @@ use std::time::Duration;
 
 use clap::{ValueEnum, ValueHint};
 use fairway_operator::election::Timing;
+use fairway_operator::settings::PREFLIGHT_RESULTS;
 use fairway_release::inclusion::DEFAULT_PROFILE;
+use k8s_openapi::api::core::v1::Toleration;
 use url::Url;
 
-use super::duration::duration;
+use super::duration::{duration, some_time};
 
 #[derive(clap::Args)]
 pub(crate) struct OperatorArgs {
@@ -42,6 +44,9 @@ pub(crate) struct OperatorArgs {
 
     #[command(flatten)]
     pub(crate) releases: ReleaseArgs,
+
+    #[command(flatten)]
+    pub(crate) preflight: PreflightArgs,
 
     #[command(flatten)]
     pub(crate) metrics: MetricsArgs,
@@ -127,6 +132,81 @@ pub(crate) enum UnacceptedRisks {
     Gate,
     /// It begins, and the risks are recorded in its history
     Record,
+}
+
+#[derive(clap::Args)]
+#[command(next_help_heading = "Preflights: what other releases say about this cluster")]
+pub(crate) struct PreflightArgs {
+    /// Carry out no preflights
+    ///
+    /// A request for one is held, and ClusterVersion says why: it never becomes an update.
+    #[arg(long, env = "FAIRWAY_DISABLE_PREFLIGHT")]
+    pub(crate) disable_preflight: bool,
+
+    /// What is asked of a release before the cluster is updated to it
+    #[arg(long, value_name = "WHAT", env = "FAIRWAY_PREFLIGHT_ON_UPDATE", default_value = "off")]
+    pub(crate) preflight_on_update: OnUpdate,
+
+    /// Where preflights put their results: a directory of the node, mounted here at the same path
+    #[arg(long, value_name = "DIR", env = "FAIRWAY_PREFLIGHT_RESULTS_DIR", default_value = PREFLIGHT_RESULTS, value_hint = ValueHint::DirPath)]
+    pub(crate) preflight_results_dir: PathBuf,
+
+    /// How long a preflight may say nothing before it is given up
+    #[arg(long, value_name = "DURATION", env = "FAIRWAY_PREFLIGHT_TIMEOUT", default_value = "1h", value_parser = some_time)]
+    pub(crate) preflight_timeout: Duration,
+
+    /// The most memory that a preflight may use
+    #[arg(long, value_name = "QUANTITY", env = "FAIRWAY_PREFLIGHT_MEMORY_LIMIT", default_value = "512Mi", value_parser = quantity)]
+    pub(crate) preflight_memory_limit: String,
+
+    /// The most processor time that a preflight may use
+    #[arg(long, value_name = "QUANTITY", env = "FAIRWAY_PREFLIGHT_CPU_LIMIT", default_value = "500m", value_parser = quantity)]
+    pub(crate) preflight_cpu_limit: String,
+
+    /// Taints that a preflight bears, as in `kubectl taint`: KEY, KEY=VALUE, KEY:EFFECT or
+    /// KEY=VALUE:EFFECT; without it, those that the operator bears
+    #[arg(long, value_name = "TAINT,…", env = "FAIRWAY_PREFLIGHT_TOLERATIONS", value_delimiter = ',', value_parser = toleration)]
+    pub(crate) preflight_tolerations: Option<Vec<Toleration>>,
+
+    /// Labels that the node of a preflight has to have besides being the operator's
+    ///
+    /// Results come back through the disk of that node: where it does not have them, no preflight
+    /// runs, and ClusterVersion says so.
+    #[arg(long, value_name = "KEY=VALUE,…", env = "FAIRWAY_PREFLIGHT_NODE_SELECTOR", value_delimiter = ',', value_parser = label)]
+    pub(crate) preflight_node_selector: Vec<(String, String)>,
+
+    /// The `PriorityClass` of a preflight; without it, that of the operator
+    #[arg(long, value_name = "NAME", env = "FAIRWAY_PREFLIGHT_PRIORITY_CLASS")]
+    pub(crate) preflight_priority_class: Option<String>,
+
+    /// Which network the checks of a release's operators are on
+    #[arg(
+        long,
+        value_name = "NETWORK",
+        env = "FAIRWAY_PREFLIGHT_CHECK_NETWORK",
+        default_value = "pod"
+    )]
+    pub(crate) preflight_check_network: CheckNetwork,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum OnUpdate {
+    /// Nothing
+    #[default]
+    Off,
+    /// What it says about this cluster: that is waited for, for at most five minutes, and recorded
+    Report,
+    /// The same, and whatever it finds has to be accepted like any other risk
+    Require,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CheckNetwork {
+    /// That of the cluster
+    #[default]
+    Pod,
+    /// That of the node: for clusters in which no other leads to the API server
+    Host,
 }
 
 #[derive(clap::Args)]
@@ -234,6 +314,48 @@ pub(super) fn web_url(text: &str) -> Result<Url, String> {
     parsed.ok_or_else(|| "not an http or https URL such as https://service.example:9090".to_owned())
 }
 
+/// An amount such as `256Mi` or `500m`.
+fn quantity(text: &str) -> Result<String, String> {
+    const UNITS: [&str; 14] =
+        ["", "m", "k", "M", "G", "T", "P", "E", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
+    let number = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
+    let is_number = number.parse::<f64>().is_ok_and(|amount| amount.is_finite() && amount > 0.0);
+    if is_number && UNITS.contains(&&text[number.len()..]) {
+        return Ok(text.to_owned());
+    }
+    Err("not an amount such as 256Mi or 500m".to_owned())
+}
+
+/// A taint such as `dedicated=infra:NoSchedule`.
+fn toleration(text: &str) -> Result<Toleration, String> {
+    let (taint, effect) = match text.split_once(':') {
+        Some((taint, effect)) => (taint, Some(effect)),
+        None => (text, None),
+    };
+    let (key, value) = match taint.split_once('=') {
+        Some((key, value)) => (key, Some(value)),
+        None => (taint, None),
+    };
+    let is_effect = |effect| matches!(effect, "NoSchedule" | "PreferNoSchedule" | "NoExecute");
+    if key.is_empty() || effect.is_some_and(|effect| !is_effect(effect)) {
+        return Err("not a taint such as dedicated=infra:NoSchedule".to_owned());
+    }
+    Ok(Toleration {
+        key: Some(key.to_owned()),
+        operator: Some(if value.is_some() { "Equal" } else { "Exists" }.to_owned()),
+        value: value.map(str::to_owned),
+        effect: effect.map(str::to_owned),
+        toleration_seconds: None,
+    })
+}
+
+/// A label such as `disk=large`.
+fn label(text: &str) -> Result<(String, String), String> {
+    let parts = text.split_once('=').filter(|(key, _)| !key.is_empty());
+    let (key, value) = parts.ok_or_else(|| "not a label such as disk=large".to_owned())?;
+    Ok((key.to_owned(), value.to_owned()))
+}
+
 fn seconds(time: Duration) -> String {
     format!("{}s", time.as_secs())
 }
@@ -250,5 +372,23 @@ mod tests {
         for text in ["", "prometheus:9090", "prometheus", "ftp://a", "unix:/a", "http://", "//a"] {
             assert!(web_url(text).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn amounts_taints_and_labels_are_read_and_anything_else_is_refused() {
+        for text in ["256Mi", "1.5Gi", "500m", "2", "1e3"] {
+            assert_eq!(quantity(text), Ok(text.to_owned()));
+        }
+        for text in ["", "Mi", "-1Gi", "0", "12XB", "inf", "1 Gi", "nan"] {
+            assert!(quantity(text).is_err(), "{text}");
+        }
+        let read = toleration("dedicated=infra:NoSchedule").unwrap();
+        assert_eq!(read.operator.as_deref(), Some("Equal"));
+        assert_eq!(toleration("dedicated").unwrap().operator.as_deref(), Some("Exists"));
+        for text in ["", ":NoSchedule", "a:Never", "=b"] {
+            assert!(toleration(text).is_err(), "{text}");
+        }
+        assert_eq!(label("disk=large"), Ok(("disk".to_owned(), "large".to_owned())));
+        assert!(label("disk").is_err() && label("=large").is_err());
     }
 }

@@ -13,6 +13,7 @@ mod install;
 mod man;
 mod operator;
 mod preflight;
+mod prepare_results;
 mod reference;
 mod registry;
 mod release;
@@ -46,6 +47,7 @@ pub(crate) fn run(command: Command, printer: &Printer) -> anyhow::Result<ExitSta
         Command::ExampleCheck(args) => example_check::run(args),
         #[cfg(feature = "sandbox")]
         Command::ExamplePlatform(args) => example_platform::run(&args, printer),
+        Command::PrepareResults(args) => prepare_results::run(&args, printer),
         Command::Reference(args) => reference::run(&args, printer),
     }
 }

@@ -8,8 +8,8 @@ use fairway_operator::OperatorError;
 use fairway_operator::election::{ElectionSettings, Identity, LeaseName, Timing};
 use fairway_operator::endpoint::{EndpointError, EndpointSettings, TlsFiles};
 use fairway_operator::settings::{
-    self, MetricsSource, PreflightSettings, PrometheusSettings, ReleaseSettings, RiskSettings,
-    SelectionSettings, Settings, TargetSettings,
+    self, MetricsSource, PreflightPod, PreflightSettings, PrometheusSettings, ReleaseSettings,
+    ResultsDirectory, RiskSettings, SelectionSettings, Settings, TargetSettings,
 };
 use fairway_operator::stage::updates::{self, Services};
 use fairway_risk::QueryPolicy;
@@ -22,11 +22,13 @@ use tokio_util::sync::CancellationToken;
 use url::Url;
 
 use crate::args::operator::{
-    ElectionArgs, EndpointArgs, MetricsArgs, OperatorArgs, ReleaseArgs, UnacceptedRisks,
+    CheckNetwork, ElectionArgs, EndpointArgs, MetricsArgs, OnUpdate, OperatorArgs, PreflightArgs,
+    ReleaseArgs, UnacceptedRisks,
 };
 use crate::cluster::{PROGRAM, account};
 use crate::errors::{WithHint, WrongUsage};
 use crate::exit::ExitStatus;
+use crate::mounted;
 use crate::printer::Printer;
 
 /// The Lease has the name of ClusterVersion: the operator that clusters had before takes the same.
@@ -95,7 +97,7 @@ fn settings(args: &OperatorArgs, identity: &str) -> Result<Settings, WrongUsage>
             policy: QueryPolicy { metrics: args.updates.promql_allow.clone() },
         },
         target: target(&args.releases),
-        preflight: PreflightSettings::default(),
+        preflight: preflight(&args.preflight),
     })
 }
 
@@ -116,6 +118,33 @@ fn target(args: &ReleaseArgs) -> TargetSettings {
                 .filter(|name| filled(name))
                 .cloned()
                 .collect(),
+        },
+    }
+}
+
+fn preflight(args: &PreflightArgs) -> PreflightSettings {
+    PreflightSettings {
+        enabled: !args.disable_preflight,
+        on_update: match args.preflight_on_update {
+            OnUpdate::Off => settings::OnUpdate::Off,
+            OnUpdate::Report => settings::OnUpdate::Report,
+            OnUpdate::Require => settings::OnUpdate::Require,
+        },
+        results: ResultsDirectory {
+            here: mounted::at(&args.preflight_results_dir),
+            on_node: args.preflight_results_dir.clone(),
+        },
+        timeout: args.preflight_timeout,
+        check_network: match args.preflight_check_network {
+            CheckNetwork::Pod => settings::CheckNetwork::Pod,
+            CheckNetwork::Host => settings::CheckNetwork::Host,
+        },
+        pod: PreflightPod {
+            memory_limit: args.preflight_memory_limit.clone(),
+            cpu_limit: args.preflight_cpu_limit.clone(),
+            tolerations: args.preflight_tolerations.clone(),
+            node_selector: args.preflight_node_selector.iter().cloned().collect(),
+            priority_class: args.preflight_priority_class.clone(),
         },
     }
 }
@@ -236,6 +265,7 @@ fn advise(error: OperatorError) -> anyhow::Error {
 #[cfg(test)]
 mod tests {
     use clap::Parser as _;
+    use k8s_openapi::api::core::v1::Toleration;
 
     use super::*;
     use crate::args::{Args, Command};
@@ -325,6 +355,23 @@ mod tests {
                     always_enabled: {},
                 },
             },
+            preflight: PreflightSettings {
+                enabled: true,
+                on_update: Off,
+                results: ResultsDirectory {
+                    here: "/var/lib/fairway/preflight",
+                    on_node: "/var/lib/fairway/preflight",
+                },
+                timeout: 3600s,
+                check_network: Pod,
+                pod: PreflightPod {
+                    memory_limit: "512Mi",
+                    cpu_limit: "500m",
+                    tolerations: None,
+                    node_selector: {},
+                    priority_class: None,
+                },
+            },
         }
         "#);
     }
@@ -365,6 +412,51 @@ mod tests {
         assert_eq!(settings.target, expected);
         let nothing = settings_of(&["--exclude-manifests=", "--always-enable-capabilities="]);
         assert_eq!(nothing.target, TargetSettings::default());
+    }
+
+    #[test]
+    fn preflights_as_they_are_wanted() {
+        assert_eq!(settings_of(&[]).preflight, PreflightSettings::default());
+        let settings = settings_of(&[
+            "--disable-preflight",
+            "--preflight-on-update=require",
+            "--preflight-results-dir=/data/preflight",
+            "--preflight-timeout=10m",
+            "--preflight-memory-limit=1Gi",
+            "--preflight-cpu-limit=2",
+            "--preflight-tolerations=dedicated=infra:NoSchedule,slow",
+            "--preflight-node-selector=disk=large,zone=a",
+            "--preflight-priority-class=low",
+            "--preflight-check-network=host",
+        ]);
+        let toleration =
+            |key: &str, operator: &str, value: Option<&str>, effect: Option<&str>| Toleration {
+                key: Some(key.to_owned()),
+                operator: Some(operator.to_owned()),
+                value: value.map(str::to_owned),
+                effect: effect.map(str::to_owned),
+                toleration_seconds: None,
+            };
+        let expected = PreflightSettings {
+            enabled: false,
+            on_update: settings::OnUpdate::Require,
+            results: ResultsDirectory::at("/data/preflight"),
+            timeout: Duration::from_mins(10),
+            check_network: settings::CheckNetwork::Host,
+            pod: PreflightPod {
+                memory_limit: "1Gi".to_owned(),
+                cpu_limit: "2".to_owned(),
+                tolerations: Some(vec![
+                    toleration("dedicated", "Equal", Some("infra"), Some("NoSchedule")),
+                    toleration("slow", "Exists", None, None),
+                ]),
+                node_selector: [("disk", "large"), ("zone", "a")]
+                    .map(|(key, value)| (key.to_owned(), value.to_owned()))
+                    .into(),
+                priority_class: Some("low".to_owned()),
+            },
+        };
+        assert_eq!(settings.preflight, expected);
     }
 
     #[test]

@@ -1,0 +1,34 @@
+//! `fairway prepare-results`: the directory for the results of preflights. The node makes it for its
+//! superuser, and the operator is none: this runs before it, with the right to hand it over.
+
+use std::fs::{self, Permissions};
+use std::io::ErrorKind;
+use std::os::unix::fs::{PermissionsExt as _, chown};
+
+use anyhow::Context as _;
+
+use crate::args::PrepareResultsArgs;
+use crate::exit::ExitStatus;
+use crate::mounted;
+use crate::printer::Printer;
+
+/// Nobody else on the node has anything to do with it.
+const OWNER_ONLY: u32 = 0o700;
+
+pub(crate) fn run(args: &PrepareResultsArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
+    let (dir, owner) = (&mounted::at(&args.dir), &args.owner);
+    fs::create_dir_all(dir).with_context(|| format!("cannot make {}", dir.display()))?;
+    fs::set_permissions(dir, Permissions::from_mode(OWNER_ONLY))
+        .with_context(|| format!("cannot close {} for others", dir.display()))?;
+    match chown(dir, Some(*owner), Some(*owner)) {
+        // Where all users are one, as in a sandbox without a superuser, there is nobody else.
+        Err(error) if error.kind() == ErrorKind::InvalidInput => {
+            printer
+                .note(&format!("there is no user {owner} here; {} stays as it is", dir.display()));
+        }
+        handed_over => {
+            handed_over.with_context(|| format!("cannot hand {} to user {owner}", dir.display()))?
+        }
+    }
+    Ok(ExitStatus::Yes)
+}
