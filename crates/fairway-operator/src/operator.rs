@@ -122,7 +122,7 @@ impl Operator {
         superseded: CancellationToken,
     ) -> OperatorError {
         let (updates_out, updates) = watch::channel(None);
-        let (preflight_out, _preflight) = watch::channel(None);
+        let (preflight_out, preflight) = watch::channel(None);
         let (risks_out, risks) = watch::channel(None);
         let (target_out, target) = watch::channel(None);
         let (rollout_out, rollout) = watch::channel(None);
@@ -160,6 +160,7 @@ impl Operator {
                 admin_gates: sight.admin_gates,
                 admin_acks: sight.admin_acks,
                 updates: updates.clone(),
+                preflight: preflight.clone(),
                 rollout: rollout.clone(),
                 deleting: Vec::new(),
                 remembered_alerts: None,
@@ -178,8 +179,12 @@ impl Operator {
                 proxy: sight.proxy.clone(),
                 trusted_ca: sight.trusted_ca,
                 risks: risks.clone(),
+                preflight: preflight.clone(),
             },
-            self.settings.target.clone(),
+            target::Settings {
+                releases: self.settings.target.clone(),
+                on_update: self.settings.preflight.on_update,
+            },
             self.client.clone(),
             leadership.clone(),
             target_out,
@@ -207,6 +212,7 @@ impl Operator {
                 own: Arc::clone(&self.own),
                 cluster_version: sight.cluster_version,
                 updates,
+                preflight,
                 risks,
                 target,
                 rollout,

@@ -39,8 +39,8 @@ impl Book {
             tracing::warn!(problem, "a risk does not count as accepted");
         }
         self.problems = problems;
-        let candidates = view.updates.candidates.to_vec();
-        self.ledger = Arc::new(Ledger::new(&view.current, candidates, view.concerns.clone()));
+        let (candidates, concerns) = (view.candidates.clone(), view.concerns.clone());
+        self.ledger = Arc::new(Ledger::new(&view.current, candidates, concerns));
         let status = view.cluster_version.status.as_ref();
         let before = || Arc::new(status.map(Previous::from).unwrap_or_default());
         self.previous.get_or_insert_with(before);
@@ -58,8 +58,8 @@ impl Book {
         let evaluated = self.ledger.evaluate(judge.round(now));
         let graph_digest = view.updates.graph_digest.clone();
         let (generation, current) = (view.generation, view.current.clone());
-        let is_answered = view.is_answered;
-        Risks { generation, current, is_answered, graph_digest, evaluated, judge }
+        let (is_answered, looked_at) = (view.is_answered, view.looked_at.clone());
+        Risks { generation, current, is_answered, graph_digest, evaluated, judge, looked_at }
     }
 
     /// This was said. Whatever a status cannot show is in the log.

@@ -1,17 +1,20 @@
 //! What the risks of this cluster depend on.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use fairway_api::{ClusterOperator, ClusterVersion, ClusterVersionStatus, ConditionStatus};
-use fairway_risk::{ANNOTATION, Acceptance, Concern};
+use fairway_risk::{ANNOTATION, Acceptance, Candidate, Concern};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::ResourceExt as _;
 use tokio::sync::watch;
 
 use super::concerns::{self, Findings};
+use super::looked_at;
 use super::questions::Alerts;
 use crate::cluster::{Objects, only};
 use crate::own_release::OwnRelease;
+use crate::stage::preflight::{Outcome, Preflight};
 use crate::stage::rollout::Rollout;
 use crate::stage::updates::Updates;
 
@@ -23,6 +26,7 @@ pub(crate) struct Inputs {
     pub(crate) admin_gates: watch::Receiver<Option<Objects<ConfigMap>>>,
     pub(crate) admin_acks: watch::Receiver<Option<Objects<ConfigMap>>>,
     pub(crate) updates: watch::Receiver<Option<Arc<Updates>>>,
+    pub(crate) preflight: watch::Receiver<Option<Arc<Preflight>>>,
     pub(crate) rollout: watch::Receiver<Option<Arc<Rollout>>>,
     /// What the rollout was deleting when it was last looked at.
     pub(crate) deleting: Vec<String>,
@@ -43,6 +47,10 @@ pub(super) struct View {
     pub(super) cluster_version: Arc<ClusterVersion>,
     pub(super) updates: Arc<Updates>,
     pub(super) acceptance: Acceptance,
+    /// What is offered, and what was looked at.
+    pub(super) candidates: Vec<Candidate>,
+    /// What preflights said of releases.
+    pub(super) looked_at: BTreeMap<String, Outcome>,
     pub(super) concerns: Vec<Concern>,
 }
 
@@ -55,13 +63,15 @@ impl Inputs {
         let gates = self.admin_gates.borrow_and_update().clone();
         let acks = self.admin_acks.borrow_and_update().clone();
         let updates = self.updates.borrow_and_update().clone();
+        let preflight = self.preflight.borrow_and_update().clone();
         self.deleting = deleting(self.rollout.borrow_and_update().as_deref());
         let cluster_version = Arc::clone(only(cluster_version.as_ref())?);
         let status = cluster_version.status.as_ref();
         let remembered =
             self.remembered_alerts.get_or_insert_with(|| concerns::remembered_alerts(status));
         let updates = updates?;
-        let all_seen = operators.is_some() && gates.is_some() && acks.is_some();
+        let all_seen =
+            operators.is_some() && gates.is_some() && acks.is_some() && preflight.is_some();
         if !all_seen && !long_enough {
             return None;
         }
@@ -81,10 +91,19 @@ impl Inputs {
         let annotation = cluster_version.annotations().get(ANNOTATION).map(String::as_str);
         let desired = cluster_version.spec.desired_update.as_ref();
         let generation = cluster_version.metadata.generation.unwrap_or_default();
+        let preflight = preflight.as_deref();
+        let here = status.and_then(|status| status.history.first());
+        let here = here.map(|newest| newest.image.as_str());
+        let mut concerns = concerns::collect(&current, findings);
+        concerns.extend(looked_at::concerns(preflight, &updates.candidates));
         Some(View {
-            generation: generation.min(updates.generation),
+            generation: generation
+                .min(updates.generation)
+                .min(preflight.map_or(generation, |preflight| preflight.generation)),
             acceptance: Acceptance::read(desired, annotation),
-            concerns: concerns::collect(&current, findings),
+            candidates: looked_at::candidates(&updates.candidates, preflight, here),
+            looked_at: preflight.map(|preflight| preflight.outcomes.clone()).unwrap_or_default(),
+            concerns,
             is_answered: updates.retrieved.status == ConditionStatus::True
                 && current == self.own.release.version,
             current,
@@ -104,6 +123,7 @@ impl Inputs {
             changed = self.admin_gates.changed() => changed.is_ok(),
             changed = self.admin_acks.changed() => changed.is_ok(),
             changed = self.updates.changed() => changed.is_ok(),
+            changed = self.preflight.changed() => changed.is_ok(),
             changed = self.rollout.wait_for(is_news) => changed.is_ok(),
         }
     }

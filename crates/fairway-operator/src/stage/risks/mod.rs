@@ -8,9 +8,11 @@ mod book;
 mod concerns;
 mod inputs;
 mod judge;
+mod looked_at;
 mod questions;
 mod telemetry;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -29,6 +31,8 @@ use telemetry::Telemetry;
 use crate::clock;
 use crate::metrics;
 use crate::settings::RiskSettings;
+use crate::stage::preflight::Outcome;
+use crate::stage::updates::same_content;
 
 /// What is recommended, as of one look at everything.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -45,6 +49,16 @@ pub struct Risks {
     pub evaluated: Evaluated,
     /// What it says of any other.
     pub judge: Judge,
+    /// What preflights said of releases, by image: all that they found is in the ledger.
+    pub looked_at: BTreeMap<String, Outcome>,
+}
+
+impl Risks {
+    /// What a preflight of that image said, whatever it was called.
+    pub fn looked_at(&self, image: &str) -> Option<&Outcome> {
+        let mut all = self.looked_at.iter();
+        all.find(|(looked_at, _)| same_content(looked_at, image)).map(|(_, outcome)| outcome)
+    }
 }
 
 /// How long answers that come in one after the other are collected before the status is written.

@@ -10,6 +10,7 @@ use super::history::{self, Step};
 use super::invalid::{cannot_tell_yet, problems};
 use super::release;
 use crate::own_release::OwnRelease;
+use crate::stage::preflight::Preflight;
 use crate::stage::risks::Risks;
 use crate::stage::rollout::{Phase, Rollout};
 use crate::stage::target::Target;
@@ -21,6 +22,7 @@ use crate::stage::updates::Updates;
 pub(super) struct Facts<'a> {
     pub(super) own: &'a OwnRelease,
     pub(super) updates: Option<&'a Updates>,
+    pub(super) preflight: Option<&'a Preflight>,
     pub(super) risks: Option<&'a Risks>,
     pub(super) target: Option<&'a Target>,
     pub(super) rollout: Option<&'a Rollout>,
@@ -46,6 +48,9 @@ pub(super) fn compose(
     }
     if let Some(updates) = facts.updates {
         status.conditions.set(updates.retrieved.clone(), now);
+    }
+    for condition in facts.preflight.into_iter().flat_map(|preflight| &preflight.conditions) {
+        status.conditions.set(condition.clone(), now);
     }
     if let Some(Risks { evaluated, .. }) = facts.risks {
         set(&mut status, upgradeable::TYPE, evaluated.upgradeable.clone(), now);
@@ -128,7 +133,8 @@ fn say_at_least(status: &mut ClusterVersionStatus, release: &Release, now: Times
     }
 }
 
-/// A generation is observed when all have seen it. What they saw may have been an object of this
+/// A generation is observed when all have seen it; what the risks have seen, the stages before them
+/// have. What they saw may have been an object of this
 /// name that is gone, and had more changes.
 fn observe(status: &mut ClusterVersionStatus, cluster_version: &ClusterVersion, facts: Facts) {
     let (Some(risks), Some(target)) = (facts.risks, facts.target) else { return };

@@ -27,6 +27,7 @@ use crate::cluster::{Objects, only};
 use crate::election::Leadership;
 use crate::metrics;
 use crate::own_release::OwnRelease;
+use crate::stage::preflight::Preflight;
 use crate::stage::risks::Risks;
 use crate::stage::rollout::Rollout;
 use crate::stage::rollout::waiting::next_slow;
@@ -49,6 +50,7 @@ pub(crate) struct Inputs {
     pub(crate) own: Arc<OwnRelease>,
     pub(crate) cluster_version: watch::Receiver<Option<Objects<ClusterVersion>>>,
     pub(crate) updates: watch::Receiver<Option<Arc<Updates>>>,
+    pub(crate) preflight: watch::Receiver<Option<Arc<Preflight>>>,
     pub(crate) risks: watch::Receiver<Option<Arc<Risks>>>,
     pub(crate) target: watch::Receiver<Option<Arc<Target>>>,
     pub(crate) rollout: watch::Receiver<Option<Arc<Rollout>>>,
@@ -123,6 +125,7 @@ impl Inputs {
     fn wanted(&mut self, settled: Option<&Settled>) -> Option<Wanted> {
         let seen = self.cluster_version.borrow_and_update().clone();
         let updates = self.updates.borrow_and_update().clone();
+        let preflight = self.preflight.borrow_and_update().clone();
         let risks = self.risks.borrow_and_update().clone();
         let target = self.target.borrow_and_update().clone();
         let rollout = self.rollout.borrow_and_update().clone();
@@ -130,6 +133,7 @@ impl Inputs {
         let facts = Facts {
             own: &self.own,
             updates: updates.as_deref(),
+            preflight: preflight.as_deref(),
             risks: risks.as_deref(),
             target: target.as_deref(),
             rollout: rollout.as_deref(),
@@ -171,6 +175,7 @@ impl Inputs {
         tokio::select! {
             changed = self.cluster_version.changed() => changed.is_ok(),
             changed = self.updates.changed() => changed.is_ok(),
+            changed = self.preflight.changed() => changed.is_ok(),
             changed = self.risks.changed() => changed.is_ok(),
             changed = self.target.changed() => changed.is_ok(),
             changed = self.rollout.changed() => changed.is_ok(),

@@ -1,4 +1,5 @@
 mod cluster;
+mod preflights;
 mod releases;
 
 use std::collections::BTreeMap;
@@ -63,7 +64,7 @@ fn composed(
     risks: Option<&Risks>,
     second: i64,
 ) -> ClusterVersionStatus {
-    let facts = Facts { own: &own(), updates, risks, target: None, rollout: None };
+    let facts = Facts { own: &own(), updates, preflight: None, risks, target: None, rollout: None };
     compose(object, facts, at(second))
 }
 
@@ -273,12 +274,13 @@ fn what_an_older_definition_drops_is_not_sent_again() {
     };
     let (sender, receiver) = watch::channel(seen(&cluster_version()));
     let (_updates, updates) = watch::channel(Some(Arc::new(offering(&["5.0.2"]))));
+    let (_preflight, preflight) = watch::channel(None);
     let (_risks, risks) = watch::channel(Some(Arc::new(recommending(&["5.0.2"]))));
     let (_target, target) = watch::channel(None);
     let (_rollout, rollout) = watch::channel(None);
     let cluster_version = receiver;
     let own = Arc::new(own());
-    let mut inputs = Inputs { own, cluster_version, updates, risks, target, rollout };
+    let mut inputs = Inputs { own, cluster_version, updates, preflight, risks, target, rollout };
 
     let sent = inputs.wanted(None).unwrap().object;
     let mut stored = sent.clone();

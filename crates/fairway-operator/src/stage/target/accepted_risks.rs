@@ -23,6 +23,8 @@ pub(super) struct Overridden<'a> {
     pub(super) is_answered: bool,
     /// Whether a channel was chosen: otherwise nobody was asked.
     pub(super) has_channel: bool,
+    /// Whether it is to be told what a preflight said besides.
+    pub(super) advised: bool,
     /// What the guards said, and was forced.
     pub(super) forced: &'a [Objection],
     /// The risks that had to be accepted and were not, which was forced, too.
@@ -34,7 +36,10 @@ pub(super) struct Overridden<'a> {
 /// The text; none where nothing was overridden.
 pub(super) fn text(overridden: &Overridden) -> Option<String> {
     let sections: Vec<String> =
-        [not_recommended(overridden), forced(overridden)].into_iter().flatten().collect();
+        [not_recommended(overridden), advice(overridden), forced(overridden)]
+            .into_iter()
+            .flatten()
+            .collect();
     let told = sections.join("\n\n");
     (!told.is_empty()).then(|| text::beginning(&told, limits::MESSAGE).into_owned())
 }
@@ -42,8 +47,7 @@ pub(super) fn text(overridden: &Overridden) -> Option<String> {
 /// The headline, one word for programs, a paragraph for each risk, and who took it.
 fn not_recommended(overridden: &Overridden) -> Option<String> {
     let Overridden { from, to, verdict, offered, is_answered, has_channel, .. } = overridden;
-    let risks: Vec<&Exposure> =
-        verdict.exposures.iter().filter(|risk| risk.concerns_this_cluster()).collect();
+    let risks: Vec<&Exposure> = verdict.exposures.iter().filter(|risk| is_told(risk)).collect();
     let headline = match (offered, risks.is_empty()) {
         (true, true) => return None,
         (true, false) => {
@@ -69,6 +73,21 @@ fn not_recommended(overridden: &Overridden) -> Option<String> {
     let parts = [headline, format!("Reason: {reason}")].into_iter().chain(paragraphs);
     let parts: Vec<String> = parts.chain(takers(&risks)).collect();
     Some(parts.join("\n\n"))
+}
+
+/// Whether a risk speaks against the update. That it is not offered is what the headline says.
+fn is_told(risk: &Exposure) -> bool {
+    let not_offered = recommended::NOT_OFFERED_BY_UPDATE_SERVICE.code;
+    risk.concerns_this_cluster() && !risk.advisory && risk.name != not_offered
+}
+
+/// What a preflight said that stands against nothing.
+fn advice(Overridden { to, verdict, advised, .. }: &Overridden) -> Option<String> {
+    let advice = verdict.exposures.iter().filter(|risk| *advised && risk.is_advice());
+    let told: Vec<String> = advice
+        .map(|risk| format!("* {}: {} ({})", risk.name, risk.description, risk.message))
+        .collect();
+    (!told.is_empty()).then(|| format!("The preflight of {to} says:\n{}", told.join("\n")))
 }
 
 /// As the condition `Recommended` would say it if nothing had been accepted.

@@ -47,6 +47,18 @@ pub(super) fn waiting() -> OperatorCondition {
     condition(ConditionStatus::Unknown, release_accepted::EVALUATING_RISKS, message)
 }
 
+/// The release is asked about this cluster before the update to it begins.
+pub(super) fn checking(release: &Named) -> OperatorCondition {
+    let message = format!("Waiting for what the preflight says about payload {release}");
+    condition(ConditionStatus::Unknown, release_accepted::EVALUATING_RISKS, &message)
+}
+
+/// Nothing of a preflight runs beside an update.
+pub(super) fn clearing(release: &Named) -> OperatorCondition {
+    let message = format!("Waiting until the preflight is removed before payload {release}");
+    condition(ConditionStatus::Unknown, release_accepted::EVALUATING_RISKS, &message)
+}
+
 pub(super) fn retrieving(release: &Named) -> OperatorCondition {
     let message = format!("Retrieving and verifying payload {release}");
     condition(ConditionStatus::Unknown, release_accepted::RETRIEVE_PAYLOAD, &message)

@@ -11,6 +11,7 @@ use super::condition::{self, Named};
 use super::guards::{self, Step};
 use super::resolve::Request;
 use crate::settings::UnacceptedRisks;
+use crate::stage::preflight::Outcome;
 
 /// An update that is about to begin.
 pub(super) struct Case<'a> {
@@ -30,6 +31,10 @@ pub(super) struct Case<'a> {
     pub(super) advice: &'a BTreeSet<String>,
     /// Whether the update service offers it.
     pub(super) offered: bool,
+    /// What a preflight of it says, if there was one.
+    pub(super) looked_at: Option<&'a Outcome>,
+    /// Whether what it says is recorded.
+    pub(super) recorded: bool,
     /// Whether the update service has said which updates there are.
     pub(super) is_answered: bool,
     /// Whether a channel was chosen.
@@ -41,6 +46,15 @@ pub(super) struct Case<'a> {
 }
 
 impl Case<'_> {
+    /// Whether a complete preflight of this very release left nothing open.
+    fn is_checked(&self) -> bool {
+        let is_accepted = |name: &String| {
+            let mut exposures = self.verdict.exposures.iter();
+            exposures.any(|risk| risk.name == *name && risk.standing.is_accepted())
+        };
+        self.looked_at.is_some_and(|it| it.complete && it.findings.iter().all(is_accepted))
+    }
+
     /// What has to be accepted. Advice is only recorded where that is enough; and nothing binds
     /// whoever withdraws an update: risks are about what lies ahead.
     fn binding(&self) -> Verdict {
@@ -61,8 +75,7 @@ pub(super) fn decide(case: &Case) -> Result<Option<String>, Box<OperatorConditio
         let refused = condition::other_version(&Named::from(request), &case.release.version);
         return Err(Box::new(refused));
     }
-    // There is no preflight whose findings could be asked for.
-    let (previous, offered, checked) = (case.previous, case.offered, false);
+    let (previous, offered, checked) = (case.previous, case.offered, case.is_checked());
     let objections = guards::objections(Step { from, to, previous, offered, checked });
     let risks = gate::may_update(&case.binding()).err();
     let named = Named { version: Some(&case.release.version), image: &request.image };
@@ -85,6 +98,7 @@ pub(super) fn decide(case: &Case) -> Result<Option<String>, Box<OperatorConditio
         offered,
         is_answered: case.is_answered,
         has_channel: case.has_channel,
+        advised: case.recorded,
         forced: &objections,
         unaccepted: risks.as_ref(),
         unverified: case.unverified,

@@ -11,6 +11,7 @@ use tokio::sync::watch;
 use crate::cluster::{Features, Objects, ProxySettings, only};
 use crate::own_release::OwnRelease;
 use crate::retrieval::Ways;
+use crate::stage::preflight::Preflight;
 use crate::stage::risks::Risks;
 use crate::stage::updates::{bundle, same_content};
 
@@ -30,6 +31,8 @@ pub(crate) struct Inputs {
     pub(crate) trusted_ca: watch::Receiver<Option<Objects<ConfigMap>>>,
     /// What speaks against which update.
     pub(crate) risks: watch::Receiver<Option<Arc<Risks>>>,
+    /// What is left of preflights in the cluster.
+    pub(crate) preflight: watch::Receiver<Option<Arc<Preflight>>>,
 }
 
 /// One look at everything.
@@ -40,6 +43,8 @@ pub(super) struct View {
     pub(super) ways: Ways,
     /// What is known about updates, if it is about this very spec.
     pub(super) risks: Option<Arc<Risks>>,
+    /// Whether nothing is left of preflights, and none was asked for meanwhile.
+    pub(super) is_clear: bool,
 }
 
 impl View {
@@ -95,6 +100,7 @@ impl Inputs {
         let proxy = self.proxy.borrow_and_update().clone();
         let trusted = self.trusted_ca.borrow_and_update().clone();
         let risks = self.risks.borrow_and_update().clone();
+        let preflight = self.preflight.borrow_and_update().clone();
         let cluster_version = Arc::clone(only(seen.as_ref())?);
         let generation = cluster_version.metadata.generation.unwrap_or_default();
         Some(View {
@@ -107,6 +113,8 @@ impl Inputs {
             cluster_version,
             features: features?,
             risks: risks.filter(|risks| risks.generation == generation),
+            is_clear: preflight
+                .is_some_and(|preflight| preflight.generation == generation && preflight.is_clear),
         })
     }
 
@@ -118,6 +126,7 @@ impl Inputs {
             changed = self.proxy.changed() => changed.is_ok(),
             changed = self.trusted_ca.changed() => changed.is_ok(),
             changed = self.risks.changed() => changed.is_ok(),
+            changed = self.preflight.changed() => changed.is_ok(),
         }
     }
 }
@@ -154,6 +163,7 @@ mod tests {
                 features: Features::default(),
                 ways: Ways::default(),
                 risks: Some(Arc::new(risks)),
+                is_clear: true,
             };
             let known = view.risks_from(&release("5.1.0")).is_some();
             assert_eq!(known, is_known, "{newest:?} {current}");

@@ -4,7 +4,7 @@
 //! is accepted, the one before stays the target.
 //!
 //! `resolve` says which release the spec means; `guards` and `gate` say whether an update to it may
-//! begin, `accepted_risks` what it was begun in spite of; `selection` says what of it the cluster
+//! begin, `patience` what it waits for before that, `accepted_risks` what it was begun in spite of; `selection` says what of it the cluster
 //! gets; `condition` and `events` are how people are told.
 
 mod accepted;
@@ -14,12 +14,13 @@ mod events;
 mod gate;
 mod guards;
 mod inputs;
+mod patience;
 mod resolve;
 mod run;
 mod selection;
 
 pub(crate) use inputs::Inputs;
-pub(crate) use run::run;
+pub(crate) use run::{Settings, run};
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

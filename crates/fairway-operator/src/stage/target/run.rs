@@ -7,13 +7,14 @@ use fairway_api::cluster_version::Release;
 use fairway_api::{ConditionStatus, OperatorCondition, Version};
 use fairway_release::inclusion::{Filter, implicitly_enabled};
 use tokio::sync::watch;
+use tokio::time::Instant;
 
 use super::accepted::Accepted;
 use super::condition::{self, Named};
 use super::events::{self, Announcer, Told};
 use super::gate::{self, Case};
 use super::inputs::{Inputs, View};
-
+use super::patience::{self, Patience};
 use super::resolve::{self, Known, Request, Wish, resolve};
 
 use super::{Target, guards, selection};
@@ -22,13 +23,21 @@ use crate::election::Leadership;
 use crate::own_release::OwnRelease;
 use crate::payload;
 use crate::retrieval::{Failure, Job, Order, Progress, Retrieved, Retriever, Signed};
-use crate::settings::TargetSettings;
+use crate::settings::{OnUpdate, TargetSettings};
 use crate::stage::updates::same_content;
+
+/// How releases are found and accepted.
+pub(crate) struct Settings {
+    /// What is accepted, and from where.
+    pub(crate) releases: TargetSettings,
+    /// What is asked of a release before the cluster is updated to it.
+    pub(crate) on_update: OnUpdate,
+}
 
 /// Says which release the cluster is to have, until nobody looks any more.
 pub(crate) async fn run(
     mut inputs: Inputs,
-    settings: TargetSettings,
+    settings: Settings,
     client: kube::Client,
     leadership: Leadership,
     out: watch::Sender<Option<Arc<Target>>>,
@@ -40,9 +49,11 @@ pub(crate) async fn run(
             if let Some(view) = inputs.look() {
                 stage.publish(&view, &out);
             }
+            let due = stage.due();
             tokio::select! {
                 open = inputs.changed() => if !open { return },
                 () = step(&mut stage.job, &stage.retriever) => {}
+                () = clock::sleep_until(due) => {}
                 () = out.closed() => return,
             }
         }
@@ -62,11 +73,15 @@ struct Stage {
     own: Arc<OwnRelease>,
     own_content: Arc<fairway_release::Release>,
     settings: TargetSettings,
+    on_update: OnUpdate,
     retriever: Arc<Retriever>,
     announcer: Announcer,
     /// The release that was accepted last; none before the history was seen.
     accepted: Option<Accepted>,
     job: Option<Job>,
+    /// What is waited for: that a preflight says something, and that nothing is left of it.
+    answer: Patience,
+    clearing: Patience,
     /// Capabilities that are on, and stay so.
     staying: Option<BTreeSet<String>>,
     told: Option<OperatorCondition>,
@@ -77,7 +92,7 @@ struct Stage {
 impl Stage {
     fn new(
         inputs: &Inputs,
-        settings: TargetSettings,
+        Settings { releases: settings, on_update }: Settings,
         client: kube::Client,
         announcer: Announcer,
     ) -> Self {
@@ -88,14 +103,22 @@ impl Stage {
             own: Arc::clone(own),
             own_content: Arc::clone(own_content),
             settings,
+            on_update,
             retriever: Arc::new(retriever),
             announcer,
             accepted: None,
             job: None,
+            answer: Patience::default(),
+            clearing: Patience::default(),
             staying: None,
             told: None,
             inherited: None,
         }
+    }
+
+    /// When it is to be decided again, whatever happens.
+    fn due(&mut self) -> Option<Instant> {
+        [self.answer.take_due(), self.clearing.take_due()].into_iter().flatten().min()
     }
 
     /// Decides, and publishes what there is to say.
@@ -232,7 +255,10 @@ impl Stage {
             return condition::installing(&named, &has.version);
         }
         let decided = self.retrieved_or_own(view, request).and_then(|retrieved| {
-            Ok((self.ask_gates(view, request, &has, &retrieved)?, retrieved))
+            self.ask_preflight(view, request, &has)?;
+            let overridden = self.ask_gates(view, request, &has, &retrieved)?;
+            self.clear_the_way(view, request)?;
+            Ok((overridden, retrieved))
         });
         match decided {
             Err(pending) => *pending,
@@ -241,6 +267,40 @@ impl Stage {
                 self.loaded()
             }
         }
+    }
+
+    /// Waits for what the release says about this cluster, where it is to be asked.
+    fn ask_preflight(
+        &mut self,
+        view: &View,
+        request: &Request,
+        has: &Release,
+    ) -> Result<(), Box<OperatorCondition>> {
+        if request.forced || request.withdrawn || self.is_own(&request.image) {
+            return Ok(());
+        }
+        let Some(risks) = view.risks_from(has) else {
+            return Err(Box::new(condition::waiting()));
+        };
+        let said = risks.looked_at(&request.image);
+        let Some(at_most) = patience::for_answer(self.on_update, said) else { return Ok(()) };
+        if self.answer.is_over(&request.image, at_most, Instant::now()) {
+            return Ok(());
+        }
+        Err(Box::new(condition::checking(&Named::from(request))))
+    }
+
+    /// Waits until nothing is left of preflights.
+    fn clear_the_way(
+        &mut self,
+        view: &View,
+        request: &Request,
+    ) -> Result<(), Box<OperatorCondition>> {
+        let at_most = Some(patience::CLEARING);
+        if view.is_clear || self.clearing.is_over(&request.image, at_most, Instant::now()) {
+            return Ok(());
+        }
+        Err(Box::new(condition::clearing(&Named::from(request))))
     }
 
     /// What the history is to say about an update that may begin, or why it may not.
@@ -267,7 +327,9 @@ impl Stage {
             previous: guards::previous(view.history(), &has.image),
             verdict: &verdict,
             advice: &risks.judge.advice(),
-            offered: offered.is_some(),
+            offered: offered.is_some() && verdict.is_offered(),
+            looked_at: risks.looked_at(&request.image),
+            recorded: self.on_update != OnUpdate::Off,
             is_answered: risks.is_answered,
             has_channel: view.has_channel(),
             unverified: unverified.as_deref(),

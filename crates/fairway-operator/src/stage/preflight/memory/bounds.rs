@@ -3,6 +3,8 @@
 
 use fairway_findings::{Document, ExecutionStatus, Finding, Severity};
 
+use serde::Serialize;
+
 use super::kept::counts;
 use crate::text;
 
@@ -19,7 +21,7 @@ const MAX_TEXT: usize = 2 << 10;
 const MAX_BYTES: usize = 400 << 10;
 
 /// What stands in for findings that are not shown.
-pub(super) const DROPPED: &str = "PreflightResultsDropped";
+pub(super) const DROPPED: &str = "PreflightFindingsDropped";
 
 /// As much of a document as is taken: what counts comes first.
 pub(super) fn bounded(mut document: Document) -> Document {
@@ -37,15 +39,22 @@ pub(super) fn bounded(mut document: Document) -> Document {
         shorten(&mut found.remediation);
     }
     document.risks.sort_by_key(|found| !counts(found));
-    let mut dropped = document.risks.split_off(document.risks.len().min(MAX_FINDINGS));
-    while size(&document) > MAX_BYTES {
-        let Some(last) = document.risks.pop() else {
-            // What is left are checks; a document without them is not complete.
-            document.checks.clear();
-            document.execution_status = ExecutionStatus::Failed;
-            break;
-        };
-        dropped.push(last);
+    let findings = std::mem::take(&mut document.risks);
+    let mut room = MAX_BYTES.saturating_sub(size(&document));
+    if room == 0 {
+        // What is left are checks; a document without them is not complete.
+        document.checks.clear();
+        document.execution_status = ExecutionStatus::Failed;
+    }
+    let mut dropped = Vec::new();
+    for found in findings {
+        let bytes = size(&found);
+        if dropped.is_empty() && document.risks.len() < MAX_FINDINGS && bytes < room {
+            room -= bytes;
+            document.risks.push(found);
+        } else {
+            dropped.push(found);
+        }
     }
     document.risks.extend(stand_in(&dropped));
     document
@@ -67,6 +76,6 @@ fn shorten(text: &mut String) {
     }
 }
 
-fn size(document: &Document) -> usize {
-    serde_json::to_vec(document).map_or(usize::MAX, |json| json.len())
+fn size(value: &impl Serialize) -> usize {
+    serde_json::to_vec(value).map_or(usize::MAX, |json| json.len())
 }

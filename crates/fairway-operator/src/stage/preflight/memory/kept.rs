@@ -6,6 +6,7 @@ use fairway_findings::record::Run;
 use fairway_findings::{CheckReport, Document, ExecutionStatus, Finding, Reason, Severity};
 use jiff::Timestamp;
 
+use super::bounds::bounded;
 use crate::stage::preflight::Outcome;
 
 /// Runs of one target that are remembered: enough to see that something comes and goes.
@@ -76,6 +77,7 @@ impl Kept {
         document.updated = document.updated.or(Some(now)).map(|updated| updated.min(now));
         let standing = self.shown().map(|before| still_standing(before, &document));
         document.risks.extend(standing.unwrap_or_default());
+        let mut document = bounded(document);
         document.risks.sort_by(|one, other| one.name.cmp(&other.name));
         if document.is_complete() {
             self.complete = Some(document);

@@ -95,7 +95,7 @@ impl Memory {
     pub(crate) fn enter(&mut self, image: &str, document: Document, now: Timestamp) {
         let source = self.source.clone();
         if let Some(kept) = self.at(image) {
-            kept.enter(bounds::bounded(document), &source, now);
+            kept.enter(document, &source, now);
         }
     }
 

@@ -58,6 +58,7 @@ impl Cluster {
         let facts = Facts {
             own: &own,
             updates: None,
+            preflight: None,
             risks: Some(&risks),
             target: Some(&self.target),
             rollout: self.rollout.as_ref(),

@@ -368,7 +368,14 @@ fn a_restart_in_the_middle_of_an_update_is_not_seen() {
 
     // The operator of the new release.
     let own = OwnRelease { release: objects::release("5.1.0"), ..own() };
-    let mut facts = Facts { own: &own, updates: None, risks: None, target: None, rollout: None };
+    let mut facts = Facts {
+        own: &own,
+        updates: None,
+        preflight: None,
+        risks: None,
+        target: None,
+        rollout: None,
+    };
     assert_eq!(cluster.object.status, Some(compose(&cluster.object, facts, at(123))));
     facts.target = Some(&cluster.target);
     assert_eq!(cluster.object.status, Some(compose(&cluster.object, facts, at(124))));
@@ -424,7 +431,14 @@ fn updates_of_a_release_that_is_left_are_forgotten() {
     let updates = |cluster: &Cluster| {
         let (own, risks) = (own(), recommending(&["5.1.0"]));
         let (target, rollout) = (Some(&cluster.target), None);
-        let facts = Facts { own: &own, updates: None, risks: Some(&risks), target, rollout };
+        let facts = Facts {
+            own: &own,
+            updates: None,
+            preflight: None,
+            risks: Some(&risks),
+            target,
+            rollout,
+        };
         compose(&cluster.object, facts, at(60)).available_updates
     };
     assert_eq!(updates(&cluster), Some(vec![objects::release("5.1.0")]));
@@ -473,6 +487,7 @@ fn a_generation_is_observed_when_all_have_seen_it() {
         let facts = Facts {
             own: &own,
             updates: None,
+            preflight: None,
             risks: risks.as_ref(),
             target: target.as_ref(),
             rollout: None,

@@ -1,15 +1,16 @@
 use fairway_api::cluster_version::{MatchingRule, MatchingRuleType, PromQl, Update};
 use fairway_api::reason::release_accepted;
 use fairway_risk::{
-    Acceptance, Candidate, Concern, Ledger, Outcomes, Previous, QueryPolicy, Risk, Round, Source,
-    Targets,
+    Acceptance, Candidate, Claim, Concern, Ledger, Outcomes, Previous, QueryPolicy, Risk, Round,
+    Source, Targets,
 };
 use fairway_testkit::objects::{beginning, release};
 
 use super::*;
 
-/// What stands against updates of a cluster at 5.0.3, which had 5.0.2 before.
-fn ledger() -> Ledger {
+/// What stands against updates of a cluster at 5.0.3, which had 5.0.2 before; with what a preflight
+/// of 5.2.0 found, if there was one.
+fn ledger(looked_at: bool) -> Ledger {
     let risk = |name: &str| {
         let url = format!("https://example.com/{name}");
         Risk::always(name, format!("{name} may break the cluster."), url)
@@ -18,6 +19,12 @@ fn ledger() -> Ledger {
         release: release(version),
         risks: risks.iter().map(|name| risk(name).into()).collect(),
     };
+    let found = |name: &str, claim: Claim| Concern {
+        risk: risk(name).claiming(claim),
+        source: Source::Preflight,
+        targets: Targets::Images([release("5.2.0").image].into_iter().collect()),
+    };
+    let validated = Claim::new(true, "PreflightValidation", "It was found.");
     let not_upgradeable = Concern {
         risk: risk("ClusterOperatorUpgradeable-dns"),
         source: Source::Upgradeable("dns".to_owned()),
@@ -36,7 +43,10 @@ fn ledger() -> Ledger {
         edge("5.1.0", &["DiskLoss", "NetworkLoss"]),
         edge("5.2.0", &[]),
     ];
-    Ledger::new("5.0.3", candidates, vec![not_upgradeable])
+    let found = [found("OldKernel", validated.clone()), found("SlowBoot", validated.as_advice())];
+    let found = found.into_iter().filter(|_| looked_at);
+    let concerns = [not_upgradeable].into_iter().chain(found).collect();
+    Ledger::new("5.0.3", candidates, concerns)
 }
 
 struct Asked<'a> {
@@ -45,6 +55,7 @@ struct Asked<'a> {
     forced: bool,
     withdrawn: bool,
     offered: bool,
+    looked_at: Option<Outcome>,
     unverified: Option<&'a str>,
     unaccepted: UnacceptedRisks,
 }
@@ -57,6 +68,7 @@ fn to(version: &str) -> Asked<'_> {
         forced: false,
         withdrawn: false,
         offered: true,
+        looked_at: None,
         unverified: None,
         unaccepted: UnacceptedRisks::Gate,
     }
@@ -68,7 +80,7 @@ fn decided(asked: &Asked) -> Result<Option<String>, Box<OperatorCondition>> {
         "acceptRisks": asked.accepts.iter().map(|name| serde_json::json!({"name": name})).collect::<Vec<_>>(),
     });
     let update: Update = serde_json::from_value(accepted).unwrap();
-    let verdict = ledger().verdict(
+    let verdict = ledger(asked.looked_at.is_some()).verdict(
         &release,
         Round {
             outcomes: &Outcomes::new(),
@@ -94,6 +106,8 @@ fn decided(asked: &Asked) -> Result<Option<String>, Box<OperatorCondition>> {
         verdict: &verdict,
         advice: &["DiskLoss", "NetworkLoss", "SlowDisk"].map(str::to_owned).into(),
         offered: asked.offered,
+        looked_at: asked.looked_at.as_ref(),
+        recorded: asked.looked_at.is_some(),
         is_answered: true,
         has_channel: true,
         unverified: asked.unverified,
@@ -218,12 +232,12 @@ fn only_force_opens_the_guards() {
     let skip = Asked { accepts: &all, ..to("5.2.0") };
     insta::assert_snapshot!(refused(&skip), @r#"
     False PreconditionChecks
-    Preconditions failed for payload loaded version="5.2.0" image="registry.example/release@sha256:8ecd4901ea069209005fa5d998421b30df046f771a2a930189f6c1adad5cea2e": Precondition "ClusterVersionGiantHop" failed because of "SkipLevelNotChecked": 5.2.0 skips a minor version after 5.0.3, and no complete preflight says that nothing will go wrong; go by way of a release in between
+    Preconditions failed for payload loaded version="5.2.0" image="registry.example/release@sha256:8ecd4901ea069209005fa5d998421b30df046f771a2a930189f6c1adad5cea2e": Precondition "ClusterVersionGiantHop" failed because of "SkipLevelNotChecked": 5.2.0 skips a minor version after 5.0.3, and no complete preflight says that nothing will go wrong; run one with `fairway upgrade --mode=preflight --to=5.2.0`, or go by way of a release in between
     "#);
     insta::assert_snapshot!(refused(&to("5.2.0")), @r#"
     False PreconditionChecks
     Preconditions failed for payload loaded version="5.2.0" image="registry.example/release@sha256:8ecd4901ea069209005fa5d998421b30df046f771a2a930189f6c1adad5cea2e":
-    * Precondition "ClusterVersionGiantHop" failed because of "SkipLevelNotChecked": 5.2.0 skips a minor version after 5.0.3, and no complete preflight says that nothing will go wrong; go by way of a release in between
+    * Precondition "ClusterVersionGiantHop" failed because of "SkipLevelNotChecked": 5.2.0 skips a minor version after 5.0.3, and no complete preflight says that nothing will go wrong; run one with `fairway upgrade --mode=preflight --to=5.2.0`, or go by way of a release in between
     * The update to 5.2.0 has risks that were not accepted. These apply to this cluster: ClusterOperatorUpgradeable-dns. To accept them and continue: fairway upgrade accept ClusterOperatorUpgradeable-dns
     "#);
     insta::assert_snapshot!(refused(&Asked { unaccepted: UnacceptedRisks::Record, ..to("5.0.1") }), @r#"
@@ -241,7 +255,7 @@ fn only_force_opens_the_guards() {
     Not accepted by name: ClusterOperatorUpgradeable-dns.
 
     The release 5.2.0 cannot be verified, but the update was forced: nobody signed it
-    Forced through: Precondition "ClusterVersionGiantHop" failed because of "SkipLevelNotChecked": 5.2.0 skips a minor version after 5.0.3, and no complete preflight says that nothing will go wrong; go by way of a release in between
+    Forced through: Precondition "ClusterVersionGiantHop" failed because of "SkipLevelNotChecked": 5.2.0 skips a minor version after 5.0.3, and no complete preflight says that nothing will go wrong; run one with `fairway upgrade --mode=preflight --to=5.2.0`, or go by way of a release in between
     Forced through: risks that were not accepted: ClusterOperatorUpgradeable-dns
     "#);
     let forced = accepted(&Asked { forced: true, ..to("5.0.6") });
@@ -268,10 +282,45 @@ fn the_image_has_to_have_the_version_that_was_asked_for() {
         verdict: &verdict,
         advice: &BTreeSet::new(),
         offered: true,
+        looked_at: None,
+        recorded: false,
         is_answered: true,
         has_channel: true,
         unverified: None,
         unaccepted: UnacceptedRisks::Gate,
     });
     insta::assert_snapshot!(refused.unwrap_err().message.unwrap(), @r#"Verifying payload failed version="5.0.4" image="registry.example/release@sha256:0d541329135f3656a703dfa78619673e5dddfbdf95e71e518260a709ce6174c6" failure=release image version 5.0.9 does not match the expected version 5.0.4"#);
+}
+
+#[test]
+fn a_minor_version_is_skipped_after_a_preflight_that_left_nothing_open() {
+    let found = Outcome { complete: true, given_up: None, findings: vec!["OldKernel".to_owned()] };
+    let running = Outcome { complete: false, ..found.clone() };
+    let asked = |looked_at: &Outcome, accepts: &'static [&'static str]| Asked {
+        accepts,
+        looked_at: Some(looked_at.clone()),
+        ..to("5.2.0")
+    };
+    insta::assert_snapshot!(refused(&asked(&found, &["ClusterOperatorUpgradeable-dns"])), @r#"
+    False PreconditionChecks
+    Preconditions failed for payload loaded version="5.2.0" image="registry.example/release@sha256:8ecd4901ea069209005fa5d998421b30df046f771a2a930189f6c1adad5cea2e":
+    * Precondition "ClusterVersionGiantHop" failed because of "SkipLevelNotChecked": 5.2.0 skips a minor version after 5.0.3, and no complete preflight says that nothing will go wrong; run one with `fairway upgrade --mode=preflight --to=5.2.0`, or go by way of a release in between
+    * The update to 5.2.0 has risks that were not accepted. These apply to this cluster: OldKernel. To accept them and continue: fairway upgrade accept OldKernel
+    "#);
+    let accepts = &["OldKernel", "ClusterOperatorUpgradeable-dns"];
+    assert!(refused(&asked(&running, accepts)).contains("SkipLevelNotChecked"));
+    insta::assert_snapshot!(accepted(&asked(&found, accepts)), @r"
+    Updating from 5.0.3 to 5.2.0 is supported, but not recommended for this cluster.
+
+    Reason: MultipleReasons
+
+    ClusterOperatorUpgradeable-dns may break the cluster. https://example.com/ClusterOperatorUpgradeable-dns
+
+    OldKernel may break the cluster. https://example.com/OldKernel
+
+    Accepted by name: ClusterOperatorUpgradeable-dns, OldKernel.
+
+    The preflight of 5.2.0 says:
+    * SlowBoot: SlowBoot may break the cluster. https://example.com/SlowBoot (It was found.)
+    ");
 }
