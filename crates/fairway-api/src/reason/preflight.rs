@@ -40,14 +40,14 @@ condition! {
         "all checks answered and none found a risk";
     RISKS_FOUND = "RisksFound":
         "all checks answered and some found risks"
-        => "Read them with `fairway upgrade recommend`; remove the causes, or accept each with \
+        => "Read them with `fairway upgrade --status-preflight`; remove the causes, or accept each with \
             `fairway upgrade accept RISK`";
     NOT_MONITORED = "NotMonitored":
         "results of a finished preflight are kept; nothing brings them up to date any more"
         => "Run it again with `fairway upgrade --mode=preflight --to=VERSION` to refresh them";
     PREFLIGHT_PARTIAL = "PreflightPartial":
         "the pass is over, but some checks gave no answer"
-        => "See which with `fairway upgrade recommend`, and why in the condition PreflightFailed";
+        => "See which, and why, with `fairway upgrade --status-preflight`";
     PREFLIGHT_VERSION_SKEW = "PreflightVersionSkew":
         "the pass is over, but some checks do not cover so large a step between versions"
         => "Run a preflight of a release in between: \
@@ -99,8 +99,8 @@ condition! {
         => "Ask for the version that the message names, or for the right image";
     PREFLIGHT_NOT_SUPPORTED = "PreflightNotSupported":
         "the target release is too old to know preflights"
-        => "Choose a later release, or rely on `fairway upgrade recommend`; end the request with \
-            `fairway upgrade --clear-preflight`";
+        => "Choose a later release, or rely on `fairway upgrade --include-not-recommended`; end the \
+            request with `fairway upgrade --clear-preflight`";
 
     // The Pod
     DEPLOYMENT_FAILED = "DeploymentFailed":
