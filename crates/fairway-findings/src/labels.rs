@@ -14,6 +14,9 @@ pub const APP_VALUE: &str = "cluster-version-operator-preflight";
 /// The label with the version of the target, as far as a label can have it.
 pub const TARGET: &str = "preflight-target";
 
+/// The label with the Job for which an object exists.
+pub const JOB: &str = "fairway.dev/preflight-job";
+
 /// The annotation with the check that a Job belongs to.
 pub const CHECK: &str = "fairway.dev/preflight-check";
 

@@ -17,11 +17,12 @@ const FIRST: &str = "manifests/0000_00_cluster-version-operator";
 /// The last level: others bring the kinds that it needs.
 const LAST: &str = "release-manifests/0000_90_cluster-version-operator";
 
-/// What the operator needs to run: namespaces, the definitions of the update API, its account, its
-/// Service, and the templated Deployment.
+/// What the operator needs to run: namespaces, the definitions of the update API, its account, those
+/// of releases that it asks about the cluster, its Service, and the templated Deployment.
 pub fn own_manifests() -> TextFiles {
     let files = [
         ("00_namespaces.yaml", include_str!("../../../deploy/operator/namespaces.yaml")),
+        ("02_preflight.yaml", include_str!("../../../deploy/operator/preflight.yaml")),
         ("02_rbac.yaml", include_str!("../../../deploy/operator/rbac.yaml")),
         ("02_service.yaml", include_str!("../../../deploy/operator/service.yaml")),
         ("03_deployment.yaml", include_str!("../../../deploy/operator/deployment.yaml")),

@@ -1,5 +1,7 @@
 //! The objects that are created for a check.
 
+use std::collections::BTreeMap;
+
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Map, Value, json};
 
@@ -53,12 +55,12 @@ pub(super) fn job(
     let metadata = json!({
         "name": request.name,
         "namespace": NAMESPACE,
-        "labels": labels::of_run(&run.id, &run.target_version),
+        "labels": marks(request, run),
         "annotations": {ANNOTATION: "true", labels::CHECK: request.check},
     });
     let template = json!({
         "metadata": {
-            "labels": labels::of_run(&run.id, &run.target_version),
+            "labels": marks(request, run),
             "annotations": {labels::CHECK: request.check},
         },
         "spec": pod(check, access, run, now),
@@ -188,7 +190,7 @@ pub(super) fn access(
     let metadata = |name: &str, namespace: &str| {
         let mut metadata = json!({
             "name": renamed(name, check),
-            "labels": labels::of_run(&run.id, &run.target_version),
+            "labels": marks(request, run),
             "annotations": {ANNOTATION: "true", labels::CHECK: request.check},
         });
         if !namespace.is_empty() {
@@ -213,6 +215,13 @@ pub(super) fn access(
     };
     let roles = access.roles.iter().map(role);
     account.into_iter().chain(roles).chain(access.bindings.iter().map(binding)).collect()
+}
+
+/// What everything that exists for a Job is found by.
+fn marks(request: &JobRequest, run: &Run) -> BTreeMap<String, String> {
+    let mut marks = labels::of_run(&run.id, &run.target_version);
+    marks.insert(labels::JOB.to_owned(), labels::value(&request.name));
+    marks
 }
 
 /// A name that nothing in the cluster has yet.

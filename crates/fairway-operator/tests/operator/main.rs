@@ -6,6 +6,7 @@ mod election;
 mod endpoint;
 mod manifests;
 mod permissions;
+mod preflight_jobs;
 mod rollout;
 mod running;
 mod updates;

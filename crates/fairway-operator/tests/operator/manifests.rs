@@ -4,6 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use anyhow::{Context as _, Result};
+use fairway_findings::vet::{self, Scope};
 use fairway_operator::manifests::{monitoring_manifests, own_manifests};
 use fairway_release::Release;
 use fairway_release::inclusion::{DEFAULT_PROFILE, Filter};
@@ -40,6 +41,7 @@ fn the_deployment_is_as_the_design_wants_it() -> Result<()> {
 fn everything_is_in_the_namespaces_of_the_platform() -> Result<()> {
     for file in [
         "namespaces.yaml",
+        "preflight.yaml",
         "rbac.yaml",
         "service.yaml",
         "deployment.yaml",
@@ -54,6 +56,42 @@ fn everything_is_in_the_namespaces_of_the_platform() -> Result<()> {
             assert!(metadata["name"].is_string(), "{file}: {kind}");
         }
     }
+    Ok(())
+}
+
+#[test]
+fn whoever_is_asked_about_the_cluster_may_only_read() -> Result<()> {
+    let objects = objects("preflight.yaml")?;
+    let (mut roles, mut bound) = (Vec::new(), Vec::new());
+    for object in &objects {
+        let name = object["metadata"]["name"].as_str().context("no name")?;
+        let scope = match object["kind"].as_str().context("no kind")? {
+            "Role" => Scope::Namespace,
+            "ClusterRole" => Scope::Cluster,
+            "RoleBinding" | "ClusterRoleBinding" => {
+                bound.push(object["roleRef"]["name"].as_str().context("no role")?);
+                continue;
+            }
+            _ => continue,
+        };
+        roles.push(name);
+        if object["aggregationRule"].is_null() {
+            assert_eq!(vet::read_only(object, scope), Ok(()), "{name}");
+        } else {
+            assert_eq!(object["rules"], serde_json::json!([]), "{name} has what platforms add");
+        }
+    }
+    roles.sort_unstable();
+    bound.sort_unstable();
+    assert_eq!(roles, bound, "nothing else is bound");
+    let resources: Vec<_> = objects
+        .iter()
+        .flat_map(|object| object["rules"].as_array().into_iter().flatten())
+        .flat_map(|rule| rule["resources"].as_array().into_iter().flatten())
+        .filter_map(Value::as_str)
+        .filter(|resource| resource.contains('/') || resource.contains("secret"))
+        .collect();
+    assert_eq!(resources, ["pods/log"], "and that in the namespace of checks alone");
     Ok(())
 }
 
@@ -83,6 +121,17 @@ fn every_cluster_gets_all_of_them_in_this_order() -> Result<()> {
     0000_00_cluster-version-operator_00_namespaces.yaml: namespace "openshift-config-managed"
     0000_00_cluster-version-operator_01_clusteroperators.json: customresourcedefinition "clusteroperators.config.openshift.io"
     0000_00_cluster-version-operator_01_clusterversions.json: customresourcedefinition "clusterversions.config.openshift.io"
+    0000_00_cluster-version-operator_02_preflight.yaml: namespace "openshift-cluster-version-preflight"
+    0000_00_cluster-version-operator_02_preflight.yaml: resourcequota "openshift-cluster-version-preflight/preflight"
+    0000_00_cluster-version-operator_02_preflight.yaml: networkpolicy "openshift-cluster-version-preflight/preflight"
+    0000_00_cluster-version-operator_02_preflight.yaml: serviceaccount "openshift-cluster-version/preflight-runner"
+    0000_00_cluster-version-operator_02_preflight.yaml: serviceaccount "openshift-cluster-version-preflight/preflight-check"
+    0000_00_cluster-version-operator_02_preflight.yaml: clusterrole "preflight-reader"
+    0000_00_cluster-version-operator_02_preflight.yaml: clusterrole "preflight-reader-of-the-platform"
+    0000_00_cluster-version-operator_02_preflight.yaml: clusterrolebinding "preflight-reader"
+    0000_00_cluster-version-operator_02_preflight.yaml: clusterrolebinding "preflight-reader-of-the-platform"
+    0000_00_cluster-version-operator_02_preflight.yaml: role "openshift-cluster-version-preflight/preflight-runner"
+    0000_00_cluster-version-operator_02_preflight.yaml: rolebinding "openshift-cluster-version-preflight/preflight-runner"
     0000_00_cluster-version-operator_02_rbac.yaml: serviceaccount "openshift-cluster-version/cluster-version-operator"
     0000_00_cluster-version-operator_02_rbac.yaml: clusterrolebinding "cluster-version-operator"
     0000_00_cluster-version-operator_02_service.yaml: service "openshift-cluster-version/cluster-version-operator"

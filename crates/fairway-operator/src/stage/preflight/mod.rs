@@ -23,6 +23,7 @@ mod hands;
 pub mod dry_run;
 mod inputs;
 mod keeping;
+pub mod jobs;
 pub(crate) mod memory;
 mod request;
 mod results;

@@ -1,0 +1,172 @@
+//! The Jobs of a run: what the target release asks for is looked at, created, answered and removed.
+//!
+//! The target release may write nothing: it says in a file which Jobs are to exist. `changes` says
+//! what is new in that and what is gone, `fairway_findings::vet` what may be created, and `objects`
+//! do it. Whatever belongs to a run has its label, and goes with it.
+
+mod changes;
+mod objects;
+
+use std::collections::BTreeMap;
+
+use fairway_findings::jobs::{FORMAT, JobAnswer, JobAnswers, JobRequest, JobRequests, JobState};
+use fairway_findings::labels;
+use fairway_findings::vet::{self, Plan};
+use kube::Client;
+
+use crate::clock;
+use crate::election::Leadership;
+use changes::{Budget, Changes};
+use objects::{Object, Objects};
+
+pub use objects::ObjectError;
+
+/// The Jobs of one run.
+pub struct Jobs {
+    run: vet::Run,
+    objects: Objects,
+    budget: Budget,
+    /// What became of every Job that is asked for, by its name.
+    known: BTreeMap<String, Known>,
+    /// What is to go and could not be removed so far.
+    leaving: Vec<Object>,
+    /// Whether something may exist of which an operator before this one knew.
+    is_inherited: bool,
+}
+
+/// What became of a Job.
+struct Known {
+    check: String,
+    state: JobState,
+    message: String,
+    objects: Vec<Object>,
+}
+
+impl Jobs {
+    /// The Jobs of a run, of which nothing is known yet: those that exist already are found when
+    /// they are asked for.
+    pub fn new(client: Client, leadership: Leadership, run: vet::Run) -> Self {
+        let budget = Budget::new(clock::now());
+        let objects = Objects::new(client, leadership);
+        let (known, leaving) = (BTreeMap::new(), Vec::new());
+        Self { run, objects, budget, known, leaving, is_inherited: true }
+    }
+
+    /// Creates what is new, removes what is asked for no more, and says what became of the rest.
+    /// What the API server has no answer to in time is left for the next time, and has none here.
+    pub async fn reconcile(&mut self, requests: &JobRequests) -> JobAnswers {
+        if self.is_inherited {
+            self.is_inherited = self.disinherit(&requests.jobs).await.is_err();
+        }
+        let checks = self.known.iter().map(|(name, known)| (name.as_str(), known.check.as_str()));
+        let Changes { gone, new, refused } = changes::between(&checks.collect(), &requests.jobs);
+        for name in gone {
+            let objects = self.known.remove(&name).map(|known| known.objects);
+            self.leaving.extend(objects.into_iter().flatten());
+        }
+        self.remove_what_leaves().await;
+        for (request, why) in refused {
+            let known = Known::without_job(request, JobState::NotCreated, why.to_owned());
+            self.known.insert(request.name.clone(), known);
+        }
+        for request in new {
+            match self.create(request).await {
+                Ok(known) => drop(self.known.insert(request.name.clone(), known)),
+                Err(error) => {
+                    let error = &error as &dyn std::error::Error;
+                    tracing::warn!(error, job = request.name, "a Job could not be created in time");
+                    break;
+                }
+            }
+        }
+        self.answers()
+    }
+
+    /// Removes everything that exists for this run.
+    pub async fn end(&self) -> Result<(), ObjectError> {
+        self.objects.remove_all(&format!("{}={}", labels::RUN, self.run.id)).await.map(drop)
+    }
+
+    /// Removes what an operator before this one created and nobody asks for any more.
+    async fn disinherit(&self, asked: &[JobRequest]) -> Result<(), ObjectError> {
+        let names: Vec<String> = asked.iter().map(|job| labels::value(&job.name)).collect();
+        let others = (!names.is_empty())
+            .then(|| format!(",{} notin ({})", labels::JOB, names.join(",")))
+            .unwrap_or_default();
+        let selector = format!("{}={}{others}", labels::RUN, self.run.id);
+        self.objects.remove_all(&selector).await.map(drop)
+    }
+
+    async fn create(&mut self, request: &JobRequest) -> Result<Known, ObjectError> {
+        let Plan { access, job } = match vet::plan(request, &self.run, clock::now()) {
+            Ok(plan) => plan,
+            Err(refusal) => {
+                return Ok(Known::without_job(request, refusal.state(), refusal.to_string()));
+            }
+        };
+        if !self.budget.spend(clock::now()) {
+            let why = "more Jobs were asked for in a short time than are created".to_owned();
+            return Ok(Known::without_job(request, JobState::NotCreated, why));
+        }
+        let mut created = Vec::new();
+        for object in access.into_iter().chain([job]) {
+            match self.objects.create(object, &self.run.id).await {
+                Ok(object) => created.push(object),
+                Err(error) => {
+                    self.leaving.append(&mut created);
+                    let why = error.refusal().ok_or(error)?;
+                    return Ok(Known::without_job(request, JobState::NotCreated, why));
+                }
+            }
+        }
+        let (check, state) = (request.check.clone(), JobState::Created);
+        tracing::info!(job = request.name, check, "a check begins");
+        Ok(Known { check, state, message: String::new(), objects: created })
+    }
+
+    async fn remove_what_leaves(&mut self) {
+        let mut left = Vec::new();
+        // Jobs were created last, and go first: what they may read goes when nobody reads.
+        for object in self.leaving.drain(..).rev() {
+            if let Err(error) = self.objects.remove(&object).await {
+                let error = &error as &dyn std::error::Error;
+                tracing::warn!(error, %object, "what belongs to a check cannot be removed");
+                left.push(object);
+            }
+        }
+        left.reverse();
+        self.leaving = left;
+    }
+
+    fn answers(&self) -> JobAnswers {
+        let answer = |(name, known): (&String, &Known)| JobAnswer {
+            name: name.clone(),
+            state: known.state,
+            message: known.message.clone(),
+        };
+        JobAnswers {
+            format: FORMAT.to_owned(),
+            preflight_id: self.run.id.clone(),
+            jobs: self.known.iter().map(answer).collect(),
+        }
+    }
+}
+
+impl Known {
+    fn without_job(request: &JobRequest, state: JobState, message: String) -> Self {
+        tracing::warn!(job = request.name, check = request.check, message, "a check is not begun");
+        Self { check: request.check.clone(), state, message, objects: Vec::new() }
+    }
+}
+
+/// Removes everything that exists for runs, except for one. How much of it was still there: it is
+/// gone when nothing was.
+pub async fn sweep(
+    client: Client,
+    leadership: Leadership,
+    keep: Option<&str>,
+) -> Result<usize, ObjectError> {
+    let others = keep.map(|run| format!(",{}!={run}", labels::RUN)).unwrap_or_default();
+    let selector = format!("{}{others}", labels::RUN);
+    Objects::new(client, leadership).remove_all(&selector).await
+}

@@ -1,0 +1,241 @@
+//! The Jobs of a preflight: asked for, created, answered and removed.
+
+use std::time::Duration;
+
+use anyhow::Result;
+use fairway_findings::jobs::{FORMAT, JobAnswers, JobRequest, JobRequests};
+use fairway_findings::{labels, vet};
+use fairway_operator::election::Leadership;
+use fairway_operator::stage::preflight::jobs::{Jobs, sweep};
+use fairway_testkit::TestCluster;
+use k8s_openapi::api::batch::v1::Job;
+use k8s_openapi::api::core::v1::{Namespace, ServiceAccount};
+use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding, Role, RoleBinding};
+use kube::api::{ListParams, ObjectMeta, PostParams};
+use kube::{Api, Client, Resource, ResourceExt as _};
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+const RUN: &str = "0123456789abcdef0123456789abcdef";
+const INGRESS: &str = "openshift-ingress";
+
+/// A cluster in which checks may run, and the right to write.
+struct Ground {
+    cluster: TestCluster,
+    leadership: Leadership,
+    _term: watch::Sender<Option<Instant>>,
+}
+
+impl Ground {
+    async fn new() -> Result<Self> {
+        let cluster = TestCluster::own().await?;
+        for name in [vet::NAMESPACE, INGRESS] {
+            let metadata = ObjectMeta { name: Some(name.to_owned()), ..ObjectMeta::default() };
+            let namespace = Namespace { metadata, ..Namespace::default() };
+            Api::all(cluster.client()).create(&PostParams::default(), &namespace).await?;
+        }
+        let (term, leadership) = Leadership::until(Instant::now() + Duration::from_hours(1));
+        Ok(Self { cluster, leadership, _term: term })
+    }
+
+    fn client(&self) -> Client {
+        self.cluster.client()
+    }
+
+    fn jobs(&self, id: &str) -> Jobs {
+        let run = vet::Run {
+            id: id.to_owned(),
+            source_version: "5.0.0".to_owned(),
+            target_version: "5.2.0".to_owned(),
+            target_image: "registry.example/release@sha256:1".to_owned(),
+            ..vet::Run::default()
+        };
+        Jobs::new(self.client(), self.leadership.clone(), run)
+    }
+
+    /// What there is for checks, in words.
+    async fn found(&self) -> Result<String> {
+        let client = self.client();
+        let mut found = names(Api::<Job>::namespaced(client.clone(), vet::NAMESPACE)).await?;
+        found.extend(
+            names(Api::<ServiceAccount>::namespaced(client.clone(), vet::NAMESPACE)).await?,
+        );
+        found.extend(names(Api::<Role>::all(client.clone())).await?);
+        found.extend(names(Api::<RoleBinding>::all(client.clone())).await?);
+        found.extend(names(Api::<ClusterRole>::all(client.clone())).await?);
+        found.extend(names(Api::<ClusterRoleBinding>::all(client)).await?);
+        Ok(found.join("\n"))
+    }
+}
+
+/// The objects of a kind that belong to a run and stay.
+async fn names<K>(api: Api<K>) -> Result<Vec<String>>
+where
+    K: Resource<DynamicType = ()> + Clone + DeserializeOwned + std::fmt::Debug,
+{
+    let listed = api.list(&ListParams::default().labels(labels::RUN)).await?;
+    let stays =
+        listed.items.into_iter().filter(|object| object.meta().deletion_timestamp.is_none());
+    let name = |object: K| match object.namespace() {
+        Some(namespace) => format!("{} {namespace}/{}", K::kind(&()), object.name_any()),
+        None => format!("{} {}", K::kind(&()), object.name_any()),
+    };
+    Ok(stays.map(name).collect())
+}
+
+fn check(name: &str, suffix: &str) -> JobRequest {
+    let manifest = json!({
+        "apiVersion": "batch/v1", "kind": "Job",
+        "metadata": {
+            "name": format!("{name}-preflight"), "namespace": "openshift-operators",
+            "annotations": {vet::ANNOTATION: "true"},
+        },
+        "spec": {"template": {"spec": {"containers": [
+            {"name": name, "image": "registry.example/operator@sha256:2", "command": ["/bin/preflight"]},
+        ]}}},
+    });
+    let (check, name) = (name.to_owned(), format!("{name}-preflight-{suffix}"));
+    JobRequest { name, check, manifest, access: Vec::new() }
+}
+
+/// A check that reads a Secret, and something of the whole cluster.
+fn check_with_access(suffix: &str, verb: &str) -> JobRequest {
+    let object = |kind: &str, namespace: Option<&str>, rest: Value| {
+        let version = if kind == "ServiceAccount" { "v1" } else { "rbac.authorization.k8s.io/v1" };
+        let mut object = rest;
+        object["apiVersion"] = json!(version);
+        object["kind"] = json!(kind);
+        let annotations = json!({vet::ANNOTATION: "true"});
+        object["metadata"] =
+            json!({"name": "reader", "namespace": namespace, "annotations": annotations});
+        object
+    };
+    let binding = |kind: &str| {
+        let subject =
+            json!({"kind": "ServiceAccount", "name": "reader", "namespace": "openshift-operators"});
+        let role = json!({"apiGroup": "rbac.authorization.k8s.io", "kind": kind, "name": "reader"});
+        json!({"roleRef": role, "subjects": [subject]})
+    };
+    let secrets = json!({"rules": [{
+        "apiGroups": [""], "resources": ["secrets"], "resourceNames": ["router-certs"], "verbs": [verb],
+    }]});
+    let nodes =
+        json!({"rules": [{"apiGroups": [""], "resources": ["nodes"], "verbs": ["get", "list"]}]});
+    let mut check = check("ingress", suffix);
+    check.manifest["spec"]["template"]["spec"]["serviceAccountName"] = json!("reader");
+    check.access = vec![
+        object("RoleBinding", Some(INGRESS), binding("Role")),
+        object("ClusterRoleBinding", None, binding("ClusterRole")),
+        object("Role", Some(INGRESS), secrets),
+        object("ClusterRole", None, nodes),
+        object("ServiceAccount", Some("openshift-operators"), json!({})),
+    ];
+    check
+}
+
+fn requests(jobs: &[JobRequest]) -> JobRequests {
+    let (format, preflight_id) = (FORMAT.to_owned(), RUN.to_owned());
+    JobRequests { format, preflight_id, jobs: jobs.to_vec() }
+}
+
+fn told(answers: &JobAnswers) -> String {
+    let lines =
+        answers.jobs.iter().map(|job| format!("{}: {} {}", job.name, job.state, job.message));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+#[tokio::test]
+async fn what_a_release_asks_for_exists_while_it_is_asked_for() -> Result<()> {
+    asked_for().await
+}
+
+#[tokio::test]
+#[ignore = "needs a cluster: cargo xtask test"]
+async fn the_same_on_a_real_cluster_of_its_own() -> Result<()> {
+    asked_for().await
+}
+
+async fn asked_for() -> Result<()> {
+    let ground = Ground::new().await?;
+    let mut jobs = ground.jobs(RUN);
+    let dns = check("dns", "x1y2z");
+    let mut greedy = check("storage", "x1y2z");
+    greedy.manifest["spec"]["template"]["spec"]["hostPID"] = json!(true);
+    let asked = [dns.clone(), check_with_access("x1y2z", "get"), greedy, check("dns", "again")];
+    let answers = jobs.reconcile(&requests(&asked)).await;
+    insta::assert_snapshot!(told(&answers), @r"
+    dns-preflight-again: notCreated an operator has one check at a time
+    dns-preflight-x1y2z: created 
+    ingress-preflight-x1y2z: created 
+    storage-preflight-x1y2z: refused spec.template.spec.hostPID: a check sees no processes of its node
+    ");
+    insta::assert_snapshot!(ground.found().await?, @r"
+    Job openshift-cluster-version-preflight/dns-preflight-x1y2z
+    Job openshift-cluster-version-preflight/ingress-preflight-x1y2z
+    ServiceAccount openshift-cluster-version-preflight/reader-x1y2z
+    Role openshift-ingress/reader-x1y2z
+    RoleBinding openshift-ingress/reader-x1y2z
+    ClusterRole reader-x1y2z
+    ClusterRoleBinding reader-x1y2z
+    ");
+
+    // An operator that starts anew finds what there is, and nobody asks for one of them any more.
+    let mut heir = ground.jobs(RUN);
+    let answers = heir.reconcile(&requests(std::slice::from_ref(&dns))).await;
+    insta::assert_snapshot!(told(&answers), @"dns-preflight-x1y2z: created");
+    insta::assert_snapshot!(ground.found().await?, @"Job openshift-cluster-version-preflight/dns-preflight-x1y2z");
+
+    let answers = heir.reconcile(&requests(&[])).await;
+    assert_eq!(told(&answers), "");
+    assert_eq!(ground.found().await?, "");
+    Ok(())
+}
+
+#[tokio::test]
+async fn what_cannot_be_created_is_told_in_the_words_of_the_server() -> Result<()> {
+    let ground = Ground::new().await?;
+    let mut jobs = ground.jobs(RUN);
+    let taken = ServiceAccount {
+        metadata: ObjectMeta { name: Some("reader-taken".to_owned()), ..ObjectMeta::default() },
+        ..ServiceAccount::default()
+    };
+    let accounts: Api<ServiceAccount> = Api::namespaced(ground.client(), vet::NAMESPACE);
+    accounts.create(&PostParams::default(), &taken).await?;
+    let mut elsewhere = check_with_access("nowhere", "get");
+    elsewhere.check = "elsewhere".to_owned();
+    for index in [0, 2] {
+        elsewhere.access[index]["metadata"]["namespace"] = json!("nowhere");
+    }
+    let mut writer = check_with_access("writer", "update");
+    writer.check = "writer".to_owned();
+    let asked = [check_with_access("taken", "get"), elsewhere, writer];
+    let answers = jobs.reconcile(&requests(&asked)).await;
+    insta::assert_snapshot!(told(&answers), @r#"
+    ingress-preflight-nowhere: notCreated namespaces "nowhere" not found
+    ingress-preflight-taken: notCreated ServiceAccount reader-taken in openshift-cluster-version-preflight exists already, and does not belong to this run
+    ingress-preflight-writer: accessRefused Role reader: rules[0].verbs[0]: a check may get, list and watch
+    "#);
+    // Whatever was created before something went wrong goes with the next look.
+    jobs.reconcile(&requests(&asked)).await;
+    assert_eq!(ground.found().await?, "");
+    assert!(accounts.get_opt("reader-taken").await?.is_some(), "it belongs to somebody else");
+    Ok(())
+}
+
+#[tokio::test]
+async fn what_is_left_of_other_runs_is_swept_away() -> Result<()> {
+    let ground = Ground::new().await?;
+    let other = "f".repeat(32);
+    ground.jobs(&other).reconcile(&requests(&[check_with_access("other", "get")])).await;
+    let mut jobs = ground.jobs(RUN);
+    jobs.reconcile(&requests(&[check("dns", "x1y2z")])).await;
+    let (client, leadership) = (ground.client(), ground.leadership.clone());
+    assert!(sweep(client.clone(), leadership.clone(), Some(RUN)).await? >= 6);
+    insta::assert_snapshot!(ground.found().await?, @"Job openshift-cluster-version-preflight/dns-preflight-x1y2z");
+    jobs.end().await?;
+    assert_eq!(ground.found().await?, "");
+    sweep(client, leadership, None).await?;
+    Ok(())
+}
