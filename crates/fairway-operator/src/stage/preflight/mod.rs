@@ -4,14 +4,16 @@
 //! looks. What it says becomes risks of that update, and three conditions. Nothing of it touches
 //! what is rolled out.
 //!
-//! [`dry_run`] asks the API server about the objects of a release, without writing any.
-//! `memory` is what is kept of all of it; `condition` is how people are told; [`run`] looks, decides, and publishes.
 //! `request` says what the spec asks for, an `attempt` is what becomes of it, and `standing` what of
 //! it is in the cluster: `deployment` is how a run looks there, `hands` bring it there and remove it.
 //! An `active` run is watched: `diagnosis` tells what stands in its way, `results` are the files that
 //! it writes, and its `course` decides whether it goes on. `condition` is how people are told.
 //! it writes, and its `course` decides whether it goes on. `memory` is what is kept of all of it
 //! (`keeping` has it in the cluster, too), and `condition` how people are told.
+//! it writes, [`jobs`] are those that it asks for, and its `course` decides whether it goes on.
+//! [`dry_run`] asks the API server about the objects of a release, without writing any. `memory` is
+//! what is kept of all of it (`keeping` has it in the cluster, too), `condition` how people are told,
+//! and [`run`] looks, decides, and publishes.
 
 mod active;
 mod attempt;
