@@ -225,6 +225,22 @@ async fn what_cannot_be_created_is_told_in_the_words_of_the_server() -> Result<(
 }
 
 #[tokio::test]
+async fn a_run_asks_and_is_answered_until_it_is_over() -> Result<()> {
+    let ground = Ground::new().await?;
+    let (asks, asked) = watch::channel(requests(&[check("dns", "x1y2z")]));
+    let (answers, mut answered) = watch::channel(JobAnswers::default());
+    let following = tokio::spawn(ground.jobs(RUN).follow(asked, answers));
+    answered.wait_for(|answers| told(answers) == "dns-preflight-x1y2z: created ").await?;
+    asks.send_replace(requests(&[check("etcd", "x1y2z")]));
+    answered.wait_for(|answers| told(answers) == "etcd-preflight-x1y2z: created ").await?;
+    let left = "Job openshift-cluster-version-preflight/etcd-preflight-x1y2z";
+    assert_eq!(ground.found().await?, left);
+    drop(asks);
+    following.await?;
+    Ok(())
+}
+
+#[tokio::test]
 async fn what_is_left_of_other_runs_is_swept_away() -> Result<()> {
     let ground = Ground::new().await?;
     let other = "f".repeat(32);

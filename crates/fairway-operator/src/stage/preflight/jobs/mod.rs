@@ -8,11 +8,14 @@ mod changes;
 mod objects;
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use fairway_findings::jobs::{FORMAT, JobAnswer, JobAnswers, JobRequest, JobRequests, JobState};
 use fairway_findings::labels;
 use fairway_findings::vet::{self, Plan};
 use kube::Client;
+use tokio::sync::watch;
+use tokio::time::Instant;
 
 use crate::clock;
 use crate::election::Leadership;
@@ -20,6 +23,9 @@ use changes::{Budget, Changes};
 use objects::{Object, Objects};
 
 pub use objects::ObjectError;
+
+/// When what the API server did not do is tried again.
+const AGAIN: Duration = Duration::from_secs(5);
 
 /// The Jobs of one run.
 pub struct Jobs {
@@ -82,6 +88,26 @@ impl Jobs {
         self.answers()
     }
 
+    /// Keeps to what is asked for, and answers, until nobody asks any more.
+    pub async fn follow(
+        mut self,
+        mut asked: watch::Receiver<JobRequests>,
+        answers: watch::Sender<JobAnswers>,
+    ) {
+        loop {
+            let requests = asked.borrow_and_update().clone();
+            let answered = self.reconcile(&requests).await;
+            let is_answered = requests.jobs.iter().all(|job| self.known.contains_key(&job.name));
+            answers.send_replace(answered);
+            let again = if is_answered && self.leaving.is_empty() { None } else { Some(AGAIN) };
+            let again = again.map(|pause| Instant::now() + pause);
+            tokio::select! {
+                changed = asked.changed() => if changed.is_err() { return },
+                () = clock::sleep_until(again) => {}
+            }
+        }
+    }
+
     /// Removes everything that exists for this run.
     pub async fn end(&self) -> Result<(), ObjectError> {
         self.objects.remove_all(&format!("{}={}", labels::RUN, self.run.id)).await.map(drop)
@@ -127,8 +153,10 @@ impl Jobs {
     async fn remove_what_leaves(&mut self) {
         let mut left = Vec::new();
         // Jobs were created last, and go first: what they may read goes when nobody reads.
-        for object in self.leaving.drain(..).rev() {
-            if let Err(error) = self.objects.remove(&object).await {
+        while let Some(object) = self.leaving.last().cloned() {
+            let removed = self.objects.remove(&object).await;
+            self.leaving.pop();
+            if let Err(error) = removed {
                 let error = &error as &dyn std::error::Error;
                 tracing::warn!(error, %object, "what belongs to a check cannot be removed");
                 left.push(object);
