@@ -37,7 +37,6 @@ pub(crate) async fn run(
 fn unanswered(why: &CannotTell) -> Outcome {
     let status = match why {
         CannotTell::VersionSkew(_) => CheckStatus::VersionSkew,
-        CannotTell::DoesNotApply(_) => CheckStatus::Skipped,
         CannotTell::Unseen(_) | CannotTell::NotKnown(_) => CheckStatus::CannotTell,
     };
     Outcome::unanswered(status, chain(why))

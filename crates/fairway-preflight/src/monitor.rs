@@ -78,7 +78,7 @@ async fn look(
     let files = unpacked(&places.payload)?;
     let content = Release::load(&files, &settings.image, &selection.profile)?;
     drop(files);
-    let hands = Arc::new(Operator::new(places.results.clone()));
+    let hands = Arc::new(Operator::new(places.results.clone(), settings.run.clone()));
     let board = Arc::new(Board::new(client.clone(), &settings.run, hands));
     let runner = Runner::prepare(client, settings, selection, content, checks, Some(board)).await?;
     let known = runner.known();

@@ -7,7 +7,7 @@ use std::time::Duration;
 use fairway_api::ClusterOperator;
 use fairway_findings::{CheckKind, Document};
 use fairway_release::Release;
-use kube::{Client, ResourceExt as _};
+use kube::Client;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -158,9 +158,8 @@ fn told_apart(
     operators: BTreeMap<String, Operator>,
     built_in: &BTreeMap<String, Arc<dyn BuiltIn>>,
 ) -> BTreeMap<String, Operator> {
-    let told = |name: String| match built_in.contains_key(&name) {
-        true => format!("{name}-operator"),
-        false => name,
+    let told = |name: String| {
+        if built_in.contains_key(&name) { format!("{name}-operator") } else { name }
     };
     operators.into_iter().map(|(name, operator)| (told(name), operator)).collect()
 }
@@ -197,7 +196,7 @@ fn plan(
 /// The operators that the cluster has.
 async fn present(cluster: &Cluster) -> Result<BTreeSet<String>, Unseen> {
     match cluster.all::<ClusterOperator>().await {
-        Ok(operators) => Ok(operators.iter().map(|operator| operator.name_any()).collect()),
+        Ok(operators) => Ok(operators.iter().map(kube::ResourceExt::name_any).collect()),
         Err(Unseen::NotServed(_)) => Ok(BTreeSet::new()),
         Err(error) => Err(error),
     }

@@ -101,5 +101,5 @@ fn is_final(error: &watcher::Error) -> bool {
     else {
         return false;
     };
-    matches!(cause, kube::Error::Api(status) if matches!(status.code, 403 | 404 | 405))
+    matches!(cause, kube::Error::Api(status) if matches!(status.code, 403..=405))
 }

@@ -30,6 +30,18 @@ pub(crate) struct PreflightArgs {
     #[arg(long)]
     pub(crate) once: bool,
 
+    /// With `--once`: run the checks of the release's operators too, as Jobs
+    ///
+    /// It takes the right to create Jobs in the namespace openshift-cluster-version-preflight, which
+    /// the operator of a release brings, and to give the checks what they read. All of it is removed
+    /// again, also after Ctrl-C.
+    #[arg(long, requires = "once")]
+    pub(crate) jobs: bool,
+
+    /// With `--jobs`: which network the checks of operators get
+    #[arg(long, value_name = "NETWORK", default_value = "pod")]
+    pub(crate) preflight_check_network: CheckNetwork,
+
     /// The version of the cluster; with `--once`, what ClusterVersion says if it is not given
     #[arg(long, value_name = "VERSION", required_unless_present = "once", value_parser = Version::parse)]
     pub(crate) source_version: Option<Version>,
@@ -116,6 +128,14 @@ pub(crate) enum PreflightImages {
     Head,
     /// They are downloaded and verified whole
     Pull,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CheckNetwork {
+    /// That of the cluster
+    Pod,
+    /// That of the node, where no other reaches the API server
+    Host,
 }
 
 fn run_id(text: &str) -> Result<String, String> {

@@ -49,8 +49,13 @@ impl Board {
             preflight_id: run.to_owned(),
             jobs: Vec::new(),
         };
-        let _following = AbortOnDropHandle::new(following);
-        Self { client, hands, asked: Mutex::new(asked), seen, _following }
+        Self {
+            client,
+            hands,
+            asked: Mutex::new(asked),
+            seen,
+            _following: AbortOnDropHandle::new(following),
+        }
     }
 
     /// Runs the check of an operator to its end; its container may run for that long.

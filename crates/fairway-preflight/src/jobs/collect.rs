@@ -1,13 +1,13 @@
 //! What a check whose Job has ended answers.
 
 use fairway_findings::answer::{Ending, MAX_LOG, understand};
+use fairway_findings::vet::NAMESPACE;
 use fairway_findings::{CheckStatus, FORMAT};
 use futures::AsyncReadExt as _;
 use k8s_openapi::api::core::v1::Pod;
 use kube::api::LogParams;
 use kube::{Api, Client, ResourceExt as _};
 
-use super::NAMESPACE;
 use super::state::End;
 use crate::engine::Outcome;
 

@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use fairway_findings::labels;
+use fairway_findings::vet::NAMESPACE;
 use futures::StreamExt as _;
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::Pod;
@@ -11,14 +13,13 @@ use kube::{Api, Client, ResourceExt as _};
 use tokio::sync::watch;
 
 use super::state::Observed;
-use super::{NAMESPACE, RUN_LABEL};
 
 /// What is known of the Jobs of a run, by name.
 pub(super) type Seen = BTreeMap<String, Observed>;
 
 /// Keeps what is known up to date, for ever.
 pub(super) async fn follow(client: Client, run: String, seen: watch::Sender<Seen>) {
-    let config = watcher::Config::default().labels(&format!("{RUN_LABEL}={run}"));
+    let config = watcher::Config::default().labels(&format!("{}={run}", labels::RUN));
     let jobs = watcher(Api::<Job>::namespaced(client.clone(), NAMESPACE), config.clone());
     let pods = watcher(Api::<Pod>::namespaced(client, NAMESPACE), config);
     let mut jobs = jobs.default_backoff().boxed();

@@ -2,15 +2,12 @@
 
 use std::fs::File;
 use std::io::{self, Read as _};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use fairway_findings::jobs::{ANSWERS, JobAnswers, JobRequests, REQUESTS};
+use fairway_findings::jobs::{ANSWERS, JobAnswers, JobRequests, MAX_BYTES, REQUESTS};
 use futures::future::BoxFuture;
 
 use crate::results;
-
-/// Bytes of the answers: a line or two for each Job.
-const MOST_BYTES: u64 = 1 << 20;
 
 /// Whoever creates Jobs that are asked for, after a look at each, and deletes those that are asked
 /// for no more.
@@ -26,12 +23,20 @@ pub trait Hands: Send + Sync {
 #[derive(Clone, Debug)]
 pub struct Operator {
     directory: PathBuf,
+    run: String,
 }
 
 impl Operator {
-    /// The one that shares the directory.
-    pub fn new(directory: PathBuf) -> Self {
-        Self { directory }
+    /// The one that shares the directory of a run.
+    pub fn new(directory: PathBuf, run: String) -> Self {
+        Self { directory, run }
+    }
+
+    fn read(&self) -> io::Result<JobAnswers> {
+        let mut bytes = Vec::new();
+        let file = File::open(self.directory.join(ANSWERS))?;
+        file.take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes)?;
+        JobAnswers::read(&bytes, &self.run).map_err(io::Error::other)
     }
 }
 
@@ -42,12 +47,6 @@ impl Hands for Operator {
 
     fn answers(&self) -> BoxFuture<'_, JobAnswers> {
         // A file that is not there yet, or cannot be read, answers nothing.
-        Box::pin(async { read(&self.directory.join(ANSWERS)).unwrap_or_default() })
+        Box::pin(async { self.read().unwrap_or_default() })
     }
-}
-
-fn read(path: &Path) -> io::Result<JobAnswers> {
-    let mut bytes = Vec::new();
-    File::open(path)?.take(MOST_BYTES).read_to_end(&mut bytes)?;
-    Ok(serde_json::from_slice(&bytes)?)
 }

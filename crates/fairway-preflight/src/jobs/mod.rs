@@ -8,13 +8,9 @@ mod collect;
 pub mod find;
 mod follow;
 mod hands;
+mod own_hands;
 mod state;
 
 pub use board::Board;
 pub use hands::{Hands, Operator};
-
-/// The namespace of all check Jobs.
-pub const NAMESPACE: &str = "openshift-cluster-version-preflight";
-
-/// The label with the run that a Job belongs to.
-pub const RUN_LABEL: &str = "fairway.dev/preflight-run";
+pub use own_hands::OwnHands;

@@ -3,3 +3,4 @@
 mod document;
 mod monitor;
 mod operator;
+mod own_hands;

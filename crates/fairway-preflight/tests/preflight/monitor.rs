@@ -89,7 +89,7 @@ impl BuiltIn for Broken {
     }
 }
 
-fn settings() -> Settings {
+pub(crate) fn settings() -> Settings {
     Settings {
         run: RUN.to_owned(),
         image: "registry.example/release@sha256:0".to_owned(),
@@ -100,7 +100,7 @@ fn settings() -> Settings {
     }
 }
 
-fn selection() -> SelectionSettings {
+pub(crate) fn selection() -> SelectionSettings {
     let profile = "self-managed-high-availability".to_owned();
     SelectionSettings { profile, exclude: None }
 }

@@ -9,7 +9,8 @@ use anyhow::{Context as _, Result};
 use fairway_findings::jobs::{
     ANSWERS, FORMAT, JobAnswer, JobAnswers, JobRequest, JobRequests, JobState, REQUESTS,
 };
-use fairway_preflight::jobs::{NAMESPACE, RUN_LABEL};
+use fairway_findings::labels;
+use fairway_findings::vet::NAMESPACE;
 use fairway_preflight::results;
 use fairway_testkit::{TestCluster, wait};
 use k8s_openapi::api::batch::v1::Job;
@@ -39,19 +40,8 @@ impl Operator {
         directory: &Path,
         ends: impl Into<BTreeMap<&'static str, End>>,
     ) -> Result<Self> {
-        let client = cluster.client();
-        let namespaces: Api<Namespace> = Api::all(client.clone());
-        let metadata = ObjectMeta { name: Some(NAMESPACE.to_owned()), ..ObjectMeta::default() };
-        let namespace = Namespace { metadata, ..Namespace::default() };
-        let created = namespaces.create(&PostParams::default(), &namespace).await;
-        if let Err(kube::Error::Api(status)) = &created
-            && status.code != 409
-        {
-            created?;
-        }
-        let accounts: Api<ServiceAccount> = Api::namespaced(client.clone(), NAMESPACE);
-        wait::until("the ServiceAccount", async || Ok(accounts.get_opt("default").await?)).await?;
-        Ok(Self { client, directory: directory.to_owned(), ends: ends.into() })
+        make_namespace(cluster).await?;
+        Ok(Self { client: cluster.client(), directory: directory.to_owned(), ends: ends.into() })
     }
 
     /// Answers requests, until it is dropped.
@@ -98,7 +88,7 @@ impl Operator {
             }
             End::Exits(code, message) => {
                 self.create(run, request).await?;
-                self.end(&name, *code, message).await?;
+                end(&self.client, &format!("job-name={name}"), *code, message).await?;
                 Ok(JobAnswer { name, state: JobState::Created, message: String::new() })
             }
         }
@@ -106,7 +96,7 @@ impl Operator {
 
     async fn create(&self, run: &str, request: &JobRequest) -> Result<()> {
         let mut job = request.manifest.clone();
-        let labels = json!({RUN_LABEL: run});
+        let labels = json!({labels::RUN: run});
         job["metadata"] = json!({"name": request.name, "labels": labels});
         job["spec"]["template"]["metadata"]["labels"] = labels;
         // The test says how it ends: no node is to run it.
@@ -115,29 +105,44 @@ impl Operator {
         jobs.create(&PostParams::default(), &serde_json::from_value(job)?).await?;
         Ok(())
     }
+}
 
-    async fn end(&self, job: &str, code: i32, message: &str) -> Result<()> {
-        let pods: Api<Pod> = Api::namespaced(self.client.clone(), NAMESPACE);
-        let of_job = ListParams::default().labels(&format!("job-name={job}"));
-        let pod = wait::until("the pod of a check", async || {
-            Ok(pods.list(&of_job).await?.items.into_iter().next())
-        })
-        .await?;
-        let state = json!({"terminated": {
-            "exitCode": code, "reason": if code == 0 { "Completed" } else { "Error" },
-            "message": message, "startedAt": null, "finishedAt": null,
-        }});
-        let status = json!({"status": {
-            "phase": if code == 0 { "Succeeded" } else { "Failed" },
-            "containerStatuses": [{
-                "name": "check", "image": "registry.example/check", "imageID": "", "ready": false,
-                "restartCount": 0, "state": state,
-            }],
-        }});
-        let params = PatchParams::default();
-        pods.patch_status(&pod.name_any(), &params, &Patch::Merge(&status)).await?;
-        Ok(())
+/// Makes the namespace of checks, unless it is there.
+pub(crate) async fn make_namespace(cluster: &TestCluster) -> Result<()> {
+    let namespaces: Api<Namespace> = Api::all(cluster.client());
+    let metadata = ObjectMeta { name: Some(NAMESPACE.to_owned()), ..ObjectMeta::default() };
+    let namespace = Namespace { metadata, ..Namespace::default() };
+    match namespaces.create(&PostParams::default(), &namespace).await {
+        Err(kube::Error::Api(status)) if status.code == 409 => {}
+        created => drop(created?),
     }
+    let accounts: Api<ServiceAccount> = Api::namespaced(cluster.client(), NAMESPACE);
+    wait::until("the ServiceAccount", async || Ok(accounts.get_opt("default").await?)).await?;
+    Ok(())
+}
+
+/// Has the pod of a Job end, in place of a node.
+pub(crate) async fn end(client: &Client, label: &str, code: i32, message: &str) -> Result<()> {
+    let pods: Api<Pod> = Api::namespaced(client.clone(), NAMESPACE);
+    let of_job = ListParams::default().labels(label);
+    let pod = wait::until("the pod of a check", async || {
+        Ok(pods.list(&of_job).await?.items.into_iter().next())
+    })
+    .await?;
+    let state = json!({"terminated": {
+        "exitCode": code, "reason": if code == 0 { "Completed" } else { "Error" },
+        "message": message, "startedAt": null, "finishedAt": null,
+    }});
+    let status = json!({"status": {
+        "phase": if code == 0 { "Succeeded" } else { "Failed" },
+        "containerStatuses": [{
+            "name": "check", "image": "registry.example/check", "imageID": "", "ready": false,
+            "restartCount": 0, "state": state,
+        }],
+    }});
+    let params = PatchParams::default();
+    pods.patch_status(&pod.name_any(), &params, &Patch::Merge(&status)).await?;
+    Ok(())
 }
 
 fn is_missing(asked: &JobRequests, known: &JobAnswer) -> bool {

@@ -1,16 +1,22 @@
 //! `fairway preflight --once`: a release looks at a cluster, and nobody has to run it there.
 
+use std::sync::Arc;
+
 use anyhow::Context;
 use fairway_api::cluster_version::UpdateState;
 use fairway_api::{ClusterVersion, Version};
-use fairway_findings::Document;
+use fairway_findings::{Document, labels, vet};
+use fairway_preflight::jobs::{Board, Hands, OwnHands};
 use fairway_preflight::runner::{Runner, Until};
+use fairway_preflight::settings::Settings;
 use fairway_preflight::{checks, new_run};
+use fairway_release::{Manifest, Release};
+use kube::Client;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use super::report::Report;
-use crate::args::preflight_command::PreflightArgs;
+use crate::args::preflight_command::{CheckNetwork, PreflightArgs};
 use crate::cluster::Cluster;
 use crate::commands::release::input::{self, Pinned};
 use crate::errors::{CannotTell, WithHint};
@@ -33,8 +39,16 @@ pub(super) fn run(args: &PreflightArgs, printer: &Printer) -> anyhow::Result<Exi
         let settings = super::settings(args, new_run(), image, source)?;
         let checks = checks::all(&settings.images);
         let client = cluster.client().clone();
+        let hands = args.jobs.then(|| hands(&client, args, &settings, &content));
+        let board = hands.as_ref().map(|hands| {
+            let creates = Arc::clone(hands) as Arc<dyn Hands>;
+            Arc::new(Board::new(client.clone(), &settings.run, creates))
+        });
+        if board.is_none() && content.manifests.iter().any(Manifest::is_preflight_check) {
+            printer.note("the checks of the release's operators are left out: --jobs runs them");
+        }
         let selection = super::selection(args);
-        let runner = Runner::prepare(client, &settings, &selection, content, checks, None).await;
+        let runner = Runner::prepare(client, &settings, &selection, content, checks, board).await;
         let runner = runner.with_context(|| WithHint {
             message: "the cluster cannot be looked at".to_owned(),
             hint: "it takes the right to read the cluster, such as ClusterRole cluster-reader"
@@ -43,11 +57,46 @@ pub(super) fn run(args: &PreflightArgs, printer: &Printer) -> anyhow::Result<Exi
         let telling = tokio::spawn(tell(runner.known(), printer.clone()));
         let document = ended(runner, stop).await;
         telling.abort();
+        if let Some(hands) = hands {
+            clear(&hands, &settings.run).await?;
+        }
         document
     })?;
     let report = Report(&document);
     output::report(printer.stdout(), args.output.output, "Preflight", &report)?;
     Ok(report.status())
+}
+
+/// What creates the Jobs of operators, in place of an operator that does.
+fn hands(
+    client: &Client,
+    args: &PreflightArgs,
+    settings: &Settings,
+    content: &Release,
+) -> Arc<OwnHands> {
+    let run = vet::Run {
+        id: settings.run.clone(),
+        source_version: settings.source.to_string(),
+        target_version: content.metadata.version.to_string(),
+        target_image: settings.image.clone(),
+        network: match args.preflight_check_network {
+            CheckNetwork::Pod => vet::Network::Pod,
+            CheckNetwork::Host => vet::Network::Host,
+        },
+        ..vet::Run::default()
+    };
+    Arc::new(OwnHands::new(client.clone(), run))
+}
+
+async fn clear(hands: &OwnHands, run: &str) -> anyhow::Result<()> {
+    let selector = format!("{}={run}", labels::RUN);
+    hands.clear().await.with_context(|| WithHint {
+        message: "what was created for checks cannot be removed".to_owned(),
+        hint: format!(
+            "remove it with `kubectl delete --all-namespaces -l {selector} \
+             jobs,serviceaccounts,roles,rolebindings,clusterroles,clusterrolebindings`"
+        ),
+    })
 }
 
 async fn ended(runner: Runner, stop: CancellationToken) -> anyhow::Result<Document> {
