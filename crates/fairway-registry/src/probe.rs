@@ -124,8 +124,8 @@ impl Prober {
         let arriving = source.layer(blob).await?;
         let read = pass(arriving, blob, |mut chunks| io::copy(&mut chunks, &mut io::sink()));
         let failed = |why: String| ContentsError::Layer { layer: blob.digest.clone(), why };
-        read.await?.map_err(|error| failed(error.to_string()))?;
-        Ok(())
+        let copied = read.await?.map_err(|error| failed(error.to_string()))?;
+        copied.map(|_| ()).map_err(|error| failed(error.to_string()))
     }
 }
 

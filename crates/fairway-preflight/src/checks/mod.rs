@@ -6,6 +6,7 @@ mod drain;
 mod etcd;
 #[cfg(test)]
 mod ground;
+mod images;
 mod network_type;
 mod nodes;
 mod operators;
@@ -16,12 +17,13 @@ use crate::check::BuiltIn;
 use crate::settings::ImageSettings;
 
 /// All of them, in the order of their names.
-pub fn all(_images: &ImageSettings) -> Vec<Box<dyn BuiltIn>> {
+pub fn all(images: &ImageSettings) -> Vec<Box<dyn BuiltIn>> {
     vec![
         Box::new(admin_gates::AdminGates),
         Box::new(custom_resources::CustomResources),
         Box::new(drain::Drain),
         Box::new(etcd::Etcd),
+        Box::new(images::Images::new(images)),
         Box::new(network_type::NetworkType),
         Box::new(nodes::Nodes),
         Box::new(operators::Operators),

@@ -1,0 +1,277 @@
+//! `images`: whether every image of the target is to be had.
+//!
+//! An update that stops halfway because an image cannot be pulled is the worst kind. For each image
+//! of the release, its manifest is fetched by digest and verified, from the mirrors that
+//! ImageDigestMirrorSets and ImageContentSourcePolicies name, or from its own registry, with the
+//! pull secret; every layer is asked for, and its size compared. With `--preflight-images=pull`, layers
+//! are downloaded, verified, and thrown away. An image that no place has, or has for us, is part of
+//! `ImagesNotAvailable`, with the words of the registry. A registry that does not answer is no
+//! finding: it cannot be told.
+
+use std::collections::BTreeMap;
+
+use fairway_findings::Finding;
+use fairway_registry::mirrors::Mirrors;
+use fairway_registry::payload::Places;
+use fairway_registry::probe::{Depth, ProbeError, Prober};
+use futures::FutureExt as _;
+use futures::StreamExt as _;
+use futures::future::BoxFuture;
+use futures::stream;
+use serde_json::Value;
+
+use crate::check::{Answer, BuiltIn, CannotTell};
+use crate::cluster::{Cluster, Resource, Unseen};
+use crate::settings::{ImageDepth, ImageSettings};
+use crate::target::Target;
+use crate::wording::{counted, listed};
+
+/// The kinds that name mirrors.
+const MIRRORS: [Resource; 2] = [
+    Resource {
+        group: "config.openshift.io",
+        version: "v1",
+        kind: "ImageDigestMirrorSet",
+        plural: "imagedigestmirrorsets",
+    },
+    Resource {
+        group: "operator.openshift.io",
+        version: "v1alpha1",
+        kind: "ImageContentSourcePolicy",
+        plural: "imagecontentsourcepolicies",
+    },
+];
+
+/// Images that are looked at side by side: registries count who asks too often.
+const AT_ONCE: usize = 8;
+
+/// Whether every image of the target is to be had.
+pub(crate) struct Images {
+    settings: ImageSettings,
+}
+
+impl Images {
+    pub(crate) fn new(settings: &ImageSettings) -> Self {
+        Self { settings: settings.clone() }
+    }
+
+    async fn look(&self, cluster: &Cluster, target: &Target) -> Result<Answer, CannotTell> {
+        let mirrors = mirrors(cluster).await?;
+        let images = by_reference(&target.content.image_references.images);
+        let ImageSettings { depth, layouts, options } = self.settings.clone();
+        let places = Places { layouts, mirrors, options, ..Places::default() };
+        let depth = match depth {
+            ImageDepth::Head => Depth::Head,
+            ImageDepth::Pull => Depth::Pull,
+        };
+        let prober = &Prober::new(places, depth);
+        let total = images.len();
+        let probes = images.into_iter().map(|(image, name)| probe(prober, image, name));
+        let probed: Vec<Option<Failure>> = stream::iter(probes).buffered(AT_ONCE).collect().await;
+        let failures: Vec<Failure> = probed.into_iter().flatten().collect();
+        judge(total, &failures, &target.image)
+    }
+}
+
+impl BuiltIn for Images {
+    fn name(&self) -> &'static str {
+        "images"
+    }
+
+    fn looks_at(&self) -> &[Resource] {
+        &MIRRORS
+    }
+
+    fn run<'a>(
+        &'a self,
+        cluster: &'a Cluster,
+        target: &'a Target,
+    ) -> BoxFuture<'a, Result<Answer, CannotTell>> {
+        self.look(cluster, target).boxed()
+    }
+}
+
+/// Which repositories have the images of which others, as the cluster says.
+async fn mirrors(cluster: &Cluster) -> Result<Mirrors, Unseen> {
+    let mut objects: Vec<Value> = Vec::new();
+    for kind in MIRRORS {
+        let take = |object| objects.extend(serde_json::to_value(&object));
+        match cluster.each_of(&kind.into(), take).await {
+            // Many platforms do not have these kinds.
+            Ok(()) | Err(Unseen::NotServed(_)) => {}
+            Err(why) => return Err(why),
+        }
+    }
+    let (mirrors, problems) = Mirrors::read(&objects);
+    for problem in problems {
+        tracing::warn!(%problem, "some mirrors are not used");
+    }
+    Ok(mirrors)
+}
+
+/// Every image once, under one of its names.
+fn by_reference(images: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+    images.iter().rev().map(|(name, image)| (image.clone(), name.clone())).collect()
+}
+
+/// What keeps an image from being known to be there.
+async fn probe(prober: &Prober, image: String, name: String) -> Option<Failure> {
+    let error = prober.probe(&image).await.err()?;
+    Some(Failure { name, error })
+}
+
+/// An image that is not known to be there.
+struct Failure {
+    name: String,
+    error: ProbeError,
+}
+
+impl Failure {
+    /// Whether it may be there all the same.
+    fn may_be_there(&self) -> bool {
+        matches!(self.error, ProbeError::NoAnswer(_))
+    }
+
+    fn told(&self) -> String {
+        format!("{} ({})", self.name, self.error)
+    }
+}
+
+/// What is to be said about the images of a release.
+fn judge(total: usize, failures: &[Failure], release: &str) -> Result<Answer, CannotTell> {
+    let (unknown, missing): (Vec<&Failure>, Vec<&Failure>) =
+        failures.iter().partition(|failure| failure.may_be_there());
+    let told = |failures: &[&Failure]| {
+        listed(&failures.iter().map(|failure| failure.told()).collect::<Vec<_>>())
+    };
+    let left_out = format!(
+        "{} of {} could not be looked at, because registries did not answer: {}",
+        unknown.len(),
+        counted(total, "image"),
+        told(&unknown)
+    );
+    match (missing.is_empty(), unknown.is_empty()) {
+        (true, true) => Ok(Answer::default()),
+        (true, false) => Err(CannotTell::NotKnown(left_out)),
+        (false, answered) => Ok(Answer {
+            findings: vec![finding(total, missing.len(), &told(&missing), release)],
+            left_out: if answered { String::new() } else { format!("{left_out}.") },
+        }),
+    }
+}
+
+fn finding(total: usize, missing: usize, told: &str, release: &str) -> Finding {
+    let message = format!(
+        "{missing} of {} of the target cannot be had, and the update would stop where they are \
+         needed: {told}.",
+        counted(total, "image")
+    );
+    Finding::critical("ImagesNotAvailable", message).remediation(format!(
+        "Check mirrors (kubectl get imagedigestmirrorsets,imagecontentsourcepolicies -o yaml) and the \
+         pull secret (kubectl -n openshift-config get secret pull-secret); bring what is missing to a \
+         mirror: oc adm release mirror --from={release} --to=REGISTRY/REPOSITORY"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use anyhow::Result;
+    use fairway_registry::payload::Tried;
+    use fairway_registry::pull::Options;
+    use fairway_registry::{Digest, Image, ImageConfig, LayerBuilder, layout};
+    use fairway_testkit::TestCluster;
+    use fairway_testkit::releases::TestRelease;
+    use serde_json::json;
+
+    use super::*;
+    use crate::testing::{create, define, seen, target, told};
+
+    fn failure(name: &str, error: fn(Vec<Tried>) -> ProbeError) -> Failure {
+        let tried = Tried { place: "mirror.example/a".to_owned(), why: "why".to_owned() };
+        Failure { name: name.to_owned(), error: error(vec![tried]) }
+    }
+
+    #[test]
+    fn what_is_missing_is_found_and_what_is_not_known_is_said() {
+        let missing = |name| failure(name, ProbeError::Missing);
+        let unknown = |name| failure(name, ProbeError::NoAnswer);
+        assert_eq!(judge(3, &[], "r").unwrap(), Answer::default());
+        insta::assert_snapshot!(judge(3, &[unknown("etcd")], "r").unwrap_err().to_string(), @"1 of 3 images could not be looked at, because registries did not answer: etcd (mirror.example/a: why)");
+        let answer = judge(1, &[missing("etcd")], "r").unwrap();
+        assert_eq!((answer.findings.len(), answer.left_out.as_str()), (1, ""));
+        let both = [missing("etcd"), unknown("network"), missing("storage")];
+        let answer = judge(3, &both, "registry.example/release@sha256:1").unwrap();
+        insta::assert_snapshot!(answer.left_out, @"1 of 3 images could not be looked at, because registries did not answer: network (mirror.example/a: why).");
+        insta::assert_snapshot!(told(&answer.findings), @"
+        ImagesNotAvailable (critical): 2 of 3 images of the target cannot be had, and the update would stop where they are needed: etcd (mirror.example/a: why), storage (mirror.example/a: why).
+          Check mirrors (kubectl get imagedigestmirrorsets,imagecontentsourcepolicies -o yaml) and the pull secret (kubectl -n openshift-config get secret pull-secret); bring what is missing to a mirror: oc adm release mirror --from=registry.example/release@sha256:1 --to=REGISTRY/REPOSITORY
+        ");
+    }
+
+    #[test]
+    fn an_image_with_two_names_is_looked_at_once() {
+        let images = [("a", "x@1"), ("b", "y@2"), ("c", "x@1")]
+            .map(|(name, image)| (name.to_owned(), image.to_owned()));
+        let expected = [("x@1", "a"), ("y@2", "b")];
+        let found = by_reference(&images.into());
+        assert!(found.iter().map(|(image, name)| (image.as_str(), name.as_str())).eq(expected));
+    }
+
+    /// A release with these images.
+    fn release(images: &[(&str, &str)]) -> TestRelease {
+        let tags = images.iter().map(
+            |(name, image)| json!({"name": name, "from": {"kind": "DockerImage", "name": image}}),
+        );
+        let references = json!({
+            "apiVersion": "image.openshift.io/v1", "kind": "ImageStream",
+            "metadata": {"name": "5.1.0"}, "spec": {"tags": tags.collect::<Vec<_>>()},
+        });
+        TestRelease::new("5.1.0").file("release-manifests/image-references", &references)
+    }
+
+    #[tokio::test]
+    async fn images_are_looked_for_where_the_cluster_says() -> Result<()> {
+        let cluster = TestCluster::own().await?.over_tls().await?;
+        let directory = tempfile::tempdir()?;
+        let layer = LayerBuilder::new().file("a", 0o644, "1")?.build()?;
+        let image = Image::new(vec![layer], &ImageConfig::default());
+        layout::write(directory.path(), &image, "1")?;
+        let check = Images::new(&ImageSettings {
+            depth: ImageDepth::Head,
+            layouts: vec![directory.path().to_owned()],
+            options: Options { attempts: 1, ..Options::default() },
+        });
+        let there = format!("127.0.0.1:1/team/there@{}", image.digest());
+        let missing = format!("127.0.0.1:1/team/missing@{}", Digest::of(b"missing"));
+        let run = async |images: &[(&str, &str)]| {
+            let target = target("5.0.0", &release(images))?;
+            anyhow::Ok(check.run(&seen(&cluster), &target).await)
+        };
+        assert_eq!(run(&[("there", &there)]).await?.unwrap(), Answer::default());
+        // Nobody listens there, and nobody else may have it.
+        let unknown = run(&[("missing", &missing)]).await?.unwrap_err().to_string();
+        assert!(unknown.starts_with("1 of 1 image could not be looked at"), "{unknown}");
+
+        define(&cluster, MIRRORS[0], "Cluster").await?;
+        let registry = cluster.registry()?;
+        let entry = json!({
+            "source": "127.0.0.1:1/team", "mirrors": [format!("{registry}/mirror")],
+            "mirrorSourcePolicy": "NeverContactSource",
+        });
+        let set = json!({
+            "apiVersion": "config.openshift.io/v1", "kind": "ImageDigestMirrorSet",
+            "metadata": {"name": "mirrors"}, "spec": {"imageDigestMirrors": [entry]},
+        });
+        create(&cluster, MIRRORS[0], set).await?;
+        let found = run(&[("missing", &missing), ("there", &there)]).await?.unwrap().findings;
+        let message = told(&found)
+            .replace(&registry, "MIRROR")
+            .replace(&directory.path().display().to_string(), "LAYOUT")
+            .replace(Digest::of(b"missing").hex(), "…");
+        insta::assert_snapshot!(message, @"
+        ImagesNotAvailable (critical): 1 of 2 images of the target cannot be had, and the update would stop where they are needed: missing (oci:LAYOUT: LAYOUT/blobs/sha256/… does not exist; MIRROR/mirror/missing: http://MIRROR/v2/mirror/missing/manifests/sha256:… does not exist; 127.0.0.1:1/team/missing: it is not asked, because its mirrors come with NeverContactSource).
+          Check mirrors (kubectl get imagedigestmirrorsets,imagecontentsourcepolicies -o yaml) and the pull secret (kubectl -n openshift-config get secret pull-secret); bring what is missing to a mirror: oc adm release mirror --from=registry.example/release@sha256:0 --to=REGISTRY/REPOSITORY
+        ");
+        Ok(())
+    }
+}
