@@ -7,6 +7,7 @@ mod endpoint;
 mod manifests;
 mod permissions;
 mod preflight_jobs;
+mod preflight;
 mod rollout;
 mod running;
 mod updates;

@@ -1,0 +1,55 @@
+//! Runs that write what they should not.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+
+use anyhow::Result;
+use fairway_findings::{Document, ExecutionStatus, Finding};
+
+use super::stage::{Run, Stage};
+
+#[tokio::test]
+async fn whatever_a_run_writes_the_operator_says_what_is_wrong_with_it() -> Result<()> {
+    let stage = Stage::begin().await?;
+    let image = stage.release("5.1.0")?;
+    stage.ask(&image).await?;
+    let run = stage.until_run(&image, "5.1.0").await?;
+    let result = run.directory.join("result.json");
+    let bytes = |bytes: &[u8]| fs::write(&result, bytes);
+    let other = |change: fn(&mut Document)| {
+        let mut document = run.document(ExecutionStatus::Completed);
+        change(&mut document);
+        run.write(&document)
+    };
+
+    bytes(b"{\"format\": \"preflight-v1-json\", \"risks\": [")?;
+    stage.until_reason("PreflightFailed", "InvalidResults").await?;
+    other(|document| document.format = "preflight-v9-json".to_owned())?;
+    stage.until_reason("PreflightFailed", "UnknownFormat").await?;
+    other(|document| document.preflight_id = "0".repeat(32))?;
+    stage.until_reason("PreflightFailed", "ResultsMismatch").await?;
+    bytes(b"{\"format\": \"\xff\"}")?;
+    stage.until_reason("PreflightFailed", "InvalidResults").await?;
+    bytes(&vec![b' '; (1 << 20) + 1])?;
+    stage.until_reason("PreflightFailed", "ResultsTooLarge").await?;
+    other(|document| document.target_image = "r.example/a@sha256:0".to_owned())?;
+    stage.until_reason("PreflightFailed", "ResultsMismatch").await?;
+    fs::remove_file(&result)?;
+    symlink("/etc/passwd", &result)?;
+    stage.until_reason("PreflightFailed", "ResultsRefused").await?;
+    ten_thousand_findings(&run)?;
+    let said = stage.until_reason("PreflightCompleted", "RisksFound").await?;
+    assert!(said.concerns.len() <= 200, "{}", said.concerns.len());
+    stage.until_reason("PreflightFailed", "InvalidResults").await?;
+
+    run.write(&run.document(ExecutionStatus::Completed))?;
+    stage.until_reason("PreflightFailed", "AsExpected").await?;
+    Ok(())
+}
+
+fn ten_thousand_findings(run: &Run) -> Result<()> {
+    let mut document = run.document(ExecutionStatus::Completed);
+    let finding = |number| Finding { name: format!("Risk{number}"), ..Finding::default() };
+    document.risks = (0..10_000).map(finding).collect();
+    run.write(&document)
+}

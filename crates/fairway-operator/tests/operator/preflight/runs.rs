@@ -1,0 +1,114 @@
+//! Runs that are begun, followed, and ended.
+
+use anyhow::Result;
+use fairway_api::cluster_version::{Update, UpdateMode};
+use fairway_findings::{ExecutionStatus, Finding};
+use kube::api::ListParams;
+
+use super::stage::Stage;
+
+#[tokio::test]
+async fn a_release_is_asked_and_nothing_is_left_when_it_is_withdrawn() -> Result<()> {
+    let stage = Stage::begin().await?;
+    stage.until_reason("PreflightRunning", "NotRequested").await?;
+    let image = stage.release("5.1.0")?;
+    stage.ask(&image).await?;
+    let run = stage.until_run(&image, "5.1.0").await?;
+    stage.until("a run", |preflight| !preflight.is_clear).await?;
+
+    run.write(&run.document(ExecutionStatus::Running))?;
+    stage.until_reason("PreflightRunning", "Checking").await?;
+    let mut document = run.document(ExecutionStatus::Completed);
+    run.write(&document)?;
+    let said = stage.until_reason("PreflightCompleted", "NoRisksFound").await?;
+    assert!(said.outcomes[&image].complete, "{said:#?}");
+    document.risks.push(Finding { name: "SomethingBreaks".to_owned(), ..Finding::default() });
+    run.write(&document)?;
+    let said = stage.until_reason("PreflightCompleted", "RisksFound").await?;
+    assert_eq!(said.outcomes[&image].findings, ["SomethingBreaks"]);
+    assert_eq!(said.not_offered.len(), 1, "no update leads there");
+
+    stage.want(None).await?;
+    let said = stage.until_reason("PreflightRunning", "NotRequested").await?;
+    assert!(said.concerns.is_empty(), "{said:#?}");
+    stage.until_clear().await
+}
+
+#[tokio::test]
+async fn fifty_targets_in_a_row_leave_one_run() -> Result<()> {
+    let stage = Stage::begin().await?;
+    let versions: Vec<String> = (0..50).map(|patch| format!("5.1.{patch}")).collect();
+    let mut last = String::new();
+    for version in &versions {
+        last = stage.release(version)?;
+        stage.ask(&last).await?;
+    }
+    let run = stage.until_run(&last, &versions[49]).await?;
+    run.write(&run.document(ExecutionStatus::Completed))?;
+    stage.until_reason("PreflightCompleted", "NoRisksFound").await?;
+    assert_eq!(stage.deployments().list(&ListParams::default()).await?.items.len(), 1);
+    assert_eq!(stage.directories()?, [run.id]);
+    stage.want(None).await?;
+    stage.until_clear().await
+}
+
+#[tokio::test]
+async fn a_run_outlives_its_operator_and_follows_it_to_another_node() -> Result<()> {
+    let mut stage = Stage::begin().await?;
+    let image = stage.release("5.1.0")?;
+    stage.ask(&image).await?;
+    let run = stage.until_run(&image, "5.1.0").await?;
+    run.write(&run.document(ExecutionStatus::Completed))?;
+    stage.until_reason("PreflightCompleted", "NoRisksFound").await?;
+
+    stage.start("node-1")?;
+    stage.until_reason("PreflightCompleted", "NoRisksFound").await?;
+    assert_eq!(stage.directories()?, [run.id.clone()], "it is the same run");
+
+    stage.start("node-2")?;
+    stage.until_reason("PreflightRunning", "Restarting").await?;
+    let another = stage.until_another_run(&run.id, &image, "5.1.0").await?;
+    another.write(&another.document(ExecutionStatus::Completed))?;
+    stage.until_reason("PreflightRunning", "Monitoring").await?;
+    assert_eq!(stage.directories()?, [another.id]);
+    Ok(())
+}
+
+#[tokio::test]
+async fn an_operator_that_starts_removes_what_nobody_asks_for() -> Result<()> {
+    let mut stage = Stage::begin().await?;
+    let image = stage.release("5.1.0")?;
+    stage.ask(&image).await?;
+    stage.until_run(&image, "5.1.0").await?;
+    stage.stop();
+    stage.want(None).await?;
+    stage.start("node-1")?;
+    stage.until_clear().await
+}
+
+#[tokio::test]
+async fn what_cannot_be_carried_out_is_told_and_nothing_begins() -> Result<()> {
+    let mut stage = Stage::begin().await?;
+    let image = stage.release("5.1.0")?;
+    let asked = |image: &str, version: Option<&str>, mode| Update {
+        image: Some(image.to_owned()),
+        version: version.map(str::to_owned),
+        mode: Some(mode),
+        force: Some(version.is_some()),
+        ..Update::default()
+    };
+    let preflight = || UpdateMode::Preflight;
+    for (update, reason) in [
+        (asked(&image, None, preflight()), "ImageVerificationFailed"),
+        (asked(&image, Some("5.7.0"), preflight()), "VerifyPayloadVersion"),
+        (asked("registry.example/release:5.1.0", None, preflight()), "RetrievePayload"),
+    ] {
+        stage.want(Some(&update)).await?;
+        stage.until_reason("PreflightFailed", reason).await?;
+    }
+    stage.settings.enabled = false;
+    stage.start("node-1")?;
+    stage.ask(&image).await?;
+    stage.until_reason("PreflightFailed", "PreflightDisabled").await?;
+    stage.until_clear().await
+}

@@ -1,0 +1,242 @@
+//! The stage at work on a cluster, and releases that can be asked.
+
+use std::fs;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use anyhow::{Context as _, Result, ensure};
+use fairway_api::cluster_version::{Update, UpdateMode};
+use fairway_api::{CLUSTER_VERSION_NAME, ClusterVersion};
+use fairway_findings::{CheckReport, CheckStatus, Document, ExecutionStatus, FORMAT};
+use fairway_operator::cluster::Sight;
+use fairway_operator::election::Leadership;
+use fairway_operator::own_release::{self, OwnRelease};
+use fairway_operator::settings::{PreflightSettings, ResultsDirectory};
+use fairway_operator::stage::preflight::{Hands, Inputs, Place, Preflight, run};
+use fairway_testkit::releases::TestRelease;
+use fairway_testkit::wait::PATIENCE;
+use fairway_testkit::{TestCluster, TestNamespace, objects, wait};
+use k8s_openapi::api::apps::v1::Deployment;
+use kube::api::{ListParams, Patch, PatchParams, PostParams};
+use kube::{Api, ResourceExt as _};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, timeout};
+use tokio_util::task::TaskTracker;
+
+const NAME: &str = "cluster-version-operator-preflight";
+const RUN: &str = "fairway.dev/preflight-run";
+
+/// A cluster at 5.0.0 and what the stage looks at.
+pub(crate) struct Stage {
+    running: Option<Running>,
+    sight: Sight,
+    pub(crate) settings: PreflightSettings,
+    pub(crate) namespace: TestNamespace,
+    files: TempDir,
+    cluster: TestCluster,
+}
+
+/// The stage at work, until this value goes.
+struct Running {
+    preflight: watch::Receiver<Option<Arc<Preflight>>>,
+    task: JoinHandle<()>,
+    _term: watch::Sender<Option<Instant>>,
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+/// A run in the cluster, from within.
+pub(crate) struct Run {
+    pub(crate) id: String,
+    pub(crate) directory: PathBuf,
+    pub(crate) image: String,
+    version: String,
+}
+
+impl Run {
+    /// What it has found, as far as it has looked.
+    pub(crate) fn document(&self, execution_status: ExecutionStatus) -> Document {
+        let check = CheckReport {
+            name: "dns".to_owned(),
+            status: CheckStatus::Passed,
+            ..CheckReport::default()
+        };
+        Document {
+            format: FORMAT.to_owned(),
+            preflight_id: self.id.clone(),
+            source_version: "5.0.0".to_owned(),
+            target_version: self.version.clone(),
+            target_image: self.image.clone(),
+            execution_status,
+            checks: vec![check],
+            ..Document::default()
+        }
+    }
+
+    /// Writes results as a run does.
+    pub(crate) fn write(&self, document: &Document) -> Result<()> {
+        let draft = self.directory.join("draft");
+        fs::write(&draft, serde_json::to_vec(document)?)?;
+        Ok(fs::rename(draft, self.directory.join("result.json"))?)
+    }
+}
+
+impl Stage {
+    pub(crate) async fn begin() -> Result<Self> {
+        // What the stage logs is shown where a test fails; an error means that it is already.
+        let _ = tracing_subscriber::fmt().with_test_writer().try_init();
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let cluster = TestCluster::in_turn().await?;
+        let namespace = cluster.namespace("preflight").await?;
+        let versions: Api<ClusterVersion> = Api::all(cluster.client());
+        versions.create(&PostParams::default(), &objects::cluster_version()).await?;
+        let sight = Sight::open(&cluster.client(), &TaskTracker::new());
+        let files = tempfile::tempdir()?;
+        TestRelease::new("5.0.0").write(&files.path().join("own"))?;
+        let results = ResultsDirectory::at(files.path().join("results"));
+        let settings = PreflightSettings { results, ..PreflightSettings::default() };
+        let mut stage = Self { running: None, sight, settings, namespace, files, cluster };
+        stage.start("node-1")?;
+        Ok(stage)
+    }
+
+    /// Starts the stage of an operator on that node; one that runs ends at once, wherever it is.
+    pub(crate) fn start(&mut self, node: &str) -> Result<()> {
+        self.running = None;
+        let (term, leadership) = Leadership::until(Instant::now() + PATIENCE * 2);
+        let (out, preflight) = watch::channel(None);
+        let (payload, image) = (self.files.path().join("own"), objects::release("5.0.0").image);
+        let profile = "self-managed-high-availability".to_owned();
+        let inputs = Inputs {
+            own: Arc::new(OwnRelease::read(&payload, &image)?),
+            own_content: Arc::new(own_release::content(&payload, &image, &profile)?),
+            cluster_version: self.sight.cluster_version.clone(),
+            proxy: self.sight.proxy.clone(),
+            trusted_ca: self.sight.trusted_ca.clone(),
+            updates: watch::channel(None).1,
+        };
+        let place = Place {
+            namespace: self.namespace.name().to_owned(),
+            node: node.to_owned(),
+            layouts: vec![self.layout()],
+            profile,
+        };
+        let hands = Hands { client: self.cluster.client(), leadership };
+        let task = tokio::spawn(run(inputs, place, self.settings.clone(), hands, out));
+        self.running = Some(Running { preflight, task, _term: term });
+        Ok(())
+    }
+
+    /// Ends it, wherever it is.
+    pub(crate) fn stop(&mut self) {
+        self.running = None;
+    }
+
+    fn layout(&self) -> PathBuf {
+        self.files.path().join("images")
+    }
+
+    /// Makes a release that can be asked, and says how its image is called.
+    pub(crate) fn release(&self, version: &str) -> Result<String> {
+        Ok(TestRelease::new(version).store(&self.layout())?.0)
+    }
+
+    /// Asks for the opinion of a release. Nobody has signed it.
+    pub(crate) async fn ask(&self, image: &str) -> Result<()> {
+        self.want(Some(&Update {
+            image: Some(image.to_owned()),
+            mode: Some(UpdateMode::Preflight),
+            force: Some(true),
+            ..Update::default()
+        }))
+        .await
+    }
+
+    pub(crate) async fn want(&self, update: Option<&Update>) -> Result<()> {
+        let desired = update.map(Update::merge_patch).transpose()?.unwrap_or(Value::Null);
+        let patch = Patch::Merge(json!({"spec": {"desiredUpdate": desired}}));
+        let versions: Api<ClusterVersion> = Api::all(self.cluster.client());
+        versions.patch(CLUSTER_VERSION_NAME, &PatchParams::default(), &patch).await?;
+        Ok(())
+    }
+
+    /// Waits until it says something.
+    pub(crate) async fn until(
+        &self,
+        what: &str,
+        says: impl Fn(&Preflight) -> bool,
+    ) -> Result<Arc<Preflight>> {
+        let mut published = self.running.as_ref().context("it runs")?.preflight.clone();
+        let said = published.wait_for(|it| it.as_deref().is_some_and(&says));
+        let waited = timeout(PATIENCE, said).await.ok().and_then(Result::ok);
+        let found = waited.and_then(|found| found.clone());
+        let last = || {
+            let published = self.running.as_ref().map(|it| it.preflight.borrow().clone());
+            format!("waited for {what}: {published:#?}")
+        };
+        found.with_context(last)
+    }
+
+    /// Waits until a condition has that reason.
+    pub(crate) async fn until_reason(&self, type_: &str, reason: &str) -> Result<Arc<Preflight>> {
+        self.until(&format!("{type_}/{reason}"), |preflight| {
+            let found = preflight.conditions.iter().find(|condition| condition.type_ == type_);
+            found.and_then(|condition| condition.reason.as_deref()) == Some(reason)
+        })
+        .await
+    }
+
+    pub(crate) fn deployments(&self) -> Api<Deployment> {
+        self.namespace.api()
+    }
+
+    /// Waits for the run of a release.
+    pub(crate) async fn until_run(&self, image: &str, version: &str) -> Result<Run> {
+        self.until_another_run("", image, version).await
+    }
+
+    /// Waits for a run of a release that is not that one.
+    pub(crate) async fn until_another_run(
+        &self,
+        other: &str,
+        image: &str,
+        version: &str,
+    ) -> Result<Run> {
+        wait::until(&format!("a run of {version}"), async || {
+            let found = self.deployments().get_opt(NAME).await?;
+            let id = found.and_then(|it| {
+                let is_of = it.annotations().get("fairway.dev/preflight-target")? == image;
+                it.labels().get(RUN).filter(|id| is_of && *id != other).cloned()
+            });
+            Ok(id.map(|id| Run {
+                directory: self.settings.results.here.join(&id),
+                id,
+                image: image.to_owned(),
+                version: version.to_owned(),
+            }))
+        })
+        .await
+    }
+
+    /// Every run that has a directory.
+    pub(crate) fn directories(&self) -> Result<Vec<String>> {
+        let Ok(found) = fs::read_dir(&self.settings.results.here) else { return Ok(Vec::new()) };
+        found.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned())).collect()
+    }
+
+    /// Waits until nothing of any run is left.
+    pub(crate) async fn until_clear(&self) -> Result<()> {
+        self.until("everything to be gone", |preflight| preflight.is_clear).await?;
+        let left = self.deployments().list(&ListParams::default()).await?.items;
+        ensure!(left.is_empty(), "{left:#?}");
+        ensure!(self.directories()?.is_empty(), "{:?}", self.directories());
+        Ok(())
+    }
+}
