@@ -146,14 +146,27 @@ Examples:
     /// operator decides whether it begins: its answer is waited for and shown. The exit code is 3
     /// when a risk, a check or the operator says no, and 5 when there is no answer in time; then
     /// the request stands all the same.
+    ///
+    /// Before that, any release can be asked what it says about this cluster: `--mode=preflight` has
+    /// it look, `--status-preflight` shows what it has found, `--clear-preflight` ends it, and
+    /// `--dry-run` does all three. Nothing is changed by it, and an update on its way goes on. The
+    /// exit code is 0 when nothing was found that is not accepted, 3 when something was, and 4 when
+    /// that cannot be told: it is not done, some checks gave no answer, or the operator does not
+    /// know preflights.
+    ///
+    /// A request without its mode is an update: never remove `mode` alone from ClusterVersion.
     #[command(after_help = "\
 Examples:
   fairway upgrade
   fairway upgrade --include-not-recommended
   fairway upgrade --to=5.1.4
   fairway upgrade --to=5.2.0 --allow-not-recommended
-  fairway upgrade --to-latest --dry-run
   fairway upgrade --clear
+  fairway upgrade --mode=preflight --to=5.2.0 --wait
+  fairway upgrade --status-preflight
+  fairway upgrade --clear-preflight
+  fairway upgrade --to-latest --dry-run
+  fairway upgrade --to=5.2.0 --require-preflight=12h
   fairway upgrade -o json | jq -r '.recommended[].version'")]
     Upgrade(UpgradeArgs),
 

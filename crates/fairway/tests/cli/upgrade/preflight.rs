@@ -5,6 +5,7 @@ use std::process::{Child, Stdio};
 
 use anyhow::{Context, Result, ensure};
 use fairway_api::cluster_version::Update;
+use fairway_api::reason::preflight_failed;
 use fairway_api::{
     CLUSTER_VERSION_NAME as NAME, ClusterVersion, Conditions as _, OperatorCondition,
 };
@@ -132,7 +133,18 @@ async fn ask_and_withdraw() -> Result<()> {
     let kubeconfig = cluster.kubeconfig();
     said(kubeconfig, &["accept", "SlowDisks"]);
     insta::allow_duplicates! {
-        insta::assert_snapshot!(said(kubeconfig, &["--mode=preflight", "--to=5.2.0", "--no-wait"]), @"");
+        insta::assert_snapshot!(said(kubeconfig, &["--mode=preflight", "--to=5.2.0", "--no-wait"]), @"
+        exit code: 0
+        ----- stdout -----
+        Requested a preflight of 5.2.0
+
+        See how far it is with
+          fairway upgrade --status-preflight
+
+        End the preflight with
+          fairway upgrade --clear-preflight
+        and never by removing `mode` alone: what is left in spec.desiredUpdate starts the update.
+        ");
     }
     let update = desired(&api).await?.context("no request")?;
     assert_eq!(update.mode, Some("Preflight".into()));
@@ -154,7 +166,11 @@ async fn ask_and_withdraw() -> Result<()> {
     assert!(tried.contains("Nothing was changed"), "{tried}");
     assert!(desired(&api).await?.is_some_and(|update| update.mode.is_some()));
     insta::allow_duplicates! {
-        insta::assert_snapshot!(said(kubeconfig, &["--clear-preflight", "--keep-results"]), @"");
+        insta::assert_snapshot!(said(kubeconfig, &["--clear-preflight", "--keep-results"]), @"
+        exit code: 0
+        ----- stdout -----
+        Withdrew the preflight of 5.1.1; what it has found is kept
+        ");
     }
     let stored = api.get(NAME).await?;
     let kept = stored.metadata.annotations.as_ref().and_then(|all| all.get(KEEP_RESULTS));
@@ -177,8 +193,17 @@ async fn an_operator_that_does_not_know_preflights_gets_no_request() -> Result<(
         let answer = said(cluster.kubeconfig(), arguments);
         assert!(answer.starts_with("exit code: 4"), "{answer}");
     }
-    insta::assert_snapshot!(said(cluster.kubeconfig(), &["--mode=preflight", "--to=5.2.0"]), @"");
-    insta::assert_snapshot!(said(cluster.kubeconfig(), &["--status-preflight"]), @"");
+    insta::assert_snapshot!(said(cluster.kubeconfig(), &["--mode=preflight", "--to=5.2.0"]), @"
+    exit code: 4
+    ----- stderr -----
+    error: the operator of this cluster does not know preflights, and would take the request for an update; nothing was changed
+    hint: preflights need an operator that has the condition PreflightRunning in ClusterVersion; `fairway upgrade --include-not-recommended` shows the risks that are known without one
+    ");
+    insta::assert_snapshot!(said(cluster.kubeconfig(), &["--status-preflight"]), @"
+    exit code: 4
+    ----- stdout -----
+    The operator of this cluster does not know preflights: ClusterVersion has no condition PreflightRunning.
+    ");
     assert_eq!(api.get(NAME).await?.metadata.resource_version, before.resource_version);
     Ok(())
 }
@@ -199,7 +224,12 @@ async fn a_definition_that_drops_the_mode_gets_no_request() -> Result<()> {
         said(kubeconfig, &["--clear-preflight"]);
         Ok(None)
     });
-    insta::assert_snapshot!(answer.await?, @"");
+    insta::assert_snapshot!(answer.await?, @"
+    exit code: 4
+    ----- stderr -----
+    error: this cluster does not keep the mode of a request, which would have been an update: its definition of ClusterVersion is too old; nothing was changed
+    hint: `fairway crds | kubectl apply -f -` installs the present definition
+    ");
     let after = api.get(NAME).await?;
     ensure!(after.spec.desired_update.is_none(), "that would have been an update");
     let dry_run = said(kubeconfig, &["--to=5.2.0", "--dry-run"]);
@@ -274,9 +304,19 @@ async fn a_pipeline_updates_only_after_a_clean_preflight() -> Result<()> {
     let kubeconfig = cluster.kubeconfig();
     let ask = || said(kubeconfig, &["--to=5.1.1", "--require-preflight", "--no-wait"]);
     let before = api.get(NAME).await?.metadata.resource_version;
-    insta::assert_snapshot!(ask(), @"");
+    insta::assert_snapshot!(ask(), @"
+    exit code: 4
+    ----- stderr -----
+    error: 5.1.1 is not asked for, because its preflight has left no results
+    hint: run it with `fairway upgrade --mode=preflight --to=5.1.1 --wait`
+    ");
     keep(&cluster, &results("5.1.1", &[("DualStack", Severity::Warning)])).await?;
-    insta::assert_snapshot!(ask(), @"");
+    insta::assert_snapshot!(ask(), @"
+    exit code: 3
+    ----- stderr -----
+    error: 5.1.1 is not asked for, because its preflight found DualStack
+    hint: `fairway upgrade --status-preflight` tells more; remove the causes, or take a risk with `fairway upgrade accept NAME`
+    ");
     let mut old = results("5.1.1", &[]);
     old.updated = Some(objects::beginning().0);
     keep(&cluster, &old).await?;
@@ -404,5 +444,19 @@ async fn missing_preflights_are_run_and_what_was_asked_for_is_asked_for_again() 
     assert!(answer.starts_with("exit code: 0"), "{answer}");
     let restored = desired(&api).await?.unwrap_or_default();
     assert_eq!((restored.version(), restored.mode.is_some()), (Some("5.7.0"), true));
+    Ok(())
+}
+
+#[test]
+fn every_way_to_fail_is_in_the_documentation() -> Result<()> {
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/preflight.md");
+    let page = std::fs::read_to_string(page)?;
+    let missing: Vec<_> = preflight_failed::CONDITION
+        .reasons
+        .iter()
+        .map(|reason| reason.code)
+        .filter(|code| !page.contains(&format!("`{code}`")))
+        .collect();
+    assert!(missing.is_empty(), "docs/preflight.md does not name {missing:?}");
     Ok(())
 }

@@ -38,8 +38,9 @@ impl<'a> Before<'a> {
     }
 }
 
-/// The update that the cluster is on its way through, as a request for it.
-pub(super) fn under_way(status: &ClusterVersionStatus) -> Option<Update> {
+/// The update that the cluster is on its way through, as a request for it. Whoever withdraws a
+/// preflight leaves that: with nothing asked for, the operator would go back.
+pub(in super::super) fn under_way(status: &ClusterVersionStatus) -> Option<Update> {
     let newest = status.history.first()?;
     let is_partial = newest.state == UpdateState::Partial && !status.desired.image.is_empty();
     is_partial.then(|| Update {

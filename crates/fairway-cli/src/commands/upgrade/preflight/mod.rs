@@ -2,7 +2,7 @@
 //! --mode=preflight` and the like.
 
 mod ask;
-mod before;
+pub(super) mod before;
 mod clear;
 pub(super) mod compare;
 mod dry_run;

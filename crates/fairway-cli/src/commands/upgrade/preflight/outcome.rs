@@ -7,6 +7,7 @@ use serde::Serialize;
 use super::super::request::outcome::Named;
 use super::follow::Ended;
 use super::phase::Phase;
+use super::report::text::ENDING;
 use super::report::{Report, Verdict};
 use super::request::{Plan, Replaced};
 use crate::exit::ExitStatus;
@@ -82,7 +83,7 @@ impl Outcome {
         match &self.report {
             _ if self.request == Fate::Replaced => ExitStatus::CannotTell,
             _ if self.timed_out => ExitStatus::TimedOut,
-            Some(report) => report.result.exit_status(),
+            Some(report) => report.exit_status(),
             None => ExitStatus::Yes,
         }
     }
@@ -112,9 +113,10 @@ impl fmt::Display for Outcome {
         }
         match &self.report {
             Some(report) => write!(f, "\n\n{report}")?,
-            None => {
-                f.write_str("\n\nSee how far it is with\n  fairway upgrade --status-preflight")?
-            }
+            None => write!(
+                f,
+                "\n\nSee how far it is with\n  fairway upgrade --status-preflight\n\n{ENDING}"
+            )?,
         }
         match self.request {
             Fate::Stands if self.timed_out && !self.is_over() => {

@@ -48,7 +48,7 @@ impl Records {
         Self { kept: Vec::new(), missing: Some(why) }
     }
 
-    /// What the ConfigMaps say.
+    /// What a list of them says.
     pub(super) fn of(maps: &[ConfigMap]) -> Self {
         let mut records = Self::default();
         for map in maps {

@@ -59,7 +59,7 @@ impl Requirement {
             });
         };
         match (report.result, run.age_seconds) {
-            (Verdict::Findings, _) => return Err(refused(&target, &report).into()),
+            (Verdict::Findings, _) => Err(refused(&target, &report).into()),
             (Verdict::NothingFound | Verdict::FindingsAccepted, Some(age)) => {
                 let most = i64::try_from(self.max_age.as_secs()).unwrap_or(i64::MAX);
                 if age <= most {

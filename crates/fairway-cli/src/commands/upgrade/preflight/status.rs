@@ -23,5 +23,5 @@ pub(super) fn run(args: &UpgradeArgs, printer: &Printer) -> anyhow::Result<ExitS
     let look = Look { cluster_version: &object, records: &records, now: clock::now() };
     let report = look.report(named.or_else(|| look.usual_target()));
     output::report(printer.stdout(), args.output.output, "PreflightReport", &report)?;
-    Ok(report.result.exit_status())
+    Ok(report.exit_status())
 }

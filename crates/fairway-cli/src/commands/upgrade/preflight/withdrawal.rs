@@ -26,8 +26,7 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// Withdraws whatever preflight is asked for. An update on its way is asked for again: without a
-    /// request, the operator would go back.
+    /// Withdraws whatever preflight is asked for. An update on its way is asked for again.
     pub(super) fn clear(object: &ClusterVersion, keep_results: bool) -> anyhow::Result<Self> {
         let nothing = Update::default();
         let asked = object.spec.desired_update.as_ref().unwrap_or(&nothing);

@@ -502,16 +502,16 @@ fn a_preflight_is_told_in_one_line() {
     let fine = (false, "AsExpected", "");
     let wait = (false, "PreflightRunning", "Not yet.");
     says(&mut object, [(true, "Checking", "3 of 7 checks are done."), wait, fine]);
-    insta::assert_snapshot!(line(&object), @"");
+    insta::assert_snapshot!(line(&object), @"Preflight of 5.2.0: 3 of 7 checks are done. See `fairway upgrade --status-preflight`.");
     let found = (true, "RisksFound", "2 risks were found.");
     says(&mut object, [(true, "Monitoring", "Looking."), found, fine]);
-    insta::assert_snapshot!(line(&object), @"");
+    insta::assert_snapshot!(line(&object), @"Preflight of 5.2.0: 2 risks were found. See `fairway upgrade --status-preflight`.");
     let failed = (true, "ImagePullBackOff", "The image is not there.");
     says(&mut object, [(false, "Stopped", "Given up."), wait, failed]);
-    insta::assert_snapshot!(line(&object), @"");
+    insta::assert_snapshot!(line(&object), @"Preflight of 5.2.0: The image is not there. See `fairway upgrade --status-preflight`.");
 
     object.spec.desired_update = None;
     let kept = (true, "NotMonitored", "Results of 5.2.0 are two hours old.");
     says(&mut object, [(false, "NotRequested", "No."), kept, fine]);
-    insta::assert_snapshot!(line(&object), @"");
+    insta::assert_snapshot!(line(&object), @"Preflight: Results of 5.2.0 are two hours old. See `fairway upgrade --status-preflight`.");
 }

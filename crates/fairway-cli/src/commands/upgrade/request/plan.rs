@@ -9,6 +9,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::super::change::Change;
+use super::super::preflight::before::under_way;
 use super::super::risks::Exposure;
 use super::super::stored::{Others, Stored, accepted};
 use super::checks;
@@ -79,9 +80,9 @@ fn clear(cluster_version: &ClusterVersion, status: &ClusterVersionStatus) -> any
         let outcome = Outcome::new(Action::NothingToClear);
         return Ok(Plan { patch: None, update: nothing, outcome });
     }
-    let update = Update { accept_risks: asked.accept_risks.clone(), ..Update::default() };
-    let desired =
-        if update.accept_risks.is_empty() { Value::Null } else { update.merge_patch()? };
+    let goes_on = asked.mode.as_ref().and_then(|_| under_way(status)).unwrap_or_default();
+    let update = Update { accept_risks: asked.accept_risks.clone(), ..goes_on };
+    let desired = if update == Update::default() { Value::Null } else { update.merge_patch()? };
     let patch = json!({
         "metadata": { "resourceVersion": cluster_version.metadata.resource_version },
         "spec": { "desiredUpdate": desired },

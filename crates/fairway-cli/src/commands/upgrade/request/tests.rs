@@ -489,3 +489,25 @@ fn arguments_that_make_no_sense_together() {
         assert!(typed.is_err(), "{arguments:?}");
     }
 }
+
+#[test]
+fn a_preflight_that_is_cleared_takes_no_update_with_it() {
+    let mut object = cluster_version();
+    let mode = Some("Preflight".into());
+    object.spec.desired_update = Some(Update { mode, ..objects::update_to("5.2.0") });
+    assert_eq!(*desired_update(&plan(&object, &["--clear"])), Value::Null);
+    let status = object.status.as_mut().unwrap();
+    status.desired = objects::release("5.1.9");
+    status.history.insert(
+        0,
+        UpdateHistory {
+            state: UpdateState::Partial,
+            image: status.desired.image.clone(),
+            ..UpdateHistory::default()
+        },
+    );
+    let plan = plan(&object, &["--clear"]);
+    let left = desired_update(&plan);
+    let image = json!(objects::release("5.1.9").image);
+    assert_eq!((&left["image"], &left["mode"]), (&image, &Value::Null));
+}

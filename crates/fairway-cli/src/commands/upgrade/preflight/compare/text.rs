@@ -89,10 +89,12 @@ impl fmt::Display for Table {
             cells.map(|cell| cell.chars().count()).max().unwrap_or_default() + GAP
         };
         for (number, row) in self.0.iter().enumerate() {
-            let cells = row.iter().enumerate();
-            let line: String = cells.map(|(at, cell)| format!("{cell:0$}", width(at))).collect();
-            let end = if number == 0 { "" } else { "\n" };
-            write!(f, "{end}{}", line.trim_end())?;
+            f.write_str(if number == 0 { "" } else { "\n" })?;
+            let Some((last, padded)) = row.split_last() else { continue };
+            for (column, cell) in padded.iter().enumerate() {
+                write!(f, "{cell:0$}", width(column))?;
+            }
+            f.write_str(last)?;
         }
         Ok(())
     }

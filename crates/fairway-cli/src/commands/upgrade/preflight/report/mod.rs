@@ -76,17 +76,6 @@ pub(super) enum Verdict {
     Unsupported,
 }
 
-impl Verdict {
-    /// How a command ends with it.
-    pub(super) fn exit_status(self) -> ExitStatus {
-        match self {
-            Self::NothingFound | Self::FindingsAccepted => ExitStatus::Yes,
-            Self::Findings => ExitStatus::No,
-            _ => ExitStatus::CannotTell,
-        }
-    }
-}
-
 /// One run.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -274,6 +263,16 @@ impl Report {
     /// The findings that count and are not accepted.
     pub(super) fn open(&self) -> impl Iterator<Item = &Finding> {
         self.findings.iter().filter(|finding| finding.counts && !finding.is_accepted())
+    }
+
+    /// How a command ends with it. What is found stands, also where other checks gave no answer.
+    pub(super) fn exit_status(&self) -> ExitStatus {
+        match self.result {
+            Verdict::NothingFound | Verdict::FindingsAccepted => ExitStatus::Yes,
+            Verdict::Findings => ExitStatus::No,
+            Verdict::Incomplete if self.open().next().is_some() => ExitStatus::No,
+            _ => ExitStatus::CannotTell,
+        }
     }
 
     /// Whether it says as much as there is to say.

@@ -137,7 +137,7 @@ impl Report {
                 ForVersion(target)
             )?,
             Verdict::Running => {
-                f.write_str("\n\nSee how far it is with\n  fairway upgrade --status-preflight")?
+                f.write_str("\n\nSee how far it is with\n  fairway upgrade --status-preflight")?;
             }
             Verdict::NotRun | Verdict::Outdated => {
                 write!(f, "\n\nRun it with\n  fairway upgrade --mode=preflight {choice}")?;
@@ -175,7 +175,7 @@ impl Report {
 }
 
 /// How a preflight is ended; and how not.
-const ENDING: &str = "End the preflight with\n  fairway upgrade --clear-preflight\nand never by \
+pub(in super::super) const ENDING: &str = "End the preflight with\n  fairway upgrade --clear-preflight\nand never by \
                       removing `mode` alone: what is left in spec.desiredUpdate starts the update.";
 
 const NOT_KNOWN: &str = "The operator of this cluster does not know preflights: ClusterVersion has \
