@@ -36,6 +36,7 @@ pub(crate) async fn run(
 
 fn unanswered(why: &CannotTell) -> Outcome {
     let status = match why {
+        CannotTell::DoesNotApply(why) => return Outcome::Skipped(why.clone()),
         CannotTell::VersionSkew(_) => CheckStatus::VersionSkew,
         CannotTell::Unseen(_) | CannotTell::NotKnown(_) => CheckStatus::CannotTell,
     };

@@ -17,17 +17,17 @@ pub mod engine;
 mod error_text;
 pub mod jobs;
 pub mod monitor;
-pub mod results;
-pub mod runner;
-pub mod selection;
 mod pods;
 mod quantity;
 mod resources;
+pub mod results;
+pub mod runner;
+pub mod selection;
 pub mod settings;
 pub mod target;
 #[cfg(test)]
 mod testing;
 mod watching;
+mod wording;
 
 pub use dice::new_run;
-mod wording;

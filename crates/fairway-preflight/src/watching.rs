@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use futures::StreamExt as _;
 use kube::Client;
-use kube::api::{Api, ApiResource, DynamicObject, GroupVersionKind, PartialObjectMeta};
+use kube::api::{Api, ApiResource, DynamicObject, PartialObjectMeta};
 use kube::runtime::WatchStreamExt as _;
 use kube::runtime::watcher::{self, Event, watcher};
 use tokio::sync::mpsc;
@@ -62,7 +62,7 @@ async fn watch(
     sender: mpsc::Sender<Resource>,
     ready: mpsc::Sender<()>,
 ) {
-    let resource = api_resource(kind);
+    let resource = ApiResource::from(kind);
     let api: Api<PartialObjectMeta<DynamicObject>> = Api::all_with(client, &resource);
     let mut events = watcher(api, watcher::Config::default()).default_backoff().boxed();
     let mut ready = Some(ready);
@@ -86,11 +86,6 @@ async fn watch(
             return;
         }
     }
-}
-
-fn api_resource(kind: Resource) -> ApiResource {
-    let Resource { group, version, kind, plural } = kind;
-    ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk(group, version, kind), plural)
 }
 
 /// Whether the server does not have the kind, or does not show it to us.
