@@ -65,8 +65,9 @@ async fn it_looks_at_the_fixtures() -> Result<()> {
 async fn versions_may_be_too_far_apart() -> Result<()> {
     let said = cluster().to("5.3.0").run(Kernel).await?;
     insta::assert_snapshot!(said, @"
-    cannot tell: 5.3.0 understands clusters that are at most 2 minor versions behind, and this one has 5.0.0: run a preflight of a release in between
-    warning MachineConfigCompatibilityUnknown: Whether machine-config is compatible with 5.3.0 is unknown: 5.3.0 understands clusters that are at most 2 minor versions behind, and this one has 5.0.0: run a preflight of a release in between.
+    cannot tell: 5.3.0 understands clusters that are at most 2 minor versions behind, and this one has 5.0.0
+    warning MachineConfigVersionSkew: Whether machine-config is compatible with 5.3.0 is unknown: 5.3.0 understands clusters that are at most 2 minor versions behind, and this one has 5.0.0.
+      remediation: Run a preflight of a release in between
     ");
     Ok(())
 }
@@ -121,6 +122,7 @@ async fn a_check_that_panics_cannot_tell() -> Result<()> {
     insta::assert_snapshot!(cluster().run(Panics).await?, @"
     cannot tell: the check failed: index out of bounds
     warning PanicsCompatibilityUnknown: Whether panics is compatible with 5.2.0 is unknown: the check failed: index out of bounds.
+      remediation: Remove the cause; the check is tried again
     ");
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! What a check says in the end.
 
 use fairway_findings::answer::Answer;
-use fairway_findings::{ExecutionStatus, FORMAT, Finding};
+use fairway_findings::{ExecutionStatus, FORMAT, Finding, Reason};
 use semver::Version;
 
 use crate::CannotTell;
@@ -34,10 +34,18 @@ pub(crate) fn of(
 
 /// What is said about a question that has no answer.
 pub(crate) fn unknown(check: &str, target: Option<&Version>, why: &CannotTell) -> Finding {
-    let name = format!("{}CompatibilityUnknown", camel_case(check));
+    let (reason, suffix) = match why {
+        CannotTell::VersionSkew(_) => (Reason::PreflightVersionSkew, "VersionSkew"),
+        _ => (Reason::PreflightPartial, "CompatibilityUnknown"),
+    };
+    let name = format!("{}{suffix}", camel_case(check));
     let target = target.map_or("the release".to_owned(), ToString::to_string);
     let message = format!("Whether {check} is compatible with {target} is unknown: {why}.");
-    Finding { reason: why.reason(), ..Finding::warning(name, message) }
+    let remediation = match why {
+        CannotTell::VersionSkew(_) => "Run a preflight of a release in between",
+        _ => "Remove the cause; the check is tried again",
+    };
+    Finding { reason, ..Finding::warning(name, message).remediation(remediation) }
 }
 
 /// The worst come first, and what does not fit is counted.
@@ -88,8 +96,9 @@ mod tests {
 
     #[test]
     fn what_cannot_be_told_is_a_warning_with_a_name() {
-        insta::assert_snapshot!(said(Err(CannotTell::because("nobody knows"))), @r#"{"format":"preflight-v1-json","executionStatus":"failed","message":"nobody knows","risks":[{"name":"CloudCredentialCompatibilityUnknown","message":"Whether cloud-credential is compatible with 5.2.0 is unknown: nobody knows.","targetVersion":"5.2.0","severity":"warning","check":"cloud-credential","reason":"PreflightPartial"}]}"#);
+        insta::assert_snapshot!(said(Err(CannotTell::because("nobody knows"))), @r#"{"format":"preflight-v1-json","executionStatus":"failed","message":"nobody knows","risks":[{"name":"CloudCredentialCompatibilityUnknown","message":"Whether cloud-credential is compatible with 5.2.0 is unknown: nobody knows.","targetVersion":"5.2.0","severity":"warning","remediation":"Remove the cause; the check is tried again","check":"cloud-credential","reason":"PreflightPartial"}]}"#);
         let skew = said(Err(CannotTell::VersionSkew("too far".to_owned())));
+        assert!(skew.contains(r#""name":"CloudCredentialVersionSkew""#), "{skew}");
         assert!(skew.contains(r#""reason":"PreflightVersionSkew""#), "{skew}");
     }
 

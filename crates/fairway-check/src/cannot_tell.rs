@@ -2,8 +2,6 @@
 
 use std::time::Duration;
 
-use fairway_findings::Reason;
-
 use crate::cluster::MOST_OBJECTS;
 
 /// Why a check has no answer. Whoever reads it is an administrator of the cluster.
@@ -65,13 +63,6 @@ impl CannotTell {
     /// Whether it is because the cluster does not have such objects.
     pub fn is_not_served(&self) -> bool {
         matches!(self, Self::NotServed(_))
-    }
-
-    pub(crate) fn reason(&self) -> Reason {
-        match self {
-            Self::VersionSkew(_) => Reason::PreflightVersionSkew,
-            _ => Reason::PreflightPartial,
-        }
     }
 }
 

@@ -78,7 +78,8 @@ fn minors_between(source: &Version, target: &Version) -> u64 {
     }
 }
 
-/// What stands for the answer of a check that gave none: what it did find, and that it is not all.
+/// What stands for the answer of a check that gave none: what it did find, and that it is not all,
+/// unless it says so itself.
 pub(super) fn partial(
     check: &str,
     status: CheckStatus,
@@ -92,8 +93,9 @@ pub(super) fn partial(
         }
         finding
     };
+    let says_so = findings.iter().any(|finding| finding.reason != Reason::PreflightValidation);
     let found = findings.into_iter().map(unsure);
-    found.chain([not_known(check, status, why, identity)]).collect()
+    found.chain((!says_so).then(|| not_known(check, status, why, identity))).collect()
 }
 
 fn not_known(check: &str, status: CheckStatus, why: &str, identity: &Identity) -> Finding {

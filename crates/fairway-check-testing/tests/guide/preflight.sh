@@ -1,0 +1,11 @@
+#!/bin/sh
+case "$PREFLIGHT_SOURCE_VERSION" in
+  "")
+    echo "Nobody says which version the cluster has."
+    exit 4
+    ;;
+  4.*)
+    echo "Volumes of $PREFLIGHT_SOURCE_VERSION are migrated by 5.0 alone: update to 5.0 before."
+    exit 1
+    ;;
+esac
