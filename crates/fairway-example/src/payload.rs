@@ -32,6 +32,9 @@ pub fn files(
     Ok(files)
 }
 
+/// The oldest kernel that the program runs on, as a release says it to those who look at nodes.
+const KERNEL: (&str, &str) = ("fairway.dev/minimum-kernel", "4.18");
+
 /// What a release says about itself.
 pub fn metadata(release: &Release) -> ReleaseMetadata {
     let version = |text: &str| Version::parse(text).expect("the table has versions");
@@ -41,6 +44,6 @@ pub fn metadata(release: &Release) -> ReleaseMetadata {
         version: version(release.version),
         previous: release.previous.iter().map(|previous| version(previous)).collect(),
         next: Vec::new(),
-        metadata: [("url".to_owned(), url)].into(),
+        metadata: [("url".to_owned(), url), (KERNEL.0.to_owned(), KERNEL.1.to_owned())].into(),
     }
 }
