@@ -150,6 +150,7 @@ impl Operator {
             self.place(),
             self.settings.preflight.clone(),
             preflight::Hands { client: self.client.clone(), leadership: leadership.clone() },
+            self.metrics.preflight(),
             preflight_out,
         ));
         tasks.spawn(risks::run(

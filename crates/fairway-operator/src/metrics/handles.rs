@@ -27,7 +27,7 @@ struct Outcome {
 }
 
 /// Counters by outcome, all of them there from the beginning: a rate needs a zero to start from.
-fn outcomes<const N: usize>(
+pub(super) fn outcomes<const N: usize>(
     registry: &mut Registry,
     name: &str,
     help: &str,

@@ -2,16 +2,18 @@
 //!
 //! What the cluster's objects say is computed from them whenever somebody asks (`cluster`), so
 //! that no series outlives what it is about. Everything else is counted by stages, through the
-//! handles here: [`Updates`], [`Queries`], [`Rollout`] and [`Status`].
+//! handles here: [`Updates`], [`Queries`], [`Preflight`], [`Rollout`] and [`Status`].
 
 mod cluster;
 mod family;
 mod handles;
+mod preflight;
 mod rollout;
 mod transitions;
 
 pub use cluster::Running;
 pub use handles::{Queries, Status, Updates};
+pub use preflight::{Ended, Preflight};
 pub use rollout::Rollout;
 
 use std::fmt;
@@ -35,6 +37,7 @@ pub struct Metrics {
     updates: Updates,
     queries: Queries,
     rollout: Rollout,
+    preflight: Preflight,
     status: Status,
     tls_errors: Counter,
     seen: Seen,
@@ -46,6 +49,7 @@ impl Default for Metrics {
         let updates = Updates::register(&mut registry);
         let queries = Queries::register(&mut registry);
         let rollout = Rollout::default();
+        let preflight = Preflight::register(&mut registry);
         let status = Status::register(&mut registry);
         let tls_errors = Counter::default();
         registry.register(
@@ -59,7 +63,7 @@ impl Default for Metrics {
             retrieval: updates.retrieval(),
             rollout: rollout.clone(),
         }));
-        Self { registry, updates, queries, rollout, status, tls_errors, seen }
+        Self { registry, updates, queries, rollout, preflight, status, tls_errors, seen }
     }
 }
 
@@ -77,6 +81,11 @@ impl Metrics {
     /// For the stage that rolls out releases.
     pub fn rollout(&self) -> Rollout {
         self.rollout.clone()
+    }
+
+    /// For the stage that asks other releases.
+    pub fn preflight(&self) -> Preflight {
+        self.preflight.clone()
     }
 
     /// For the stage that writes the status.

@@ -11,25 +11,36 @@ use super::attempt::End;
 use super::deployment::Run;
 use super::diagnosis::Trouble;
 use super::memory::{Begun, Memory, Purpose, Store};
+use super::telling::Telling;
+use crate::event::Announcer;
+use crate::metrics;
 
 /// The memory, and where it is stored.
 pub(super) struct Keeping {
     memory: Memory,
     store: Store,
+    telling: Telling,
 }
 
 impl Keeping {
     /// Goes on with what an operator before this one has kept.
-    pub(super) fn resume(mut memory: Memory, store: Store, found: &[ConfigMap]) -> Self {
+    pub(super) fn resume(
+        mut memory: Memory,
+        store: Store,
+        found: &[ConfigMap],
+        announcer: Announcer,
+        metrics: metrics::Preflight,
+    ) -> Self {
         memory.restore(found);
-        let keeping = Self { memory, store };
         if !found.is_empty() {
-            keeping.save();
+            store.want(memory.records());
         }
-        keeping
+        let telling = Telling::after(&memory, announcer, metrics);
+        Self { memory, store, telling }
     }
 
-    fn save(&self) {
+    fn save(&mut self, now: Timestamp) {
+        self.telling.tell(&self.memory, now);
         self.store.want(self.memory.records());
     }
 
@@ -37,13 +48,13 @@ impl Keeping {
     pub(super) fn begin(&mut self, run: &Run, release: &Release, implicit: bool, now: Timestamp) {
         let purpose = if implicit { Purpose::Update } else { Purpose::Asked };
         self.memory.begin(Begun { release, run: run.id.as_str(), purpose }, now);
-        self.save();
+        self.save(now);
     }
 
     /// A run has said something.
     pub(super) fn learn(&mut self, image: &str, document: Document, now: Timestamp) {
         self.memory.enter(image, document, now);
-        self.save();
+        self.save(now);
     }
 
     /// A run is over.
@@ -54,21 +65,21 @@ impl Keeping {
                 self.memory.give_up(image, reason.code, message, now);
             }
         }
-        self.save();
+        self.save(now);
     }
 
     /// Nobody looks at that release any more.
     pub(super) fn leave(&mut self, image: &str, now: Timestamp) {
         self.memory.end(image, now);
-        self.save();
+        self.save(now);
     }
 
     /// Nobody wants to know anything any more.
-    pub(super) fn forget(&mut self) {
+    pub(super) fn forget(&mut self, now: Timestamp) {
         for release in self.memory.releases() {
             self.memory.withdraw(&release.image);
         }
-        self.save();
+        self.save(now);
     }
 
     /// What a release has said about this cluster, as far as it is known.

@@ -14,6 +14,7 @@
 //! [`dry_run`] asks the API server about the objects of a release, without writing any. `memory` is
 //! what is kept of all of it (`keeping` has it in the cluster, too), `condition` how people are told,
 //! and [`run`] looks, decides, and publishes.
+//! (`keeping` has it in the cluster, too); `condition` and `telling` are how people are told.
 
 mod active;
 mod attempt;
@@ -33,6 +34,7 @@ mod run;
 mod run_id;
 mod standing;
 mod surroundings;
+mod telling;
 
 pub use hands::Hands;
 pub use inputs::{Inputs, Place};

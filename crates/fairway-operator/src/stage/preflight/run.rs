@@ -21,6 +21,8 @@ use super::request::{Known, Request, Wanted, request};
 use super::standing::{Site, Standing};
 use super::{Preflight, memory};
 use crate::clock;
+use crate::event;
+use crate::metrics;
 use crate::own_release::OwnRelease;
 use crate::payload;
 use crate::retrieval::{Failure, Job, Order, Progress, Retrieved, Retriever, Signed};
@@ -34,6 +36,7 @@ pub async fn run(
     place: Place,
     settings: PreflightSettings,
     hands: Hands,
+    metrics: metrics::Preflight,
     out: watch::Sender<Option<Arc<Preflight>>>,
 ) {
     let (Hands { client, leadership }, namespace) = (hands.clone(), place.namespace.clone());
@@ -41,9 +44,10 @@ pub async fn run(
         found = hands.recall(&namespace) => found,
         () = out.closed() => return,
     };
+    let (announcer, announce) = event::announcer(client.clone(), leadership.clone());
     let (store, writes) = memory::store(client, &namespace, leadership, &found);
     let memory = Memory::new(&inputs.own.release.version, settings.on_update);
-    let keeping = Keeping::resume(memory, store, &found);
+    let keeping = Keeping::resume(memory, store, &found, announcer, metrics);
     let mut stage = Stage::new(&inputs, Site { place, settings, hands }, keeping);
     let work = async {
         loop {
@@ -62,6 +66,7 @@ pub async fn run(
     tokio::select! {
         () = work => {}
         () = writes => {}
+        () = announce => {}
     }
 }
 
@@ -179,7 +184,7 @@ impl Stage {
     fn leave(&mut self, view: &View, request: &Request, image: &str) {
         let is_withdrawn = *request == Request::Nothing && !view.asks_for_an_update();
         if is_withdrawn && !view.keeps_results() {
-            self.keeping.forget();
+            self.keeping.forget(clock::now());
         } else {
             self.keeping.leave(image, clock::now());
         }

@@ -11,7 +11,6 @@ use tokio::time::Instant;
 
 use super::accepted::Accepted;
 use super::condition::{self, Named};
-use super::events::{self, Announcer, Told};
 use super::gate::{self, Case};
 use super::inputs::{Inputs, View};
 use super::patience::{self, Patience};
@@ -20,6 +19,7 @@ use super::resolve::{self, Known, Request, Wish, resolve};
 use super::{Target, guards, selection};
 use crate::clock;
 use crate::election::Leadership;
+use crate::event::{self, Announcer, Told};
 use crate::own_release::OwnRelease;
 use crate::payload;
 use crate::retrieval::{Failure, Job, Order, Progress, Retrieved, Retriever, Signed};
@@ -42,7 +42,7 @@ pub(crate) async fn run(
     leadership: Leadership,
     out: watch::Sender<Option<Arc<Target>>>,
 ) {
-    let (announcer, announce) = events::announcer(client.clone(), leadership);
+    let (announcer, announce) = event::announcer(client.clone(), leadership);
     let mut stage = Stage::new(&inputs, settings, client, announcer);
     let work = async {
         loop {

@@ -2,11 +2,12 @@
 //!
 //! Results of several targets stand side by side for as long as the cluster has the version that
 //! they are about. [`kept`] is what is known of one target, [`lift`] what that means for the ledger,
-//! [`bounds`] how much of it is taken; [`record`] and [`store`] carry it over a restart.
+//! [`bounds`] how much of it is taken, [`news`] what has become of runs; [`record`] and [`store`] carry it over a restart.
 
 mod bounds;
 mod kept;
 mod lift;
+mod news;
 mod record;
 mod store;
 #[cfg(test)]
@@ -21,15 +22,15 @@ use fairway_risk::Concern;
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::ConfigMap;
 
-pub(crate) use kept::{Kept, Purpose};
+pub(crate) use kept::{Failure, Kept, Purpose};
+pub(crate) use news::{News, Stands, What, news};
 pub(crate) use store::{Store, load, store};
 
 use super::Outcome;
 use crate::settings::OnUpdate;
 
-/// Asks that results stay when the request for them is withdrawn: an annotation of ClusterVersion
-/// with the value `true`.
-pub(crate) const KEEP_RESULTS: &str = "fairway.dev/preflight-keep-results";
+/// Asks that results stay when the request for them is withdrawn: an annotation of ClusterVersion.
+pub(crate) use records::KEEP_RESULTS;
 
 /// Targets of which results are kept: more than anybody compares. The oldest gives way.
 const MAX_TARGETS: usize = 16;
@@ -47,7 +48,7 @@ pub(crate) struct Begun<'a> {
 /// What is kept of preflights.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Memory {
-    /// The version of the cluster, which all of it is about.
+    /// The version of the operator, and so of the cluster: all of it is about that.
     source: String,
     on_update: OnUpdate,
     /// By the name of its record: one content is one target, wherever it is kept.
@@ -69,17 +70,6 @@ impl Memory {
             }
         }
         self.make_room();
-    }
-
-    /// The cluster has that version: what is about another one is forgotten. Tells whether it was
-    /// another one.
-    pub(crate) fn moved_to(&mut self, source: &str) -> bool {
-        if self.source == source {
-            return false;
-        }
-        source.clone_into(&mut self.source);
-        self.targets.clear();
-        true
     }
 
     /// A run begins. What the one before has found stands until the check in question has looked

@@ -96,7 +96,7 @@ fn a_finding_is_withdrawn_only_when_its_check_has_completed_again() {
 }
 
 #[test]
-fn targets_stand_side_by_side_until_the_version_changes() {
+fn targets_stand_side_by_side_until_they_are_withdrawn() {
     let mut memory = memory();
     for version in ["5.1.0", "5.2.0"] {
         begin(&mut memory, version, version);
@@ -107,12 +107,10 @@ fn targets_stand_side_by_side_until_the_version_changes() {
         memory.end(&image(version), at(2));
     }
     assert_eq!(names(&memory), ["In510", "In520"]);
-    assert!(!memory.moved_to("5.0.0"));
     assert_eq!(memory.outcomes().len(), 2);
     memory.withdraw(&image("5.2.0"));
     assert_eq!(names(&memory), ["In510"]);
-    assert!(memory.moved_to("5.1.0"));
-    assert_eq!(names(&memory), Vec::<String>::new());
+    memory.withdraw(&image("5.1.0"));
     assert_eq!(memory.records().len(), 0);
 }
 
@@ -318,4 +316,38 @@ proptest! {
         );
         let _ = record::read(&record);
     }
+}
+
+#[test]
+fn what_becomes_of_a_run_is_told_once() {
+    let mut memory = memory();
+    let mut told = Vec::new();
+    let mut stands = memory.stands();
+    let mut look = |memory: &Memory| {
+        let now = memory.stands();
+        let what: Vec<What> = news(&stands, &now).into_iter().map(|news| news.what).collect();
+        stands = now;
+        told.extend(what.iter().map(|what| format!("{what:?}")));
+    };
+    begin(&mut memory, "5.2.0", "1");
+    look(&memory);
+    let risks = vec![found("network", "DualStack")];
+    for status in [CheckStatus::Running, CheckStatus::Failed, CheckStatus::Passed] {
+        memory.enter(&image("5.2.0"), half("1", status, risks.clone()), at(1));
+        look(&memory);
+        look(&memory);
+    }
+    memory.end(&image("5.2.0"), at(2));
+    look(&memory);
+    begin(&mut memory, "5.2.0", "2");
+    look(&memory);
+    memory.give_up(&image("5.2.0"), "OOMKilled", "it needs more memory", at(3));
+    look(&memory);
+    look(&memory);
+    insta::assert_snapshot!(told.join("\n"), @r#"
+    Started
+    Answered { complete: false, risks: 1 }
+    Started
+    Failed(Failure { reason: "OOMKilled", why: "it needs more memory" })
+    "#);
 }

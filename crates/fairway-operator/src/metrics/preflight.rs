@@ -1,0 +1,105 @@
+//! What is counted of preflights.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use fairway_findings::Severity;
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::registry::Registry;
+
+use super::handles::outcomes;
+
+/// From one whose image is there to one that waits for an hour.
+const BUCKETS: [f64; 8] = [5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 900.0, 3600.0];
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct BySeverity {
+    severity: &'static str,
+}
+
+/// What the stage that asks other releases counts.
+#[derive(Clone)]
+pub struct Preflight {
+    completed: Counter,
+    partial: Counter,
+    failed: Counter,
+    took: Histogram,
+    running: Gauge,
+    risks: Family<BySeverity, Gauge>,
+}
+
+/// How the first pass of a preflight ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// All checks gave an answer.
+    Completed,
+    /// Some did not.
+    Partial,
+    /// It was given up.
+    Failed,
+}
+
+impl Preflight {
+    pub(super) fn register(registry: &mut Registry) -> Self {
+        let [completed, partial, failed] = outcomes(
+            registry,
+            "cluster_version_preflight_runs",
+            "Preflights, by how they ended: all checks answered, some did not, or it was given up",
+            ["completed", "partial", "failed"],
+        );
+        let (took, running) = (Histogram::new(BUCKETS), Gauge::default());
+        let risks = Family::default();
+        let preflight = Self { completed, partial, failed, took, running, risks };
+        registry.register(
+            "cluster_version_preflight_duration_seconds",
+            "The time from the beginning of a preflight until its first pass was over",
+            preflight.took.clone(),
+        );
+        registry.register(
+            "cluster_version_preflight_running",
+            "Whether a release is examining this cluster",
+            preflight.running.clone(),
+        );
+        registry.register(
+            "cluster_version_preflight_risks",
+            "Findings of preflights that are kept, of all targets, by how bad they are",
+            preflight.risks.clone(),
+        );
+        preflight.found(&BTreeMap::new());
+        preflight
+    }
+
+    /// The first pass of a preflight is over, or will never be.
+    pub fn ended(&self, how: Ended, took: Option<Duration>) {
+        match how {
+            Ended::Completed => self.completed.inc(),
+            Ended::Partial => self.partial.inc(),
+            Ended::Failed => self.failed.inc(),
+        };
+        if let Some(took) = took {
+            self.took.observe(took.as_secs_f64());
+        }
+    }
+
+    /// Whether one is running.
+    pub fn running(&self, running: bool) {
+        self.running.set(running.into());
+    }
+
+    /// So many findings are kept.
+    pub fn found(&self, found: &BTreeMap<Severity, usize>) {
+        for (severity, label) in [
+            (Severity::Critical, "critical"),
+            (Severity::Warning, "warning"),
+            (Severity::Info, "info"),
+        ] {
+            let count = found.get(&severity).copied().unwrap_or_default();
+            let gauge = self.risks.get_or_create_owned(&BySeverity { severity: label });
+            gauge.set(i64::try_from(count).unwrap_or(i64::MAX));
+        }
+    }
+}
