@@ -36,6 +36,8 @@ fn every_alert_is_there_and_says_what_to_do() -> Result<()> {
             "ClusterReleaseNotAccepted",
             "ClusterVersionOperatorDown",
             "OpenShiftUpdateRiskMightApply",
+            "PreflightFailed",
+            "PreflightFoundCriticalRisks",
             "UpdateAvailable",
         ]
     );
