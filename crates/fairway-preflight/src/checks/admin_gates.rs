@@ -9,7 +9,7 @@
 use std::collections::BTreeMap;
 
 use fairway_api::{Move, Version};
-use fairway_findings::{Finding, Severity};
+use fairway_findings::Finding;
 use fairway_release::Manifest;
 use fairway_risk::sources::{ConfigData, Gate, unconfirmed};
 use futures::FutureExt as _;
@@ -104,14 +104,9 @@ fn numbers(stream: &str) -> Option<(u64, u64)> {
 
 fn finding(gate: Gate) -> Finding {
     let Gate { name, message, confirm, url } = gate;
-    Finding {
-        name,
-        message,
-        remediation: format!("Once it is so, confirm it: {confirm}"),
-        url: url.unwrap_or_default(),
-        severity: Severity::Warning,
-        ..Finding::default()
-    }
+    Finding::warning(name, message)
+        .remediation(format!("Once it is so, confirm it: {confirm}"))
+        .url(url.unwrap_or_default())
 }
 
 #[cfg(test)]

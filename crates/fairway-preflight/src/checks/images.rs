@@ -2,7 +2,7 @@
 //!
 //! An update that stops halfway because an image cannot be pulled is the worst kind. For each image
 //! of the release, its manifest is fetched by digest and verified, from the mirrors that
-//! ImageDigestMirrorSets and ImageContentSourcePolicies name, or from its own registry, with the
+//! `ImageDigestMirrorSet`s and `ImageContentSourcePolicy`s name, or from its own registry, with the
 //! pull secret; every layer is asked for, and its size compared. With `--preflight-images=pull`, layers
 //! are downloaded, verified, and thrown away. An image that no place has, or has for us, is part of
 //! `ImagesNotAvailable`, with the words of the registry. A registry that does not answer is no
@@ -64,11 +64,10 @@ impl Images {
             ImageDepth::Head => Depth::Head,
             ImageDepth::Pull => Depth::Pull,
         };
-        let prober = &Prober::new(places, depth);
-        let total = images.len();
-        let probes = images.into_iter().map(|(image, name)| probe(prober, image, name));
-        let probed: Vec<Option<Failure>> = stream::iter(probes).buffered(AT_ONCE).collect().await;
-        let failures: Vec<Failure> = probed.into_iter().flatten().collect();
+        let (total, prober) = (images.len(), &Prober::new(places, depth));
+        let questions = images.into_iter().map(|(image, name)| probe(prober, image, name));
+        let answers: Vec<_> = stream::iter(questions).buffered(AT_ONCE).collect().await;
+        let failures: Vec<Failure> = answers.into_iter().flatten().collect();
         judge(total, &failures, &target.image)
     }
 }

@@ -5,7 +5,7 @@
 //! `cluster` of `config.openshift.io/v1`; a cluster without that API has none of these plugins.
 
 use fairway_api::Version;
-use fairway_findings::{Finding, Severity};
+use fairway_findings::Finding;
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use kube::api::DynamicObject;
@@ -23,6 +23,12 @@ const NETWORK: &str = "cluster";
 
 /// Plugins, and the first release without them.
 const REMOVED: [(&str, (u64, u64)); 2] = [("Kuryr", (4, 15)), ("OpenShiftSDN", (4, 17))];
+
+/// How a cluster gets the plugin that stays.
+const MIGRATION: &str = "Move the network to OVN-Kubernetes before the update: kubectl patch \
+    networks.config.openshift.io cluster --type=merge -p \
+    '{\"metadata\":{\"annotations\":{\"network.openshift.io/network-type-migration\":\"\"}},\
+    \"spec\":{\"networkType\":\"OVNKubernetes\"}}', and wait until its status says OVNKubernetes";
 
 /// Whether the target still has the network plugin that the cluster uses.
 pub(crate) struct NetworkType;
@@ -73,21 +79,11 @@ fn judge(used: &str, target: &Version) -> Option<Finding> {
         name.eq_ignore_ascii_case(used) && (target.major(), target.minor()) >= (*major, *minor)
     };
     let (name, (major, minor)) = REMOVED.iter().find(has_gone)?;
-    Some(Finding {
-        name: "NetworkTypeRemoved".to_owned(),
-        message: format!(
-            "The cluster's network plugin is {name}, which is gone from {major}.{minor} on: with \
-             {target}, pods would have no network."
-        ),
-        remediation: "Move the network to OVN-Kubernetes before the update: kubectl patch \
-                      networks.config.openshift.io cluster --type=merge -p \
-                      '{\"metadata\":{\"annotations\":{\"network.openshift.io/network-type-migration\":\"\"}},\
-                      \"spec\":{\"networkType\":\"OVNKubernetes\"}}', and wait until its status \
-                      says OVNKubernetes"
-            .to_owned(),
-        severity: Severity::Critical,
-        ..Finding::default()
-    })
+    let message = format!(
+        "The cluster's network plugin is {name}, which is gone from {major}.{minor} on: with \
+         {target}, pods would have no network."
+    );
+    Some(Finding::critical("NetworkTypeRemoved", message).remediation(MIGRATION))
 }
 
 #[cfg(test)]

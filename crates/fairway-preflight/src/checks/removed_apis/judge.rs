@@ -1,7 +1,7 @@
 //! What is to be said of all that was seen.
 
 use fairway_compat::removed_apis::KNOWN_UP_TO;
-use fairway_findings::{Finding, Severity};
+use fairway_findings::Finding;
 
 use super::{Count, Deleted, Gone, Seen, Stored, Written};
 use crate::check::Answer;
@@ -27,22 +27,17 @@ fn in_use(seen: &Seen) -> Option<Finding> {
     let uses: Vec<(&Count, Option<&Gone>)> = uses.collect();
     let (first, _) = uses.first()?;
     let told: Vec<String> = uses.iter().map(|&(count, gone)| usage(count, gone)).collect();
-    Some(Finding {
-        name: "RemovedApisInUse".to_owned(),
-        message: format!(
-            "The target does not serve APIs that were asked for within the last day: {}. Whoever \
-             asks for them will fail.",
-            listed(&told)
-        ),
-        remediation: format!(
-            "Move these clients to what takes the place of each API. All who ask: kubectl get \
-             apirequestcounts.apiserver.openshift.io {} -o yaml",
-            first.api
-        ),
-        url: GUIDE.to_owned(),
-        severity: Severity::Warning,
-        ..Finding::default()
-    })
+    let message = format!(
+        "The target does not serve APIs that were asked for within the last day: {}. Whoever asks \
+         for them will fail.",
+        listed(&told)
+    );
+    let remediation = format!(
+        "Move these clients to what takes the place of each API. All who ask: kubectl get \
+         apirequestcounts.apiserver.openshift.io {} -o yaml",
+        first.api
+    );
+    Some(Finding::warning("RemovedApisInUse", message).remediation(remediation).url(GUIDE))
 }
 
 fn usage(count: &Count, gone: Option<&Gone>) -> String {
@@ -64,49 +59,41 @@ fn in_manifests(seen: &Seen) -> Option<Finding> {
     let first = seen.written.first()?;
     let gone = seen.gone.iter().find(|gone| gone.api_version == first.api_version);
     let instead = gone.and_then(|gone| gone.instead.as_deref()).unwrap_or("another API");
-    Some(Finding {
-        name: "RemovedApisInManifests".to_owned(),
-        message: format!(
-            "{} written through APIs that the target does not serve: {}. Whoever writes them that \
-             way again will fail.",
-            match told.len() {
-                1 => "1 object was".to_owned(),
-                count => format!("{count} objects were"),
-            },
-            listed(&told)
-        ),
-        remediation: format!(
-            "Where their manifests are kept, write {instead} for {} and alike, and apply them again \
-             before the update: kubectl apply -f FILE",
-            first.api_version
-        ),
-        url: GUIDE.to_owned(),
-        // Objects do not forget. Where requests are counted, the count tells whether it still happens.
-        severity: if seen.counts.is_some() { Severity::Info } else { Severity::Warning },
-        ..Finding::default()
-    })
+    let message = format!(
+        "{} written through APIs that the target does not serve: {}. Whoever writes them that way \
+         again will fail.",
+        match told.len() {
+            1 => "1 object was".to_owned(),
+            count => format!("{count} objects were"),
+        },
+        listed(&told)
+    );
+    let remediation = format!(
+        "Where their manifests are kept, write {instead} for {} and alike, and apply them again \
+         before the update: kubectl apply -f FILE",
+        first.api_version
+    );
+    // Objects do not forget. Where requests are counted, the count tells whether it still happens.
+    let found = if seen.counts.is_some() { Finding::info } else { Finding::warning };
+    Some(found("RemovedApisInManifests", message).remediation(remediation).url(GUIDE))
 }
 
 fn stored(all: &[Stored]) -> Option<Finding> {
     let told = |it: &Stored| format!("{} ({})", it.definition, it.lost.join(", "));
     let told: Vec<String> = all.iter().map(told).collect();
     let Stored { definition, storage, .. } = all.first()?;
-    Some(Finding {
-        name: "StoredVersionsRemoved".to_owned(),
-        message: format!(
-            "Custom resources may be stored in versions that the target's definitions do not know: \
-             {}. The API server will refuse these definitions, and the update will not go on.",
-            listed(&told)
-        ),
-        remediation: format!(
-            "Write every object once more, then say that none is stored in the old version: kubectl \
-             get {definition} -A -o json | kubectl replace -f -; kubectl patch crd {definition} \
-             --subresource=status --type=merge -p '{{\"status\":{{\"storedVersions\":[\"{storage}\"]}}}}'"
-        ),
-        url: VERSIONING.to_owned(),
-        severity: Severity::Critical,
-        ..Finding::default()
-    })
+    let message = format!(
+        "Custom resources may be stored in versions that the target's definitions do not know: {}. \
+         The API server will refuse these definitions, and the update will not go on.",
+        listed(&told)
+    );
+    let remediation = format!(
+        "Write every object once more, then say that none is stored in the old version: kubectl get \
+         {definition} -A -o json | kubectl replace -f -; kubectl patch crd {definition} \
+         --subresource=status --type=merge -p '{{\"status\":{{\"storedVersions\":[\"{storage}\"]}}}}'"
+    );
+    let finding = Finding::critical("StoredVersionsRemoved", message);
+    Some(finding.remediation(remediation).url(VERSIONING))
 }
 
 fn deleted(all: &[(Deleted, usize)]) -> Option<Finding> {
@@ -116,19 +103,15 @@ fn deleted(all: &[(Deleted, usize)]) -> Option<Finding> {
     };
     let told: Vec<String> = all.iter().map(told).collect();
     let (Deleted { definition, .. }, _) = all.first()?;
-    Some(Finding {
-        name: "RemovedKindsHaveObjects".to_owned(),
-        message: format!(
-            "The target deletes definitions of custom resources, and their objects with them: {}.",
-            listed(&told)
-        ),
-        remediation: format!(
-            "Keep what you need, and move whoever uses it: kubectl get {definition} -A -o yaml > \
-             {definition}.yaml"
-        ),
-        severity: Severity::Critical,
-        ..Finding::default()
-    })
+    let message = format!(
+        "The target deletes definitions of custom resources, and their objects with them: {}.",
+        listed(&told)
+    );
+    let remediation = format!(
+        "Keep what you need, and move whoever uses it: kubectl get {definition} -A -o yaml > \
+         {definition}.yaml"
+    );
+    Some(Finding::critical("RemovedKindsHaveObjects", message).remediation(remediation))
 }
 
 fn left_out(seen: &Seen) -> String {
