@@ -5,13 +5,14 @@ use std::time::Duration;
 
 use fairway_api::reason::preflight_failed;
 use fairway_findings::{Document, Expected, Reading};
-use kube::Client;
 use tokio::time::Instant;
 
 use super::course::{Course, Patience, Verdict};
 use super::deployment::{RUN, Run};
+use super::desk::Desk;
 use super::diagnosis::{Seen, Trouble};
 use super::results::{RESULT, ReadError, RunDirectory, Stamp};
+use super::standing::Site;
 use crate::clock;
 use crate::cluster::{Objects, PreflightSight};
 use crate::text;
@@ -25,6 +26,7 @@ pub(super) struct Active {
     pub(super) run: Run,
     sight: PreflightSight,
     directory: RunDirectory,
+    desk: Desk,
     course: Course,
     /// Which content of the file was read last.
     read: Option<Stamp>,
@@ -37,13 +39,13 @@ impl Active {
         run: Run,
         directory: RunDirectory,
         patience: Patience,
-        client: &Client,
-        namespace: &str,
+        Site { place, settings, hands }: &Site,
     ) -> Self {
         let labels = format!("{RUN}={}", run.id);
-        let sight = PreflightSight::open(client, namespace, &labels);
+        let sight = PreflightSight::open(&hands.client, &place.namespace, &labels);
+        let desk = Desk::open(&run, settings, hands, &directory);
         let course = Course::begin(patience, clock::now());
-        Self { run, sight, directory, course, read: None, look: Instant::now() }
+        Self { run, sight, directory, desk, course, read: None, look: Instant::now() }
     }
 
     pub(super) fn course(&self) -> &Course {
@@ -69,8 +71,10 @@ impl Active {
                     return;
                 }
                 () = clock::sleep_until(deadline) => return,
+                () = self.desk.work() => self.desk.answer(&self.directory),
                 () = clock::sleep_until(Some(self.look)) => {
                     self.look = Instant::now() + LOOKS;
+                    self.desk.look(&self.directory);
                     if self.read_results() {
                         return;
                     }

@@ -1,80 +1,94 @@
 //! Where a run asks for the Jobs of its checks: what it writes is read, done, and answered.
 
-use std::sync::Arc;
-use std::time::Duration;
-
 use fairway_findings::jobs::{ANSWERS, JobAnswers, JobRequests, REQUESTS};
 use fairway_findings::vet::{self, Network};
+use futures::FutureExt as _;
+use futures::future::BoxFuture;
 use serde_json::Value;
-use tokio::time::Instant;
+use tokio::sync::watch;
 
 use super::deployment::Run;
+use super::hands::Hands;
 use super::jobs::Jobs;
 use super::results::{RunDirectory, Stamp};
-use crate::clock;
 use crate::settings::{CheckNetwork, PreflightSettings};
 use crate::text;
 
-/// How often it is looked whether something else is asked for.
-const LOOKS: Duration = Duration::from_millis(500);
+/// Where a run asks for Jobs.
+pub(super) struct Desk {
+    run: String,
+    asked: watch::Sender<JobRequests>,
+    answers: watch::Receiver<JobAnswers>,
+    work: BoxFuture<'static, ()>,
+    /// Which content of the file was read last.
+    read: Option<Stamp>,
+}
 
-/// The time before what was not done is tried again.
-const RETRY: Duration = Duration::from_secs(5);
+impl Desk {
+    /// Opens it. What a run has asked for before is known from the first moment on: an operator that
+    /// goes on with it removes no Job that is still wanted.
+    pub(super) fn open(
+        run: &Run,
+        settings: &PreflightSettings,
+        hands: &Hands,
+        directory: &RunDirectory,
+    ) -> Self {
+        let read = directory.stamp(REQUESTS);
+        let (asked, requests) =
+            watch::channel(asked(directory, run.id.as_str()).unwrap_or_default());
+        let (out, answers) = watch::channel(JobAnswers::default());
+        let Hands { client, leadership } = hands.clone();
+        let jobs = Jobs::new(client, leadership, common(run, settings));
+        let work = jobs.follow(requests, out).boxed();
+        Self { run: run.id.to_string(), asked, answers, work, read }
+    }
 
-/// Serves the run until it is over.
-pub(super) async fn serve(mut jobs: Jobs, run: Run, directory: Arc<RunDirectory>) {
-    let mut done: Option<Stamp> = None;
-    loop {
-        clock::sleep_until(Some(Instant::now() + LOOKS)).await;
+    /// Looks whether something else is asked for.
+    pub(super) fn look(&mut self, directory: &RunDirectory) {
         let stamp = directory.stamp(REQUESTS);
-        if stamp == done {
-            continue;
+        if stamp == self.read {
+            return;
         }
-        let Some(requests) = asked(&directory, &run) else {
-            done = stamp;
-            continue;
-        };
-        let answers = jobs.reconcile(&requests).await;
-        let is_all = answers.jobs.len() >= requests.jobs.len();
-        if answer(&directory, &answers) && is_all {
-            done = stamp;
-        } else {
-            clock::sleep_until(Some(Instant::now() + RETRY)).await;
+        self.read = stamp;
+        if let Some(requests) = asked(directory, &self.run) {
+            self.asked.send_replace(requests);
+        }
+    }
+
+    /// Does what is asked for, until there is something to answer.
+    pub(super) async fn work(&mut self) {
+        tokio::select! {
+            // It goes on for as long as somebody can ask.
+            () = &mut self.work => std::future::pending().await,
+            changed = self.answers.changed() => if changed.is_err() {
+                std::future::pending().await
+            },
+        }
+    }
+
+    /// Answers. A run that does not find an answer asks for nothing else meanwhile.
+    pub(super) fn answer(&mut self, directory: &RunDirectory) {
+        let answers = self.answers.borrow_and_update().clone();
+        let written = serde_json::to_vec(&answers)
+            .map_err(std::io::Error::from)
+            .and_then(|bytes| directory.write(ANSWERS, &bytes));
+        if let Err(error) = written {
+            tracing::warn!(why = text::chain(&error), "a preflight cannot be answered");
         }
     }
 }
 
 /// What the run asks for; nothing where that cannot be understood. The run sees that nobody answers.
-fn asked(directory: &RunDirectory, run: &Run) -> Option<JobRequests> {
-    let bytes = match directory.read(REQUESTS) {
-        Ok(bytes) => bytes?,
-        Err(error) => {
-            tracing::warn!(why = text::chain(&error), "what a preflight asks for is not read");
-            return None;
-        }
-    };
-    let requests = JobRequests::read(&bytes, run.id.as_str());
-    requests
-        .inspect_err(|error| {
-            tracing::warn!(why = text::chain(error), "what a preflight asks for is not understood");
-        })
-        .ok()
-}
-
-fn answer(directory: &RunDirectory, answers: &JobAnswers) -> bool {
-    let written = serde_json::to_vec(answers)
-        .map_err(std::io::Error::from)
-        .and_then(|bytes| directory.write(ANSWERS, &bytes));
-    if let Err(error) = &written {
-        tracing::warn!(why = text::chain(error), "a preflight cannot be answered");
-    }
-    written.is_ok()
+fn asked(directory: &RunDirectory, run: &str) -> Option<JobRequests> {
+    let complain = |why: String| tracing::warn!(why, "what a preflight asks for is not read");
+    let bytes = directory.read(REQUESTS).inspect_err(|error| complain(text::chain(error)));
+    let requests = JobRequests::read(&bytes.ok()??, run);
+    requests.inspect_err(|error| complain(text::chain(error))).ok()
 }
 
 /// What all Jobs of a run have in common.
-pub(super) fn common(run: &Run, settings: &PreflightSettings) -> vet::Run {
+fn common(run: &Run, settings: &PreflightSettings) -> vet::Run {
     let tolerations = settings.pod.tolerations.iter().flatten();
-    let tolerations = tolerations.filter_map(|it| serde_json::to_value(it).ok());
     let selector = &settings.pod.node_selector;
     let selector = if selector.is_empty() { None } else { serde_json::to_value(selector).ok() };
     vet::Run {
@@ -86,7 +100,7 @@ pub(super) fn common(run: &Run, settings: &PreflightSettings) -> vet::Run {
             CheckNetwork::Pod => Network::Pod,
             CheckNetwork::Host => Network::Host,
         },
-        tolerations: tolerations.collect(),
+        tolerations: tolerations.filter_map(|it| serde_json::to_value(it).ok()).collect(),
         node_selector: selector.unwrap_or(Value::Null),
     }
 }

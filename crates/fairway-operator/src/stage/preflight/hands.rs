@@ -13,6 +13,7 @@ use tokio::time::{Instant, timeout};
 
 use super::deployment::{self, NAME, PULL_SECRET_KEY, Run, SELECTOR};
 use super::diagnosis::{Trouble, not_created};
+use super::jobs;
 use super::memory;
 use super::results::{Root, RunDirectory};
 use super::surroundings::{OwnPod, Surroundings};
@@ -91,10 +92,33 @@ impl Hands {
         while let Err(error) = self.remove(&deployments, &pods, until).await {
             pauses.after(&text::chain(&error), "a preflight cannot be removed").await;
         }
+        self.remove_jobs(until + FAREWELL).await;
         let removed = tokio::task::spawn_blocking(move || root.remove_others(None));
         if let Ok(Err(error)) = removed.await {
             let error = &error as &dyn std::error::Error;
             tracing::warn!(error, "the directory of a preflight cannot be removed");
+        }
+    }
+
+    /// Removes the Jobs of every run.
+    async fn remove_jobs(&self, until: Instant) {
+        loop {
+            let left = jobs::sweep(self.client.clone(), self.leadership.clone(), None).await;
+            match left {
+                Ok(0) => return,
+                Ok(_) if Instant::now() < until => {}
+                Err(error) if Instant::now() < until => {
+                    tracing::warn!(
+                        why = text::chain(&error),
+                        "Jobs of a preflight are still there"
+                    );
+                }
+                _ => {
+                    tracing::warn!("Jobs of a preflight do not go; they are waited for no longer");
+                    return;
+                }
+            }
+            clock::sleep_until(Some(Instant::now() + LOOKS)).await;
         }
     }
 

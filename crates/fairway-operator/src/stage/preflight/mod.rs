@@ -7,26 +7,23 @@
 //! `request` says what the spec asks for, an `attempt` is what becomes of it, and `standing` what of
 //! it is in the cluster: `deployment` is how a run looks there, `hands` bring it there and remove it.
 //! An `active` run is watched: `diagnosis` tells what stands in its way, `results` are the files that
-//! it writes, and its `course` decides whether it goes on. `condition` is how people are told.
-//! it writes, and its `course` decides whether it goes on. `memory` is what is kept of all of it
-//! (`keeping` has it in the cluster, too), and `condition` how people are told.
-//! it writes, [`jobs`] are those that it asks for, and its `course` decides whether it goes on.
-//! [`dry_run`] asks the API server about the objects of a release, without writing any. `memory` is
-//! what is kept of all of it (`keeping` has it in the cluster, too), `condition` how people are told,
-//! and [`run`] looks, decides, and publishes.
-//! (`keeping` has it in the cluster, too); `condition` and `telling` are how people are told.
+//! it writes, [`jobs`] are those that it asks for at its `desk`, and its `course` decides whether it
+//! goes on. [`dry_run`] asks the API server about the objects of a release, without writing any.
+//! `memory` is what is kept of all of it (`keeping` has it in the cluster, too), `condition` and
+//! `telling` are how people are told, and [`run`] looks, decides, and publishes.
 
 mod active;
 mod attempt;
 mod condition;
 mod course;
 mod deployment;
+mod desk;
 mod diagnosis;
 pub mod dry_run;
 mod hands;
 mod inputs;
-mod keeping;
 pub mod jobs;
+mod keeping;
 pub(crate) mod memory;
 mod request;
 mod results;

@@ -80,8 +80,7 @@ impl Site {
     }
 
     fn active(&self, run: Run, directory: RunDirectory, patience: Patience) -> Standing {
-        let (client, namespace) = (&self.hands.client, &self.place.namespace);
-        Standing::Active(Box::new(Active::new(run, directory, patience, client, namespace)))
+        Standing::Active(Box::new(Active::new(run, directory, patience, self)))
     }
 
     /// Goes on until there is something new. A run that could not be created leaves nothing behind;

@@ -10,6 +10,7 @@ use fairway_api::{CLUSTER_VERSION_NAME, ClusterVersion};
 use fairway_findings::{CheckReport, CheckStatus, Document, ExecutionStatus, FORMAT};
 use fairway_operator::cluster::Sight;
 use fairway_operator::election::Leadership;
+use fairway_operator::metrics::Metrics;
 use fairway_operator::own_release::{self, OwnRelease};
 use fairway_operator::settings::{PreflightSettings, ResultsDirectory};
 use fairway_operator::stage::preflight::{Hands, Inputs, Place, Preflight, run};
@@ -129,7 +130,8 @@ impl Stage {
             profile,
         };
         let hands = Hands { client: self.cluster.client(), leadership };
-        let task = tokio::spawn(run(inputs, place, self.settings.clone(), hands, out));
+        let (settings, metrics) = (self.settings.clone(), Metrics::default().preflight());
+        let task = tokio::spawn(run(inputs, place, settings, hands, metrics, out));
         self.running = Some(Running { preflight, task, _term: term });
         Ok(())
     }
