@@ -145,6 +145,8 @@ impl Operator {
                 cluster_version: sight.cluster_version.clone(),
                 proxy: sight.proxy.clone(),
                 trusted_ca: sight.trusted_ca.clone(),
+                features: sight.features.clone(),
+                surroundings: sight.surroundings.clone(),
                 updates: updates.clone(),
             },
             self.place(),
@@ -232,7 +234,7 @@ impl Operator {
             namespace: self.settings.election.lease.namespace.clone(),
             node: self.settings.node_name.clone(),
             layouts: self.settings.target.images.clone(),
-            profile: self.settings.target.selection.profile.clone(),
+            selection: self.settings.target.selection.clone(),
         }
     }
 

@@ -57,6 +57,11 @@ impl Active {
         self.course.news()
     }
 
+    /// What it says is to be told once more.
+    pub(super) fn repeat_news(&mut self) {
+        self.course.repeat_news();
+    }
+
     pub(super) fn verdict(&self) -> Verdict {
         self.course.verdict(clock::now())
     }

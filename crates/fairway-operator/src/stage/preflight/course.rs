@@ -75,6 +75,11 @@ impl Course {
         self.document.clone().filter(|_| is_news)
     }
 
+    /// What it says is to be told once more.
+    pub(super) fn repeat_news(&mut self) {
+        self.is_news = self.document.is_some();
+    }
+
     /// Everything that stands in its way.
     pub(super) fn troubles(&self) -> Vec<Trouble> {
         let of_pods = self.seen.trouble(self.document.is_some());

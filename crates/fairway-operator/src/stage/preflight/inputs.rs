@@ -9,9 +9,10 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use tokio::sync::watch;
 
 use super::memory::KEEP_RESULTS;
-use crate::cluster::{Objects, ProxySettings, only};
+use crate::cluster::{self, Features, Objects, ProxySettings, only};
 use crate::own_release::OwnRelease;
 use crate::retrieval::Ways;
+use crate::settings::SelectionSettings;
 use crate::stage::updates::{Updates, bundle, same_content};
 
 /// What is looked at, each as its latest.
@@ -26,6 +27,10 @@ pub struct Inputs {
     pub proxy: watch::Receiver<Option<ProxySettings>>,
     /// The authorities to trust.
     pub trusted_ca: watch::Receiver<Option<Objects<ConfigMap>>>,
+    /// Which features the cluster has.
+    pub features: watch::Receiver<Option<Features>>,
+    /// What manifests can ask for.
+    pub surroundings: watch::Receiver<Option<cluster::Surroundings>>,
     /// Which releases there are.
     pub updates: watch::Receiver<Option<Arc<Updates>>>,
 }
@@ -39,8 +44,15 @@ pub struct Place {
     pub node: String,
     /// OCI layout directories in which images are looked for before registries are asked.
     pub layouts: Vec<PathBuf>,
-    /// The profile of the cluster.
-    pub profile: String,
+    /// Which manifests this cluster gets.
+    pub selection: SelectionSettings,
+}
+
+/// What decides about manifests.
+#[derive(Clone)]
+pub(super) struct Surroundings {
+    pub(super) features: Features,
+    pub(super) cluster: cluster::Surroundings,
 }
 
 /// One look at everything.
@@ -48,6 +60,8 @@ pub(super) struct View {
     pub(super) generation: i64,
     pub(super) cluster_version: Arc<ClusterVersion>,
     pub(super) ways: Ways,
+    /// What decides about manifests, once all of it was seen.
+    pub(super) surroundings: Option<Surroundings>,
     /// Which releases there are, if that is about this very spec.
     pub(super) updates: Option<Arc<Updates>>,
 }
@@ -78,6 +92,8 @@ impl Inputs {
         let seen = self.cluster_version.borrow_and_update().clone();
         let proxy = self.proxy.borrow_and_update().clone();
         let trusted = self.trusted_ca.borrow_and_update().clone();
+        let features = self.features.borrow_and_update().clone();
+        let surroundings = self.surroundings.borrow_and_update().clone();
         let updates = self.updates.borrow_and_update().clone();
         let cluster_version = Arc::clone(only(seen.as_ref())?);
         let generation = cluster_version.metadata.generation.unwrap_or_default();
@@ -89,6 +105,9 @@ impl Inputs {
                 stores: cluster_version.spec.signature_stores.clone(),
             },
             cluster_version,
+            surroundings: features
+                .zip(surroundings)
+                .map(|(features, cluster)| Surroundings { features, cluster }),
             updates: updates.filter(|updates| updates.generation == generation),
         })
     }
@@ -99,6 +118,8 @@ impl Inputs {
             changed = self.cluster_version.changed() => changed.is_ok(),
             changed = self.proxy.changed() => changed.is_ok(),
             changed = self.trusted_ca.changed() => changed.is_ok(),
+            changed = self.features.changed() => changed.is_ok(),
+            changed = self.surroundings.changed() => changed.is_ok(),
             changed = self.updates.changed() => changed.is_ok(),
         }
     }

@@ -8,9 +8,9 @@
 //! it is in the cluster: `deployment` is how a run looks there, `hands` bring it there and remove it.
 //! An `active` run is watched: `diagnosis` tells what stands in its way, `results` are the files that
 //! it writes, [`jobs`] are those that it asks for at its `desk`, and its `course` decides whether it
-//! goes on. [`dry_run`] asks the API server about the objects of a release, without writing any.
-//! `memory` is what is kept of all of it (`keeping` has it in the cluster, too), `condition` and
-//! `telling` are how people are told, and [`run`] looks, decides, and publishes.
+//! goes on. [`dry_run`] asks the API server about the objects of a release, without writing any; a
+//! `rehearsal` does that for a run. `memory` is what is kept of all of it (`keeping` has it in the
+//! cluster, too); `condition` and `telling` are how people are told.
 
 mod active;
 mod attempt;
@@ -25,6 +25,7 @@ mod inputs;
 pub mod jobs;
 mod keeping;
 pub(crate) mod memory;
+mod rehearsal;
 mod request;
 mod results;
 mod run;

@@ -17,6 +17,7 @@ use super::hands::Hands;
 use super::inputs::{Inputs, Place, View};
 use super::keeping::Keeping;
 use super::memory::Memory;
+use super::rehearsal::{self, Rehearsal};
 use super::request::{Known, Request, Wanted, request};
 use super::standing::{Site, Standing};
 use super::{Preflight, memory};
@@ -57,6 +58,7 @@ pub async fn run(
             tokio::select! {
                 open = inputs.changed() => if !open { return },
                 () = step(&mut stage.job, &stage.retriever) => {}
+                () = rehearse(&mut stage.rehearsal) => stage.learn_again(),
                 trouble = stage.site.step(&mut stage.standing) => stage.note(trouble),
                 () = stage.keeping.changed() => {}
                 () = out.closed() => return,
@@ -73,6 +75,13 @@ pub async fn run(
 async fn step(job: &mut Option<Job>, retriever: &Arc<Retriever>) {
     match job {
         Some(job) => job.step(retriever).await,
+        None => std::future::pending().await,
+    }
+}
+
+async fn rehearse(rehearsal: &mut Option<Rehearsal>) {
+    match rehearsal {
+        Some(rehearsal) => rehearsal.step().await,
         None => std::future::pending().await,
     }
 }
@@ -98,12 +107,14 @@ struct Stage {
     standing: Standing,
     /// What became of the request that stands.
     attempt: Option<Attempt>,
+    rehearsal: Option<Rehearsal>,
     keeping: Keeping,
 }
 
 /// A release that can be asked.
 struct Ready {
     release: Release,
+    content: Arc<fairway_release::Release>,
     /// Why its signature does not count, where it does not have to.
     unverified: Option<String>,
 }
@@ -111,9 +122,10 @@ struct Ready {
 impl Stage {
     fn new(inputs: &Inputs, site: Site, keeping: Keeping) -> Self {
         let Inputs { own, own_content, .. } = inputs;
-        let Place { layouts, profile, .. } = &site.place;
+        let Place { layouts, selection, .. } = &site.place;
         let client = site.hands.client.clone();
-        let retriever = Retriever::new(client, layouts.clone(), profile.clone(), own_content);
+        let retriever =
+            Retriever::new(client, layouts.clone(), selection.profile.clone(), own_content);
         Self {
             own: Arc::clone(own),
             own_content: Arc::clone(own_content),
@@ -122,6 +134,7 @@ impl Stage {
             site,
             job: None,
             attempt: None,
+            rehearsal: None,
             keeping,
         }
     }
@@ -132,17 +145,48 @@ impl Stage {
         let request = self.request(view);
         self.heed(view, &request);
         let ready = self.ready(view);
-        self.advance(view, &request, ready.as_ref().ok().and_then(Option::as_ref));
+        let target = ready.as_ref().ok().and_then(Option::as_ref);
+        self.advance(view, &request, target);
+        self.rehearse(view, target);
         self.preflight(view, &request, &ready)
     }
 
     /// Takes in what the run has said.
     fn learn(&mut self) {
         if let Standing::Active(active) = &mut self.standing
-            && let Some(document) = active.news()
+            && let Some(mut document) = active.news()
         {
+            if let Some(rehearsal) = &self.rehearsal {
+                rehearsal.add_to(&mut document);
+            }
             self.keeping.learn(&active.run.image, document, clock::now());
         }
+    }
+
+    /// What the run has said is not all any more.
+    fn learn_again(&mut self) {
+        if let Standing::Active(active) = &mut self.standing {
+            active.repeat_news();
+        }
+    }
+
+    /// Tries the objects of the target release, once for each run.
+    fn rehearse(&mut self, view: &View, ready: Option<&Ready>) {
+        let Standing::Active(active) = &self.standing else {
+            self.rehearsal = None;
+            return;
+        };
+        let id = &active.run.id;
+        if self.rehearsal.as_ref().is_some_and(|rehearsal| rehearsal.is_of(id)) {
+            return;
+        }
+        let (Some(ready), Some(surroundings)) = (ready, &view.surroundings) else { return };
+        let (cluster_version, selection) = (&view.cluster_version, &self.site.place.selection);
+        let versions = (self.own.release.version.as_str(), ready.release.version.as_str());
+        let filter = rehearsal::filter(cluster_version, selection, surroundings, versions);
+        let context = rehearsal::context(cluster_version, surroundings);
+        let (client, content) = (self.site.hands.client.clone(), Arc::clone(&ready.content));
+        self.rehearsal = Some(Rehearsal::begin(client, id.clone(), content, filter, context));
     }
 
     fn request(&self, view: &View) -> Request {
@@ -217,7 +261,8 @@ impl Stage {
                 let described = view.updates.as_deref().and_then(|it| it.described(&wanted.image));
                 let of_image =
                     || payload::described(&content.metadata, &wanted.image, &mut Vec::new());
-                Ok(Some(Ready { release: described.unwrap_or_else(of_image), unverified }))
+                let release = described.unwrap_or_else(of_image);
+                Ok(Some(Ready { release, content, unverified }))
             }
         }
     }
@@ -252,7 +297,11 @@ impl Stage {
             }
             Standing::Clear { .. } => ready.and_then(|ready| self.begin(ready)),
             Standing::Active(active) => {
-                let verdict = active.verdict();
+                let is_rehearsed = self.rehearsal.as_ref().is_none_or(Rehearsal::is_over);
+                let verdict = match active.verdict() {
+                    Verdict::Done if !is_rehearsed => Verdict::GoesOn,
+                    verdict => verdict,
+                };
                 let image = active.run.image.clone();
                 self.follow(&image, verdict)
             }

@@ -17,7 +17,7 @@ mod inputs;
 mod patience;
 mod resolve;
 mod run;
-mod selection;
+pub(in crate::stage) mod selection;
 
 pub(crate) use inputs::Inputs;
 pub(crate) use run::{Settings, run};

@@ -11,7 +11,7 @@ use crate::settings::SelectionSettings;
 
 /// What decides when a release is loaded. Capabilities and overrides may change later, and decide
 /// when its manifests are applied.
-pub(super) fn when_loaded(
+pub(in crate::stage) fn when_loaded(
     settings: &SelectionSettings,
     features: &Features,
     gates: &BTreeSet<String>,
@@ -28,7 +28,7 @@ pub(super) fn when_loaded(
 }
 
 /// What decides when manifests are applied.
-pub(super) fn when_applied(
+pub(in crate::stage) fn when_applied(
     spec: &ClusterVersionSpec,
     gates: BTreeSet<String>,
     capabilities: &Capabilities,
@@ -46,7 +46,7 @@ pub(super) fn when_applied(
 }
 
 /// The capabilities of a cluster: what the spec asks for, and what has to stay on.
-pub(super) fn capabilities(
+pub(in crate::stage) fn capabilities(
     asked: Option<&cluster_version::Capabilities>,
     staying: &BTreeSet<String>,
     gates: &BTreeSet<String>,

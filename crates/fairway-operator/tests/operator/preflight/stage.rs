@@ -12,8 +12,10 @@ use fairway_operator::cluster::Sight;
 use fairway_operator::election::Leadership;
 use fairway_operator::metrics::Metrics;
 use fairway_operator::own_release::{self, OwnRelease};
-use fairway_operator::settings::{PreflightSettings, ResultsDirectory};
+use fairway_operator::settings::{PreflightSettings, ResultsDirectory, SelectionSettings};
 use fairway_operator::stage::preflight::{Hands, Inputs, Place, Preflight, run};
+use fairway_operator::stage::updates::Updates;
+use fairway_release::inclusion::DEFAULT_PROFILE;
 use fairway_testkit::releases::TestRelease;
 use fairway_testkit::wait::PATIENCE;
 use fairway_testkit::{TestCluster, TestNamespace, objects, wait};
@@ -34,6 +36,8 @@ const RUN: &str = "fairway.dev/preflight-run";
 pub(crate) struct Stage {
     running: Option<Running>,
     sight: Sight,
+    /// Nobody has asked the update service.
+    updates: watch::Sender<Option<Arc<Updates>>>,
     pub(crate) settings: PreflightSettings,
     pub(crate) namespace: TestNamespace,
     files: TempDir,
@@ -103,7 +107,8 @@ impl Stage {
         TestRelease::new("5.0.0").write(&files.path().join("own"))?;
         let results = ResultsDirectory::at(files.path().join("results"));
         let settings = PreflightSettings { results, ..PreflightSettings::default() };
-        let mut stage = Self { running: None, sight, settings, namespace, files, cluster };
+        let updates = watch::Sender::new(None);
+        let mut stage = Self { running: None, sight, updates, settings, namespace, files, cluster };
         stage.start("node-1")?;
         Ok(stage)
     }
@@ -114,24 +119,25 @@ impl Stage {
         let (term, leadership) = Leadership::until(Instant::now() + PATIENCE * 2);
         let (out, preflight) = watch::channel(None);
         let (payload, image) = (self.files.path().join("own"), objects::release("5.0.0").image);
-        let profile = "self-managed-high-availability".to_owned();
         let inputs = Inputs {
             own: Arc::new(OwnRelease::read(&payload, &image)?),
-            own_content: Arc::new(own_release::content(&payload, &image, &profile)?),
+            own_content: Arc::new(own_release::content(&payload, &image, DEFAULT_PROFILE)?),
             cluster_version: self.sight.cluster_version.clone(),
             proxy: self.sight.proxy.clone(),
             trusted_ca: self.sight.trusted_ca.clone(),
-            updates: watch::channel(None).1,
+            features: self.sight.features.clone(),
+            surroundings: self.sight.surroundings.clone(),
+            updates: self.updates.subscribe(),
         };
         let place = Place {
             namespace: self.namespace.name().to_owned(),
             node: node.to_owned(),
             layouts: vec![self.layout()],
-            profile,
+            selection: SelectionSettings::default(),
         };
+        let metrics = Metrics::default().preflight();
         let hands = Hands { client: self.cluster.client(), leadership };
-        let (settings, metrics) = (self.settings.clone(), Metrics::default().preflight());
-        let task = tokio::spawn(run(inputs, place, settings, hands, metrics, out));
+        let task = tokio::spawn(run(inputs, place, self.settings.clone(), hands, metrics, out));
         self.running = Some(Running { preflight, task, _term: term });
         Ok(())
     }

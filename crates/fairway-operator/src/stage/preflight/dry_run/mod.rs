@@ -21,6 +21,7 @@ use fairway_release::inclusion::Filter;
 use kube::Client;
 use tokio::time::Instant;
 
+pub(super) use self::report::NAME;
 use self::report::Tally;
 use self::verdict::{Kind, Verdict};
 use crate::apply::{Context, Rehearsal};

@@ -8,7 +8,7 @@ use fairway_release::ObjectId;
 use super::verdict::{Refusal, Verdict};
 
 /// What the check is called.
-const NAME: &str = "dry-run";
+pub(in crate::stage::preflight) const NAME: &str = "dry-run";
 
 /// Objects that a message names: as many as people read; the rest is counted.
 const NAMED: usize = 5;
