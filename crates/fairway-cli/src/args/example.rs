@@ -58,7 +58,15 @@ pub(crate) fn as_a_check(mut arguments: Vec<OsString>) -> Vec<OsString> {
 /// What is said to a command that the release of this image is too old to know, although the
 /// program is not.
 pub(crate) fn forgotten(command: &clap::Command, typed: Option<&OsString>) -> Option<clap::Error> {
-    let forgotten = std::env::var_os(FORGOTTEN).filter(|forgotten| Some(forgotten) == typed)?;
+    unknown(command, typed, std::env::var_os(FORGOTTEN))
+}
+
+fn unknown(
+    command: &clap::Command,
+    typed: Option<&OsString>,
+    forgotten: Option<OsString>,
+) -> Option<clap::Error> {
+    let forgotten = forgotten.filter(|forgotten| Some(forgotten) == typed)?;
     let message = format!("unrecognized subcommand '{}'", forgotten.display());
     Some(command.clone().error(ErrorKind::InvalidSubcommand, message))
 }
@@ -74,5 +82,24 @@ mod tests {
         assert_eq!(check, words(&["/bin/preflight", "example-check", "network", "--help"]));
         let other = words(&["/usr/bin/fairway", "preflight"]);
         assert_eq!(as_a_check(other.clone()), other);
+    }
+
+    #[test]
+    fn a_program_of_an_old_release_does_not_know_what_came_later() {
+        let command = clap::Command::new("fairway");
+        let said = |typed: &str, forgotten: Option<&str>| {
+            unknown(&command, Some(&typed.into()), forgotten.map(OsString::from))
+        };
+        assert!(said("preflight", None).is_none());
+        assert!(said("operator", Some("preflight")).is_none());
+        let error = said("preflight", Some("preflight")).unwrap();
+        assert!(error.use_stderr());
+        insta::assert_snapshot!(error, @"
+        error: unrecognized subcommand 'preflight'
+
+        Usage: fairway
+
+        For more information, try '--help'.
+        ");
     }
 }

@@ -108,7 +108,10 @@ impl Check for Fragile {
                 let message = format!("A check may do what it should not: {what}.");
                 Ok(vec![Finding::critical("FragileCheckMayDoTooMuch", message)])
             }
-            Err(error) => Err(CannotTell::because(format!("{what} was refused: {error}"))),
+            Err(kube::Error::Api(status)) => {
+                Err(CannotTell::because(format!("{what} was refused: {}", status.message)))
+            }
+            Err(error) => Err(CannotTell::because(format!("{what} failed: {error}"))),
         }
     }
 }
