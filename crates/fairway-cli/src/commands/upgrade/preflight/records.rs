@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use fairway_api::image::same_content;
+use fairway_findings::Document;
 use fairway_findings::record::{self, Record};
-use fairway_findings::{Document, FORMAT};
 use k8s_openapi::api::core::v1::ConfigMap;
 
 use crate::cluster::Cluster;
@@ -14,9 +14,6 @@ const NAMESPACE: &str = "openshift-cluster-version";
 
 /// More targets than anybody compares.
 const MOST: u32 = 64;
-
-/// A ConfigMap has at most that many bytes, all keys together.
-const MAX_BYTES: usize = 1 << 20;
 
 /// What is kept of every target.
 #[derive(Debug, Default)]
@@ -100,15 +97,10 @@ fn kept(map: &ConfigMap) -> Result<Kept, String> {
 }
 
 fn document(text: &str, image: &str) -> Result<Document, String> {
-    if text.len() > MAX_BYTES {
-        return Err(format!("{} bytes are too many", text.len()));
-    }
-    let document: Document = serde_json::from_str(text).map_err(|error| error.to_string())?;
-    if document.format != FORMAT {
-        return Err(format!("it is in the format {:?}, and not {FORMAT}", document.format));
-    }
+    let read = Document::read_any(text.as_bytes()).map_err(|error| error.to_string())?;
+    let document = read.document;
     if !same_content(&document.target_image, image) {
-        return Err(format!("it is about {}", document.target_image));
+        return Err(format!("the results are about {}", document.target_image));
     }
     Ok(document)
 }

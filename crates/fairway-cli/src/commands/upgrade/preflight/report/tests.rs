@@ -458,9 +458,9 @@ fn a_record_that_was_tampered_with_is_left_out_and_said() {
         records.missing.unwrap_or_default()
     });
     insta::assert_snapshot!(missing.join("\n"), @r#"
-    ConfigMap preflight-8ecd4901ea069209 of openshift-cluster-version cannot be read: it is about registry.example/release@sha256:8ecd4901ea069209005fa5d998421b30df046f771a2a930189f6c1adad5cea2e
-    ConfigMap preflight-8ecd4901ea069209 of openshift-cluster-version cannot be read: EOF while parsing a string at line 1 column 20
-    ConfigMap preflight-8ecd4901ea069209 of openshift-cluster-version cannot be read: it is in the format "preflight-v2-json", and not preflight-v1-json
+    ConfigMap preflight-8ecd4901ea069209 of openshift-cluster-version cannot be read: the results are about registry.example/release@sha256:8ecd4901ea069209005fa5d998421b30df046f771a2a930189f6c1adad5cea2e
+    ConfigMap preflight-8ecd4901ea069209 of openshift-cluster-version cannot be read: the results cannot be understood: broken off in line 1, column 20
+    ConfigMap preflight-8ecd4901ea069209 of openshift-cluster-version cannot be read: the results are in the format "preflight-v2-json", and this release knows "preflight-v1-json" alone
     ConfigMap  of openshift-cluster-version cannot be read: no annotation fairway.dev/preflight-target
     "#);
 }
