@@ -7,16 +7,21 @@ use anyhow::{Context, Result, ensure};
 use fairway_api::cluster_version::Update;
 use fairway_api::reason::preflight_failed;
 use fairway_api::{
-    CLUSTER_VERSION_NAME as NAME, ClusterVersion, Conditions as _, OperatorCondition,
+    CLUSTER_VERSION_NAME as NAME, ClusterVersion, Conditions as _, OperatorCondition, read,
 };
 use fairway_findings::record::{self, KEEP_RESULTS};
 use fairway_findings::{
     CheckReport, CheckStatus, Document, ExecutionStatus, FORMAT, Finding, Severity,
 };
 use fairway_testkit::{TestCluster, objects, wait};
-use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
+use k8s_openapi::api::authentication::v1::TokenRequest;
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace, ServiceAccount};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
-use kube::api::{Api, ObjectMeta, Patch, PatchParams, PostParams};
+use kube::api::{
+    Api, ApiResource, DynamicObject, GroupVersionKind, ObjectMeta, Patch, PatchParams, PostParams,
+};
+use kube::config::{AuthInfo, Kubeconfig};
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
 use super::{document, risky, said};
@@ -387,10 +392,7 @@ async fn a_dry_run_leaves_no_request_behind() -> Result<()> {
 
     let interrupted = start(&cluster, &["--to=5.2.0", "--dry-run", "--wait=2m"])?;
     requested(&api, "5.2.0").await?;
-    let killed = std::process::Command::new("kill")
-        .args(["-INT", &interrupted.id().to_string()])
-        .status()?;
-    ensure!(killed.success(), "no signal was sent");
+    kill_process(Pid::from_child(&interrupted), Signal::INT)?;
     let answer = end(interrupted).await?;
     assert!(answer.starts_with("exit code: 1"), "{answer}");
     assert!(answer.contains("interrupted"), "{answer}");
@@ -459,4 +461,57 @@ fn every_way_to_fail_is_in_the_documentation() -> Result<()> {
         .collect();
     assert!(missing.is_empty(), "docs/preflight.md does not name {missing:?}");
     Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_account_of_the_nightly_example_may_do_what_it_has_to() -> Result<()> {
+    let cluster = TestCluster::in_turn().await?;
+    let api = ready(&cluster).await?;
+    keep(&cluster, &results("5.2.0", &[("DualStack", Severity::Critical)])).await?;
+    let example =
+        concat!(env!("CARGO_MANIFEST_DIR"), "/../../deploy/examples/preflight-cronjob.yaml");
+    let objects: Vec<DynamicObject> =
+        read::documents("preflight-cronjob.yaml", &std::fs::read(example)?)?;
+    for object in &objects {
+        let types = object.types.as_ref().context("no kind")?;
+        let resource = ApiResource::from_gvk(&GroupVersionKind::try_from(types)?);
+        let api: Api<DynamicObject> = match &object.metadata.namespace {
+            Some(namespace) => Api::namespaced_with(cluster.client(), namespace, &resource),
+            None => Api::all_with(cluster.client(), &resource),
+        };
+        let name = object.metadata.name.as_deref().context("no name")?;
+        api.patch(name, &PatchParams::apply("test").force(), &Patch::Apply(object)).await?;
+    }
+    let directory = tempfile::tempdir()?;
+    let kubeconfig = directory.path().join("kubeconfig");
+    let token = token(&cluster, "preflight-nightly").await?;
+    let mut config = Kubeconfig::read_from(cluster.kubeconfig())?;
+    for user in &mut config.auth_infos {
+        user.auth_info =
+            Some(AuthInfo { token: Some(token.clone().into()), ..AuthInfo::default() });
+    }
+    std::fs::write(&kubeconfig, serde_json::to_vec(&config)?)?;
+
+    let cron_job = objects.last().context("no objects")?;
+    let container =
+        &cron_job.data["spec"]["jobTemplate"]["spec"]["template"]["spec"]["containers"][0];
+    let arguments: Vec<String> = serde_json::from_value(container["args"].clone())?;
+    let mut command = fairway();
+    command.env("KUBECONFIG", &kubeconfig).args(arguments);
+    let running = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+    requested(&api, "5.2.0").await?;
+    say(&api, [CLEAN[0], ("PreflightCompleted", true, "RisksFound"), CLEAN[2]]).await?;
+    let answer = end(running).await?;
+    assert!(answer.starts_with("exit code: 3"), "{answer}");
+    assert!(answer.contains("DualStack: critical"), "the details are not at hand: {answer}");
+    assert_eq!(desired(&api).await?, None);
+    Ok(())
+}
+
+/// A token of the account that has the name of its namespace.
+async fn token(cluster: &TestCluster, account: &str) -> Result<String> {
+    let accounts: Api<ServiceAccount> = Api::namespaced(cluster.client(), account);
+    let params = PostParams::default();
+    let made = accounts.create_token_request(account, &params, &TokenRequest::default()).await?;
+    Ok(made.status.context("no token")?.token)
 }
