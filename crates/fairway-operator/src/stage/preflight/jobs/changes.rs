@@ -99,13 +99,20 @@ mod tests {
         let twice = [dns.clone(), dns.clone(), etcd.clone()];
         let told = [
             told(&known, &[dns.clone(), etcd.clone()]),
-            told(&known, &[etcd.clone()]),
-            told(&known, &[etcd.clone(), again.clone()]),
+            told(&known, std::slice::from_ref(&etcd)),
+            told(&known, &[etcd, again.clone()]),
             told(&known, &[dns, again]),
             told(&[], &twice),
             told(&[], &[]),
         ];
-        insta::assert_snapshot!(told.join("\n"), @"");
+        insta::assert_snapshot!(told.join("\n"), @r#"
+        gone [], new [], refused []
+        gone ["dns-1"], new [], refused []
+        gone ["dns-1"], new ["dns-2"], refused []
+        gone ["etcd-1"], new [], refused [("dns-2", "an operator has one check at a time")]
+        gone [], new ["dns-1", "etcd-1"], refused []
+        gone [], new [], refused []
+        "#);
     }
 
     #[test]

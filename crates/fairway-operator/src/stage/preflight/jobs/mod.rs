@@ -116,9 +116,11 @@ impl Jobs {
     /// Removes what an operator before this one created and nobody asks for any more.
     async fn disinherit(&self, asked: &[JobRequest]) -> Result<(), ObjectError> {
         let names: Vec<String> = asked.iter().map(|job| labels::value(&job.name)).collect();
-        let others = (!names.is_empty())
-            .then(|| format!(",{} notin ({})", labels::JOB, names.join(",")))
-            .unwrap_or_default();
+        let others = if names.is_empty() {
+            String::new()
+        } else {
+            format!(",{} notin ({})", labels::JOB, names.join(","))
+        };
         let selector = format!("{}={}{others}", labels::RUN, self.run.id);
         self.objects.remove_all(&selector).await.map(drop)
     }
