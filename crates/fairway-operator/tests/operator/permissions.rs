@@ -23,8 +23,13 @@ use crate::running::Running;
 
 const NAMESPACE: &str = "openshift-cluster-version";
 const ACCOUNT: &str = "cluster-version-operator";
-const NAMESPACES: [&str; 4] =
-    [NAMESPACE, "openshift-config", "openshift-config-managed", "openshift-monitoring"];
+const NAMESPACES: [&str; 5] = [
+    NAMESPACE,
+    "openshift-cluster-version-preflight",
+    "openshift-config",
+    "openshift-config-managed",
+    "openshift-monitoring",
+];
 
 /// A verb, a resource as rules name it, and where a namespace and a name are.
 type Permission = (String, String, String, String);

@@ -201,6 +201,16 @@ impl Stage {
         .await
     }
 
+    /// Waits until what goes wrong is told in such words, or in none such. A cluster without nodes
+    /// has troubles of its own.
+    pub(crate) async fn until_told(&self, words: &str, is_told: bool) -> Result<Arc<Preflight>> {
+        self.until(words, |preflight| {
+            let [_, _, failed] = &preflight.conditions;
+            failed.message.as_deref().unwrap_or_default().contains(words) == is_told
+        })
+        .await
+    }
+
     pub(crate) fn deployments(&self) -> Api<Deployment> {
         self.namespace.api()
     }
