@@ -89,7 +89,7 @@ impl Comparison {
 
     /// What is known to be wrong comes before what is not known.
     fn exit_status(&self) -> ExitStatus {
-        let statuses = || self.targets.iter().map(|report| report.exit_status());
+        let statuses = || self.targets.iter().map(Report::exit_status);
         let worst = [ExitStatus::No, ExitStatus::CannotTell].into_iter();
         worst.into_iter().find(|worst| statuses().any(|it| it == *worst)).unwrap_or(ExitStatus::Yes)
     }
