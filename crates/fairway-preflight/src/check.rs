@@ -1,7 +1,8 @@
 //! What a built-in check is.
 
 use fairway_findings::Finding;
-use futures::future::BoxFuture;
+use futures::FutureExt as _;
+use futures::future::{self, BoxFuture};
 
 use crate::cluster::{Cluster, Resource, Unseen};
 use crate::target::Target;
@@ -17,6 +18,15 @@ pub trait BuiltIn: Send + Sync {
 
     /// What it looks at: it is asked again when something of that changes.
     fn looks_at(&self) -> &[Resource];
+
+    /// What it looks at besides, because of what the release does to the kinds of this cluster.
+    fn looks_also_at<'a>(
+        &'a self,
+        _cluster: &'a Cluster,
+        _target: &'a Target,
+    ) -> BoxFuture<'a, Vec<Resource>> {
+        future::ready(Vec::new()).boxed()
+    }
 
     /// Looks, and answers.
     fn run<'a>(

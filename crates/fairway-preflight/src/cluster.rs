@@ -27,6 +27,16 @@ pub struct Resource {
     pub plural: &'static str,
 }
 
+impl Resource {
+    /// A kind that is known by its name alone. A process looks on behalf of one release, whose names
+    /// are kept for as long as it lives.
+    pub(crate) fn named(resource: &ApiResource) -> Self {
+        let keep = |text: &String| -> &'static str { Box::leak(text.clone().into_boxed_str()) };
+        let ApiResource { group, version, kind, plural, .. } = resource;
+        Self { group: keep(group), version: keep(version), kind: keep(kind), plural: keep(plural) }
+    }
+}
+
 impl From<Resource> for ApiResource {
     fn from(resource: Resource) -> Self {
         let Resource { group, version, kind, plural } = resource;

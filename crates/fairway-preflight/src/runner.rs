@@ -30,6 +30,8 @@ pub struct Runner {
     target: Arc<Target>,
     patience: Duration,
     built_in: BTreeMap<String, Arc<dyn BuiltIn>>,
+    /// All that they look at.
+    kinds: BTreeSet<Resource>,
     operators: BTreeMap<String, Arc<OperatorCheck>>,
     board: Option<Arc<Board>>,
     engine: Engine,
@@ -78,10 +80,12 @@ impl Runner {
         let built_in = checks.into_iter().map(|check| (check.name().to_owned(), Arc::from(check)));
         let built_in: BTreeMap<String, Arc<dyn BuiltIn>> = built_in.collect();
         let operators = told_apart(operators, &built_in);
-        let (engine, operators) = plan(identity, settings.pace.clone(), &built_in, operators);
+        let looks_at = looks_at(&cluster, &target, &built_in).await;
+        let kinds = looks_at.values().flatten().copied().collect();
+        let (engine, operators) = plan(identity, settings.pace.clone(), looks_at, operators);
         let known = watch::Sender::new(engine.document(clock::now()));
         let (patience, target) = (settings.check_timeout, Arc::new(target));
-        Ok(Self { cluster, target, patience, built_in, operators, board, engine, known })
+        Ok(Self { cluster, target, patience, built_in, kinds, operators, board, engine, known })
     }
 
     /// What is known, as it becomes known.
@@ -93,7 +97,7 @@ impl Runner {
     pub async fn run(mut self, until: Until, stop: CancellationToken) -> Document {
         let mut watching = match until {
             Until::Done => Watching::nothing(),
-            Until::Stopped => Watching::of(self.cluster.client(), self.kinds()).await,
+            Until::Stopped => Watching::of(self.cluster.client(), self.kinds.clone()).await,
         };
         let mut tasks: JoinSet<(String, Outcome)> = JoinSet::new();
         loop {
@@ -134,11 +138,6 @@ impl Runner {
         }
     }
 
-    /// All that built-in checks look at.
-    fn kinds(&self) -> BTreeSet<Resource> {
-        self.built_in.values().flat_map(|check| check.looks_at().iter().copied()).collect()
-    }
-
     fn publish(&self) {
         self.known.send_if_modified(|known| {
             let mut new = self.engine.document(clock::now());
@@ -164,18 +163,33 @@ fn told_apart(
     operators.into_iter().map(|(name, operator)| (told(name), operator)).collect()
 }
 
+/// What each built-in check looks at.
+async fn looks_at(
+    cluster: &Cluster,
+    target: &Target,
+    built_in: &BTreeMap<String, Arc<dyn BuiltIn>>,
+) -> BTreeMap<String, Vec<Resource>> {
+    let mut looks_at = BTreeMap::new();
+    for (name, check) in built_in {
+        let mut kinds = check.looks_at().to_vec();
+        kinds.extend(check.looks_also_at(cluster, target).await);
+        looks_at.insert(name.clone(), kinds);
+    }
+    looks_at
+}
+
 /// An engine that knows all checks, and the checks of operators that are to run.
 fn plan(
     identity: Identity,
     pace: Pace,
-    built_in: &BTreeMap<String, Arc<dyn BuiltIn>>,
+    looks_at: BTreeMap<String, Vec<Resource>>,
     operators: BTreeMap<String, Operator>,
 ) -> (Engine, BTreeMap<String, Arc<OperatorCheck>>) {
     let now = clock::now();
-    let own = built_in.values().map(|check| Planned {
-        name: check.name().to_owned(),
+    let own = looks_at.into_iter().map(|(name, looks_at)| Planned {
+        name,
         kind: CheckKind::BuiltIn,
-        looks_at: check.looks_at().to_vec(),
+        looks_at,
     });
     let others = operators.keys().map(|name| Planned {
         name: name.clone(),

@@ -21,8 +21,9 @@ use self::compare::Comparison;
 use crate::check::{Answer, BuiltIn, CannotTell};
 use crate::cluster::{Cluster, Resource, Unseen};
 use crate::definitions::{DEFINITIONS, Intent, intents};
+use crate::error_text::chain;
 use crate::target::Target;
-use crate::wording::{NAMED, counted, listed};
+use crate::wording::{NAMED, counted, listed, quoted};
 
 /// Objects that the target's definitions would no longer accept.
 pub(crate) struct CustomResources;
@@ -34,6 +35,18 @@ impl BuiltIn for CustomResources {
 
     fn looks_at(&self) -> &[Resource] {
         &[DEFINITIONS]
+    }
+
+    fn looks_also_at<'a>(
+        &'a self,
+        cluster: &'a Cluster,
+        target: &'a Target,
+    ) -> BoxFuture<'a, Vec<Resource>> {
+        async move {
+            let comparisons = comparisons(cluster, target).await.unwrap_or_default();
+            comparisons.iter().map(|comparison| Resource::named(&comparison.resource)).collect()
+        }
+        .boxed()
     }
 
     fn run<'a>(
@@ -51,7 +64,7 @@ async fn look(cluster: &Cluster, target: &Target) -> Result<Answer, CannotTell> 
         let take = |object: DynamicObject| seen.add(&object, &comparison);
         match cluster.each_of(&comparison.resource, take).await {
             Ok(()) | Err(Unseen::NotServed(_)) => {}
-            Err(why) => seen.unseen.push(why.to_string()),
+            Err(why) => seen.unseen.push(quoted(&chain(&why))),
         }
         if comparison.has_new_rules {
             seen.with_new_rules.push(comparison.definition);

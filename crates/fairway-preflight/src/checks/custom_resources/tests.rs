@@ -146,6 +146,7 @@ async fn objects_of_a_cluster_are_held_to_the_target_s_schema() -> Result<()> {
     let target = target("5.1.0", &release)?;
     let run = async || Ok::<_, CannotTell>(CustomResources.run(&seen(&cluster), &target).await?);
     assert_eq!(run().await?, Answer::default());
+    assert_eq!(CustomResources.looks_also_at(&seen(&cluster), &target).await, [BACKUPS]);
     create(&cluster, BACKUPS, backup("wrong", json!({"keep": 3}))).await?;
     insta::assert_snapshot!(told(&run().await?.findings), @"
     CustomResourcesNotAccepted (critical): 1 custom resource would not be accepted any more by the definitions of the target: Backup wrong (spec.schedule: Required value). Nobody could change them then.

@@ -31,7 +31,9 @@ use self::definitions::{Deleted, Losses, Stored};
 use crate::check::{Answer, BuiltIn, CannotTell};
 use crate::cluster::{Cluster, Resource, Unseen};
 use crate::definitions::{DEFINITIONS, intents};
+use crate::error_text::chain;
 use crate::target::Target;
+use crate::wording::quoted;
 
 /// What the target does not serve any more, and somebody still uses.
 pub(crate) struct RemovedApis;
@@ -43,6 +45,20 @@ impl BuiltIn for RemovedApis {
 
     fn looks_at(&self) -> &[Resource] {
         &[COUNTS, DEFINITIONS]
+    }
+
+    fn looks_also_at<'a>(
+        &'a self,
+        cluster: &'a Cluster,
+        target: &'a Target,
+    ) -> BoxFuture<'a, Vec<Resource>> {
+        async move {
+            let Losses { retired, deleted, .. } = losses(cluster, target).await.unwrap_or_default();
+            let retired = retired.iter().map(|gone| &gone.through);
+            let deleted = deleted.iter().map(|definition| &definition.resource);
+            retired.chain(deleted).map(Resource::named).collect()
+        }
+        .boxed()
     }
 
     fn run<'a>(
@@ -169,7 +185,7 @@ impl Seen {
             Ok(read) => Some(read),
             Err(Unseen::NotServed(_)) => None,
             Err(why) => {
-                self.unseen.push(why.to_string());
+                self.unseen.push(quoted(&chain(&why)));
                 None
             }
         }

@@ -162,6 +162,7 @@ async fn a_version_that_goes_is_found_where_it_is_stored_written_and_asked_for()
         answer.findings.iter().map(|finding| finding.name.clone()).collect()
     };
     assert_eq!(names(&run().await?), ["RemovedApisInManifests", "StoredVersionsRemoved"]);
+    assert_eq!(RemovedApis.looks_also_at(&seen(&cluster), &target).await, [BACKUPS]);
 
     define(&cluster, COUNTS, "Cluster").await?;
     let count = json!({
