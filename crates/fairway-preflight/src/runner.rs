@@ -111,7 +111,7 @@ impl Runner {
             }
             tokio::select! {
                 Some(ended) = tasks.join_next() => if let Ok((name, outcome)) = ended {
-                    tracing::info!(check = name, ?outcome, "has ended");
+                    tracing::info!(check = name, "has ended");
                     self.engine.ended(&name, outcome, clock::now(), dice());
                 },
                 kind = watching.change() => self.engine.changed(kind, clock::now()),

@@ -1,6 +1,7 @@
 //! When which check runs, and what is known of all of them: a state machine that is told what
 //! happened and what time it is.
 
+mod fit;
 mod outcome;
 mod tracked;
 

@@ -141,7 +141,7 @@ fn remedy(status: CheckStatus) -> &'static str {
 }
 
 /// A name such as `removed-apis` as one such as `RemovedApis`.
-fn camel_case(name: &str) -> String {
+pub(super) fn camel_case(name: &str) -> String {
     let words = name.split(|char: char| !char.is_ascii_alphanumeric());
     let capital = |word: &str| {
         let mut chars = word.chars();

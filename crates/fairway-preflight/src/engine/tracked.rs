@@ -4,7 +4,7 @@ use fairway_findings::{CheckKind, CheckReport, CheckStatus, Finding};
 use jiff::{SignedDuration, Timestamp};
 
 use super::outcome::{Outcome, partial};
-use super::{Identity, Pace};
+use super::{Identity, Pace, fit};
 use crate::cluster::Resource;
 
 /// What is known of one check.
@@ -99,16 +99,17 @@ impl Tracked {
         self.failure = Vec::new();
         match outcome {
             Outcome::Answered { findings, left_out } => {
-                self.answer = findings;
-                self.message = left_out;
+                self.answer = fit::findings(name, findings);
+                self.message = fit::message(left_out);
             }
             Outcome::Skipped(why) => {
                 self.answer = Vec::new();
-                self.message = why;
+                self.message = fit::message(why);
             }
             Outcome::Unanswered { status, why, findings } => {
-                self.failure = partial(name, status, &why, findings, identity);
-                self.message = why;
+                self.message = fit::message(why);
+                let found = fit::findings(name, findings);
+                self.failure = partial(name, status, &self.message, found, identity);
             }
         }
         for finding in self.answer.iter_mut().chain(&mut self.failure) {
