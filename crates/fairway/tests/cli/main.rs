@@ -6,6 +6,7 @@ mod graph;
 mod help;
 mod in_a_pod;
 mod operator;
+mod preflight;
 mod release;
 mod sandbox;
 mod signatures;

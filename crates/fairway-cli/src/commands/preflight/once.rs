@@ -6,7 +6,7 @@ use anyhow::Context;
 use fairway_api::cluster_version::UpdateState;
 use fairway_api::{ClusterVersion, Version};
 use fairway_findings::{Document, labels, vet};
-use fairway_preflight::jobs::{Board, Hands, OwnHands};
+use fairway_preflight::jobs::{Board, OwnHands};
 use fairway_preflight::runner::{Runner, Until};
 use fairway_preflight::settings::Settings;
 use fairway_preflight::{checks, new_run};
@@ -19,7 +19,7 @@ use super::report::Report;
 use crate::args::preflight_command::{CheckNetwork, PreflightArgs};
 use crate::cluster::Cluster;
 use crate::commands::release::input::{self, Pinned};
-use crate::errors::{CannotTell, WithHint};
+use crate::errors::{CannotTell, WithHint, WrongUsage};
 use crate::exit::ExitStatus;
 use crate::output;
 use crate::printer::Printer;
@@ -30,41 +30,51 @@ pub(super) fn run(args: &PreflightArgs, printer: &Printer) -> anyhow::Result<Exi
     let found = input::read(name, &args.access)?;
     let image = found.image.as_ref().map_or_else(|| name.to_owned(), Pinned::to_string);
     let content = found.load_as(&image)?;
+    if args.jobs && found.image.is_none() {
+        let why = "--jobs: a cluster pulls images, and the release is in a directory";
+        return Err(WrongUsage(why.to_owned()).into());
+    }
     drop(found);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let document = runtime.block_on(async {
-        let stop = super::stop_with_signals()?;
-        let cluster = Cluster::connect(&args.cluster).await?;
-        let source = source(args, &cluster).await?;
-        let settings = super::settings(args, new_run(), image, source)?;
-        let checks = checks::all(&settings.images);
-        let client = cluster.client().clone();
-        let hands = args.jobs.then(|| hands(&client, args, &settings, &content));
-        let board = hands.as_ref().map(|hands| {
-            let creates = Arc::clone(hands) as Arc<dyn Hands>;
-            Arc::new(Board::new(client.clone(), &settings.run, creates))
-        });
-        if board.is_none() && content.manifests.iter().any(Manifest::is_preflight_check) {
-            printer.note("the checks of the release's operators are left out: --jobs runs them");
-        }
-        let selection = super::selection(args);
-        let runner = Runner::prepare(client, &settings, &selection, content, checks, board).await;
-        let runner = runner.with_context(|| WithHint {
-            message: "the cluster cannot be looked at".to_owned(),
-            hint: "it takes the right to read the cluster, such as ClusterRole cluster-reader"
-                .to_owned(),
-        })?;
-        let telling = tokio::spawn(tell(runner.known(), printer.clone()));
-        let document = ended(runner, stop).await;
-        telling.abort();
-        if let Some(hands) = hands {
-            clear(&hands, &settings.run).await?;
-        }
-        document
-    })?;
+    let document = runtime.block_on(look(args, printer, image, content))?;
     let report = Report(&document);
     output::report(printer.stdout(), args.output.output, "Preflight", &report)?;
     Ok(report.status())
+}
+
+async fn look(
+    args: &PreflightArgs,
+    printer: &Printer,
+    image: String,
+    content: Release,
+) -> anyhow::Result<Document> {
+    let stop = super::stop_with_signals()?;
+    let cluster = Cluster::connect(&args.cluster).await?;
+    let source = source(args, &cluster).await?;
+    let settings = super::settings(args, new_run(), image, source)?;
+    let client = cluster.client().clone();
+    let hands = args.jobs.then(|| hands(&client, args, &settings, &content));
+    let board = hands.clone().map(|hands| {
+        let (client, run) = (client.clone(), &settings.run);
+        Arc::new(Board::new(client, run, hands))
+    });
+    if board.is_none() && content.manifests.iter().any(Manifest::is_preflight_check) {
+        printer.note("the checks of the release's operators are left out: --jobs runs them");
+    }
+    let (checks, selection) = (checks::all(&settings.images), super::selection(args));
+    let runner = Runner::prepare(client, &settings, &selection, content, checks, board).await;
+    let runner = runner.with_context(|| WithHint {
+        message: "the cluster cannot be looked at".to_owned(),
+        hint: "it takes the right to read the cluster, such as ClusterRole cluster-reader"
+            .to_owned(),
+    })?;
+    let telling = tokio::spawn(tell(runner.known(), printer.clone()));
+    let document = ended(runner, stop).await;
+    telling.abort();
+    if let Some(hands) = hands {
+        clear(&hands, &settings.run).await?;
+    }
+    document
 }
 
 /// What creates the Jobs of operators, in place of an operator that does.

@@ -1,0 +1,70 @@
+//! `fairway preflight`: a release is asked about a cluster.
+
+use std::path::Path;
+
+use anyhow::{Context as _, Result};
+use fairway_testkit::TestCluster;
+use fairway_testkit::releases::TestRelease;
+use serde_json::{Value, json};
+
+use crate::{fairway, transcript};
+
+/// What a release says that is unpacked in a directory. Sandboxes answer from the runtime of their
+/// test, so that needs another thread to wait in.
+fn asked(kubeconfig: &Path, release: &Path, arguments: &[&str]) -> String {
+    let mut command = fairway();
+    command.env("KUBECONFIG", kubeconfig).args(["preflight", "--once", "--release-image"]);
+    command.arg(release).args(arguments);
+    tokio::task::block_in_place(|| transcript(&mut command))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_release_says_decides_how_the_command_ends() -> Result<()> {
+    let cluster = TestCluster::in_turn().await?;
+    let directory = tempfile::tempdir()?;
+    let gates = json!({
+        "apiVersion": "v1", "kind": "ConfigMap",
+        "metadata": {"name": "admin-gates", "namespace": "openshift-config-managed"},
+        "data": {"ack-5.0-disks": "5.1 needs fast disks."},
+    });
+    TestRelease::new("5.1.0").object("0000_10_gates", gates).write(directory.path())?;
+    let of_5_0 = "--source-version=5.0.3";
+
+    let text = asked(cluster.kubeconfig(), directory.path(), &[of_5_0, "--quiet"]);
+    assert!(text.starts_with("exit code: 3\n"), "{text}");
+    assert!(text.contains("5.1.0 looked at a cluster of 5.0.3: "), "{text}");
+    assert!(text.contains("\nwarning: AdminAck-ack-5.0-disks (admin-gates)\n"), "{text}");
+
+    let text = asked(cluster.kubeconfig(), directory.path(), &[of_5_0, "--quiet", "-o", "json"]);
+    let json = text.split_once("stdout -----\n").with_context(|| text.clone())?.1;
+    let document: Value = serde_json::from_str(json).with_context(|| text.clone())?;
+    assert_eq!((&document["kind"], &document["version"]), (&json!("Preflight"), &json!(1)));
+    assert_eq!(document["executionStatus"], "completed");
+    assert_eq!(document["sourceVersion"], "5.0.3");
+
+    let text = asked(cluster.kubeconfig(), directory.path(), &["--quiet"]);
+    assert!(text.starts_with("exit code: 4\n"), "nobody says which version it has: {text}");
+    Ok(())
+}
+
+#[test]
+fn what_cannot_be_understood_is_refused_with_a_sentence() {
+    let started = ["--results=/results", "--run=0123456789abcdef0123456789abcdef"];
+    let mut newer = fairway();
+    newer.args(["preflight", "--format=preflight-v2-json", "--release-image=registry.example/a"]);
+    newer.arg("--source-version=5.0.0").args(started);
+    let mut alone = fairway();
+    alone.args(["preflight", "--release-image=registry.example/a", "--run=7"]);
+    let texts = [transcript(&mut newer), transcript(&mut alone)];
+    insta::assert_snapshot!(texts.join("\n"), @r#"
+    exit code: 2
+    ----- stderr -----
+    error: this release writes results as preflight-v1-json, and does not know the format "preflight-v2-json"
+
+    exit code: 2
+    ----- stderr -----
+    error: invalid value '7' for '--run <ID>': not 32 hexadecimal digits
+
+    For more information, try '--help'.
+    "#);
+}
