@@ -13,8 +13,9 @@ use tokio::time::{sleep, timeout};
 use crate::election::{Leadership, LostLease};
 use crate::text;
 
-/// The time between two looks at what is to be written: a run tells its progress every second.
-const PACE: Duration = Duration::from_secs(3);
+/// The time between two writes: a run tells its progress several times a second, and people read the
+/// end of it here.
+const PACE: Duration = Duration::from_secs(1);
 
 /// The time after a write that failed.
 const RETRY: Duration = Duration::from_secs(30);
@@ -87,7 +88,6 @@ pub(crate) fn store(
     let work = async move {
         while wishes.changed().await.is_ok() {
             loop {
-                sleep(PACE).await;
                 let wanted = wishes.borrow_and_update().clone().unwrap_or_default();
                 let Ok(failed) = write(&api, &leadership, wanted, &mut written).await else {
                     return std::future::pending().await;
@@ -98,6 +98,7 @@ pub(crate) fn store(
                     is_new
                 });
                 if failed.is_none() {
+                    sleep(PACE).await;
                     break;
                 }
                 sleep(RETRY).await;
