@@ -126,14 +126,9 @@ impl Operator {
         let (risks_out, risks) = watch::channel(None);
         let (target_out, target) = watch::channel(None);
         let (rollout_out, rollout) = watch::channel(None);
-        let current = updates::Current {
-            version: self.own.release.version.clone(),
-            architecture: self.own.architecture.clone(),
-            image: self.own.release.image.clone(),
-        };
         let mut tasks = JoinSet::new();
         tasks.spawn(updates::run(
-            updates::Inputs::new(&sight, Arc::new(current)),
+            updates::Inputs::new(&sight, Arc::new(self.current())),
             self.settings.updates.clone(),
             self.metrics.updates(),
             updates_out,
@@ -184,10 +179,7 @@ impl Operator {
                 risks: risks.clone(),
                 preflight: preflight.clone(),
             },
-            target::Settings {
-                releases: self.settings.target.clone(),
-                on_update: self.settings.preflight.on_update,
-            },
+            self.target_settings(),
             self.client.clone(),
             leadership.clone(),
             target_out,
@@ -236,6 +228,20 @@ impl Operator {
             layouts: self.settings.target.images.clone(),
             selection: self.settings.target.selection.clone(),
         }
+    }
+
+    /// From where updates are looked for.
+    fn current(&self) -> updates::Current {
+        updates::Current {
+            version: self.own.release.version.clone(),
+            architecture: self.own.architecture.clone(),
+            image: self.own.release.image.clone(),
+        }
+    }
+
+    fn target_settings(&self) -> target::Settings {
+        let on_update = self.settings.preflight.on_update;
+        target::Settings { releases: self.settings.target.clone(), on_update }
     }
 
     /// Says when all that counts was seen.

@@ -7,7 +7,7 @@ use fairway_findings::Severity;
 use jiff::Timestamp;
 use kube::runtime::events::EventType;
 
-use super::memory::{Failure, Memory, News, Stands, What, news};
+use super::memory::{Failure, Kept, Memory, News, Stands, What, news};
 use crate::event::{Announcer, Told};
 use crate::metrics::{self, Ended};
 
@@ -45,8 +45,8 @@ impl Telling {
     }
 
     fn measure(&self, memory: &Memory) {
-        self.metrics.running(memory.kept().any(|kept| kept.is_monitored()));
-        let documents = memory.kept().filter_map(|kept| kept.shown());
+        self.metrics.running(memory.kept().any(Kept::is_monitored));
+        let documents = memory.kept().filter_map(Kept::shown);
         let mut found: BTreeMap<Severity, usize> = BTreeMap::new();
         for finding in documents.flat_map(|document| &document.risks) {
             *found.entry(finding.severity).or_default() += 1;

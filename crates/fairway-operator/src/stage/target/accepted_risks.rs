@@ -7,6 +7,7 @@ use fairway_risk::gate::Refusal;
 use fairway_risk::{Exposure, Verdict};
 
 use super::guards::Objection;
+use crate::settings::OnUpdate;
 use crate::text;
 
 /// What an update was begun in spite of.
@@ -23,8 +24,8 @@ pub(super) struct Overridden<'a> {
     pub(super) is_answered: bool,
     /// Whether a channel was chosen: otherwise nobody was asked.
     pub(super) has_channel: bool,
-    /// Whether it is to be told what a preflight said besides.
-    pub(super) advised: bool,
+    /// What becomes of what a preflight said besides.
+    pub(super) on_update: OnUpdate,
     /// What the guards said, and was forced.
     pub(super) forced: &'a [Objection],
     /// The risks that had to be accepted and were not, which was forced, too.
@@ -82,8 +83,11 @@ fn is_told(risk: &Exposure) -> bool {
 }
 
 /// What a preflight said that stands against nothing.
-fn advice(Overridden { to, verdict, advised, .. }: &Overridden) -> Option<String> {
-    let advice = verdict.exposures.iter().filter(|risk| *advised && risk.is_advice());
+fn advice(Overridden { to, verdict, on_update, .. }: &Overridden) -> Option<String> {
+    if *on_update == OnUpdate::Off {
+        return None;
+    }
+    let advice = verdict.exposures.iter().filter(|risk| risk.is_advice());
     let told: Vec<String> = advice
         .map(|risk| format!("* {}: {} ({})", risk.name, risk.description, risk.message))
         .collect();

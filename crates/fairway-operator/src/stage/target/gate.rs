@@ -10,7 +10,7 @@ use super::accepted_risks::{self, Overridden};
 use super::condition::{self, Named};
 use super::guards::{self, Step};
 use super::resolve::Request;
-use crate::settings::UnacceptedRisks;
+use crate::settings::{OnUpdate, UnacceptedRisks};
 use crate::stage::preflight::Outcome;
 
 /// An update that is about to begin.
@@ -33,8 +33,8 @@ pub(super) struct Case<'a> {
     pub(super) offered: bool,
     /// What a preflight of it says, if there was one.
     pub(super) looked_at: Option<&'a Outcome>,
-    /// Whether what it says is recorded.
-    pub(super) recorded: bool,
+    /// What becomes of what it says.
+    pub(super) on_update: OnUpdate,
     /// Whether the update service has said which updates there are.
     pub(super) is_answered: bool,
     /// Whether a channel was chosen.
@@ -98,7 +98,7 @@ pub(super) fn decide(case: &Case) -> Result<Option<String>, Box<OperatorConditio
         offered,
         is_answered: case.is_answered,
         has_channel: case.has_channel,
-        advised: case.recorded,
+        on_update: case.on_update,
         forced: &objections,
         unaccepted: risks.as_ref(),
         unverified: case.unverified,

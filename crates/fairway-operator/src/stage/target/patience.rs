@@ -9,10 +9,19 @@ use crate::stage::preflight::Outcome;
 
 /// How long what a preflight says is waited for where it is only reported: most are done in a
 /// minute.
-pub(super) const ANSWER: Duration = Duration::from_mins(5);
+const ANSWER: Duration = Duration::from_mins(5);
 
 /// How long it may take to remove a preflight: a failing cleanup never blocks an update.
-pub(super) const CLEARING: Duration = Duration::from_mins(1);
+const CLEARING: Duration = Duration::from_mins(1);
+
+/// When patience ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Limit {
+    /// After so long.
+    After(Duration),
+    /// Not before what is waited for is there.
+    Never,
+}
 
 /// Since when something is waited for, before an update to which image.
 #[derive(Debug, Default)]
@@ -22,16 +31,16 @@ pub(super) struct Patience {
 }
 
 impl Patience {
-    /// Whether it was waited for that long; without an end, it never was.
-    pub(super) fn is_over(&mut self, image: &str, at_most: Option<Duration>, now: Instant) -> bool {
+    /// Whether it was waited for long enough.
+    pub(super) fn is_over(&mut self, image: &str, limit: Limit, now: Instant) -> bool {
         let since = match &self.awaited {
             Some((same, since)) if same == image => *since,
             _ => now,
         };
         self.awaited = Some((image.to_owned(), since));
-        let end = at_most.map(|at_most| since + at_most);
-        self.due = end.filter(|end| *end > now);
-        end.is_some() && self.due.is_none()
+        let Limit::After(time) = limit else { return false };
+        self.due = Some(since + time).filter(|due| *due > now);
+        self.due.is_none()
     }
 
     /// When it will have been long enough. It is told once: who looks again asks again.
@@ -40,15 +49,20 @@ impl Patience {
     }
 }
 
-/// Whether a preflight still has to say something, and how long that is waited for at most.
-pub(super) fn for_answer(on_update: OnUpdate, said: Option<&Outcome>) -> Option<Option<Duration>> {
+/// Whether a preflight still has to say something, and how long that is waited for.
+pub(super) fn for_answer(on_update: OnUpdate, said: Option<&Outcome>) -> Option<Limit> {
     let is_said = said.is_some_and(|said| said.complete || said.given_up.is_some());
     match on_update {
         OnUpdate::Off => None,
         _ if is_said => None,
-        OnUpdate::Report => Some(Some(ANSWER)),
-        OnUpdate::Require => Some(None),
+        OnUpdate::Report => Some(Limit::After(ANSWER)),
+        OnUpdate::Require => Some(Limit::Never),
     }
+}
+
+/// How long it is waited until nothing is left of preflights.
+pub(super) fn for_clearing() -> Limit {
+    Limit::After(CLEARING)
 }
 
 #[cfg(test)]
@@ -62,8 +76,8 @@ mod tests {
         let given_up = Outcome { given_up: Some("it crashed".to_owned()), ..Outcome::default() };
         for said in [None, Some(&running)] {
             assert_eq!(for_answer(OnUpdate::Off, said), None);
-            assert_eq!(for_answer(OnUpdate::Report, said), Some(Some(ANSWER)));
-            assert_eq!(for_answer(OnUpdate::Require, said), Some(None));
+            assert_eq!(for_answer(OnUpdate::Report, said), Some(Limit::After(ANSWER)));
+            assert_eq!(for_answer(OnUpdate::Require, said), Some(Limit::Never));
         }
         for said in [Some(&complete), Some(&given_up)] {
             for on_update in [OnUpdate::Off, OnUpdate::Report, OnUpdate::Require] {
@@ -76,14 +90,14 @@ mod tests {
     fn patience_ends_and_begins_anew_with_another_update() {
         let mut patience = Patience::default();
         let began = Instant::now();
-        assert!(!patience.is_over("a", Some(ANSWER), began));
+        assert!(!patience.is_over("a", Limit::After(ANSWER), began));
         assert_eq!(patience.take_due(), Some(began + ANSWER));
         assert_eq!(patience.take_due(), None);
-        assert!(!patience.is_over("a", Some(ANSWER), began + ANSWER / 2));
-        assert!(patience.is_over("a", Some(ANSWER), began + ANSWER));
+        assert!(!patience.is_over("a", Limit::After(ANSWER), began + ANSWER / 2));
+        assert!(patience.is_over("a", Limit::After(ANSWER), began + ANSWER));
         assert_eq!(patience.take_due(), None, "nobody is woken up for what is over");
-        assert!(!patience.is_over("a", None, began + ANSWER * 2));
-        assert!(!patience.is_over("b", Some(CLEARING), began + ANSWER));
-        assert!(patience.is_over("b", Some(CLEARING), began + ANSWER + CLEARING));
+        assert!(!patience.is_over("a", Limit::Never, began + ANSWER * 2));
+        assert!(!patience.is_over("b", Limit::After(CLEARING), began + ANSWER));
+        assert!(patience.is_over("b", Limit::After(CLEARING), began + ANSWER + CLEARING));
     }
 }

@@ -159,6 +159,10 @@ impl Stage {
     /// What becomes of the release that the spec asks for: the condition `ReleaseAccepted`.
     fn decide(&mut self, view: &View) -> OperatorCondition {
         let wish = self.wish(view);
+        if matches!(wish, Wish::Own | Wish::Stay) {
+            // Whoever asks again waits again.
+            (self.answer, self.clearing) = (Patience::default(), Patience::default());
+        }
         if wish == Wish::Own {
             self.settle_for_own(view);
             return self.loaded();
@@ -283,8 +287,8 @@ impl Stage {
             return Err(Box::new(condition::waiting()));
         };
         let said = risks.looked_at(&request.image);
-        let Some(at_most) = patience::for_answer(self.on_update, said) else { return Ok(()) };
-        if self.answer.is_over(&request.image, at_most, Instant::now()) {
+        let Some(limit) = patience::for_answer(self.on_update, said) else { return Ok(()) };
+        if self.answer.is_over(&request.image, limit, Instant::now()) {
             return Ok(());
         }
         Err(Box::new(condition::checking(&Named::from(request))))
@@ -296,8 +300,8 @@ impl Stage {
         view: &View,
         request: &Request,
     ) -> Result<(), Box<OperatorCondition>> {
-        let at_most = Some(patience::CLEARING);
-        if view.is_clear || self.clearing.is_over(&request.image, at_most, Instant::now()) {
+        let limit = patience::for_clearing();
+        if view.is_clear || self.clearing.is_over(&request.image, limit, Instant::now()) {
             return Ok(());
         }
         Err(Box::new(condition::clearing(&Named::from(request))))
@@ -329,7 +333,7 @@ impl Stage {
             advice: &risks.judge.advice(),
             offered: offered.is_some() && verdict.is_offered(),
             looked_at: risks.looked_at(&request.image),
-            recorded: self.on_update != OnUpdate::Off,
+            on_update: self.on_update,
             is_answered: risks.is_answered,
             has_channel: view.has_channel(),
             unverified: unverified.as_deref(),

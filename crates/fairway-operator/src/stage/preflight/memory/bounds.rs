@@ -1,6 +1,7 @@
 //! How much of a document is taken. Whatever is left out, something stands in for it: nothing that
 //! is dropped makes an update recommended.
 
+use fairway_findings::limits::DROPPED;
 use fairway_findings::{Document, ExecutionStatus, Finding, Severity};
 
 use serde::Serialize;
@@ -19,9 +20,6 @@ const MAX_TEXT: usize = 2 << 10;
 
 /// Bytes of a document. Two of them and the history fit into a ConfigMap of 1 MiB.
 const MAX_BYTES: usize = 400 << 10;
-
-/// What stands in for findings that are not shown.
-pub(super) const DROPPED: &str = "PreflightFindingsDropped";
 
 /// As much of a document as is taken: what counts comes first.
 pub(super) fn bounded(mut document: Document) -> Document {

@@ -9,7 +9,6 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::ResourceExt as _;
 use serde::Serialize;
-use serde::de::DeserializeOwned;
 
 use super::bounds::bounded;
 use super::kept::{Kept, MAX_RUNS, Purpose};
@@ -53,10 +52,12 @@ pub(super) fn read(found: &ConfigMap) -> Option<(String, Kept)> {
         return None;
     }
     let is_its = |document: &Document| record::name(&document.target_image).as_ref() == Some(&name);
-    let document = |key| parse::<Document>(found, key).filter(is_its).map(bounded);
+    let document = |key| Some(Document::read_any(text(found, key)?.as_bytes()).ok()?.document);
+    let document = |key| document(key).filter(is_its).map(bounded);
     let complete = document(COMPLETE).filter(Document::is_complete);
     let partial = document(PARTIAL);
-    let mut history: Vec<Run> = parse(found, HISTORY).unwrap_or_default();
+    let history = text(found, HISTORY).and_then(|history| serde_json::from_str(history).ok());
+    let mut history: Vec<Run> = history.unwrap_or_default();
     history.truncate(MAX_RUNS);
     let version = partial.as_ref().or(complete.as_ref())?.target_version.clone();
     let purpose = match found.annotations().get(PURPOSE).map(String::as_str) {
@@ -72,9 +73,8 @@ fn json(value: &impl Serialize) -> Option<String> {
     serde_json::to_string(value).ok()
 }
 
-fn parse<T: DeserializeOwned>(found: &ConfigMap, key: &str) -> Option<T> {
-    let text = found.data.as_ref()?.get(key).filter(|text| text.len() <= MAX_BYTES)?;
-    serde_json::from_str(text).ok()
+fn text<'a>(found: &'a ConfigMap, key: &str) -> Option<&'a String> {
+    found.data.as_ref()?.get(key).filter(|text| text.len() <= MAX_BYTES)
 }
 
 fn texts<'a>(all: impl IntoIterator<Item = (&'a str, &'a str)>) -> BTreeMap<String, String> {

@@ -8,8 +8,9 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams};
 use kube::{Api, Client, ResourceExt as _};
 use tokio::sync::watch;
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, timeout};
 
+use crate::clock;
 use crate::election::{Leadership, LostLease};
 use crate::text;
 
@@ -56,7 +57,7 @@ impl Store {
     /// Waits until there is a problem, or none any more.
     pub(crate) async fn changed(&mut self) {
         if self.problem.changed().await.is_err() {
-            std::future::pending().await
+            std::future::pending::<()>().await;
         }
     }
 }
@@ -98,10 +99,10 @@ pub(crate) fn store(
                     is_new
                 });
                 if failed.is_none() {
-                    sleep(PACE).await;
+                    clock::sleep_until(Some(Instant::now() + PACE)).await;
                     break;
                 }
-                sleep(RETRY).await;
+                clock::sleep_until(Some(Instant::now() + RETRY)).await;
             }
         }
     };

@@ -47,8 +47,11 @@ pub(super) fn document(
     run: &str,
     status: ExecutionStatus,
     checks: Vec<CheckReport>,
-    risks: Vec<Finding>,
+    mut risks: Vec<Finding>,
 ) -> Document {
+    for found in &mut risks {
+        version.clone_into(&mut found.target_version);
+    }
     Document {
         format: fairway_findings::FORMAT.to_owned(),
         preflight_id: run.to_owned(),
@@ -274,7 +277,8 @@ fn what_is_left_out_stands_against_the_update() {
         memory.enter(&image("5.2.0"), half("1", CheckStatus::Passed, many(severity)), at(1));
         let concerns = memory.concerns();
         assert!(concerns.len() <= 101);
-        let stand_in = concerns.iter().find(|it| it.risk.name == bounds::DROPPED).unwrap();
+        let stand_in =
+            concerns.iter().find(|it| it.risk.name == fairway_findings::limits::DROPPED).unwrap();
         assert_eq!(!stand_in.risk.claim.as_ref().unwrap().advisory, counts);
     }
 }

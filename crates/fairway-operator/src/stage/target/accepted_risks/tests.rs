@@ -39,7 +39,7 @@ fn told_with(verdict: &Verdict, (offered, is_answered): (bool, bool), has_channe
         offered,
         is_answered,
         has_channel,
-        advised: false,
+        on_update: OnUpdate::Off,
         forced: &[],
         unaccepted: None,
         unverified: None,
