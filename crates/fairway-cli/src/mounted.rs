@@ -24,6 +24,6 @@ mod tests {
         assert_eq!(variable(path), "FAIRWAY_MOUNT_VAR_LIB_FAIRWAY_PREFLIGHT");
         assert_eq!(at(path), path);
         #[cfg(feature = "sandbox")]
-        assert_eq!(variable(path), fairway_sandbox::init::mount_variable(path));
+        assert_eq!(variable(path), fairway_sandbox::init::plain::mount_variable(path));
     }
 }
