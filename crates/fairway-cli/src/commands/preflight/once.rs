@@ -132,7 +132,7 @@ async fn source(args: &PreflightArgs, cluster: &Cluster) -> anyhow::Result<Versi
         hint: "say it with --source-version".to_owned(),
     };
     let version = current(&known).with_context(hint)?;
-    Ok(Version::parse(version).with_context(hint)?)
+    Version::parse(version).with_context(hint)
 }
 
 fn current(known: &ClusterVersion) -> Option<&str> {
