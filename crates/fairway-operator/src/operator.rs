@@ -134,16 +134,7 @@ impl Operator {
             updates_out,
         ));
         tasks.spawn(preflight::run(
-            preflight::Inputs {
-                own: Arc::clone(&self.own),
-                own_content: Arc::clone(&self.own_content),
-                cluster_version: sight.cluster_version.clone(),
-                proxy: sight.proxy.clone(),
-                trusted_ca: sight.trusted_ca.clone(),
-                features: sight.features.clone(),
-                surroundings: sight.surroundings.clone(),
-                updates: updates.clone(),
-            },
+            preflight::Inputs::new(&sight, &self.own, &self.own_content, updates.clone()),
             self.place(),
             self.settings.preflight.clone(),
             preflight::Hands { client: self.client.clone(), leadership: leadership.clone() },

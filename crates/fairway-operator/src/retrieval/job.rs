@@ -40,20 +40,20 @@ pub(crate) enum Progress<'a> {
 /// Why there is no release yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Failure {
-    NotRetrieved(String),
+    Retrieval(String),
     /// Nobody whom the release that runs trusts has signed it.
-    NotVerified(String),
+    Signature(String),
     /// It is there, but makes no sense.
-    NotLoaded(String),
+    Content(String),
 }
 
 impl From<&RetrieveError> for Failure {
     fn from(error: &RetrieveError) -> Self {
         let told = text::chain(error);
         match error {
-            RetrieveError::Load(_) => Self::NotLoaded(told),
-            RetrieveError::Unverified { .. } => Self::NotVerified(told),
-            _ => Self::NotRetrieved(told),
+            RetrieveError::Load(_) => Self::Content(told),
+            RetrieveError::Unverified { .. } => Self::Signature(told),
+            _ => Self::Retrieval(told),
         }
     }
 }

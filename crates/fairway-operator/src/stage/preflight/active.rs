@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use fairway_api::reason::preflight_failed;
 use fairway_findings::{Document, Expected, Reading};
+use jiff::Timestamp;
 use tokio::time::Instant;
 
 use super::course::{Course, Patience, Verdict};
@@ -60,6 +61,11 @@ impl Active {
     /// What it says is to be told once more.
     pub(super) fn repeat_news(&mut self) {
         self.course.repeat_news();
+    }
+
+    /// How long it may take, for those who have waited since then.
+    pub(super) fn expect(&mut self, patience: Patience, since: Timestamp) {
+        self.course.expect(patience, since);
     }
 
     pub(super) fn verdict(&self) -> Verdict {

@@ -26,7 +26,7 @@ const RETRY: (Duration, Duration) = (Duration::from_secs(5), Duration::from_mins
 /// A request, and what became of it so far.
 pub(super) struct Attempt {
     pub(super) wanted: Wanted,
-    began: Timestamp,
+    pub(super) began: Timestamp,
     /// Why its run could not be created.
     pub(super) failure: Option<Trouble>,
     failures: u32,
@@ -50,6 +50,16 @@ impl Attempt {
     pub(super) fn new(wanted: Wanted, began: Timestamp) -> Self {
         let (failure, not_before, end) = (None, None, None);
         Self { wanted, began, failure, failures: 0, not_before, moved: false, end }
+    }
+
+    /// How long its run may take. Who waits for it to end waits for it to begin, too.
+    pub(super) fn patience(&self, settings: &PreflightSettings) -> Patience {
+        let silence = settings.timeout;
+        let whole = match settings.on_update {
+            OnUpdate::Report => silence.min(REPORT),
+            OnUpdate::Off | OnUpdate::Require => silence,
+        };
+        Patience { silence, whole: self.wanted.implicit.then_some(whole) }
     }
 
     /// Its run is in the cluster, and that is to become of it.
@@ -78,7 +88,7 @@ impl Attempt {
         if !is_asked_for || self.moved {
             return site.clear();
         }
-        let patience = patience(&self.wanted, &site.settings);
+        let patience = self.patience(&site.settings);
         site.adopt(run.clone(), patience).unwrap_or_else(|_| site.clear())
     }
 
@@ -89,7 +99,7 @@ impl Attempt {
         own: &OwnRelease,
         version: &str,
     ) -> Option<Standing> {
-        let patience = patience(&self.wanted, &site.settings);
+        let patience = self.patience(&site.settings);
         let may_take = patience.whole.unwrap_or(patience.silence);
         let spent = Duration::try_from(clock::now().duration_since(self.began)).unwrap_or_default();
         if let Some(failure) = self.failure.clone().filter(|_| spent >= may_take) {
@@ -117,16 +127,6 @@ impl Attempt {
         };
         Some(site.start(run, patience))
     }
-}
-
-/// How long a run may take. Who waits for it to end waits for it to begin, too.
-fn patience(wanted: &Wanted, settings: &PreflightSettings) -> Patience {
-    let silence = settings.timeout;
-    let whole = match settings.on_update {
-        OnUpdate::Report => silence.min(REPORT),
-        OnUpdate::Off | OnUpdate::Require => silence,
-    };
-    Patience { silence, whole: wanted.implicit.then_some(whole) }
 }
 
 fn pause(failures: u32) -> Duration {

@@ -24,6 +24,7 @@ pub(super) struct Patience {
 /// How a run goes.
 #[derive(Debug)]
 pub(super) struct Course {
+    /// Since when somebody has waited for it.
     began: Timestamp,
     /// When it last said something new.
     heard: Timestamp,
@@ -50,6 +51,11 @@ impl Course {
     pub(super) fn begin(patience: Patience, now: Timestamp) -> Self {
         let (seen, document, unreadable) = (Seen::default(), None, None);
         Self { began: now, heard: now, patience, seen, document, is_news: false, unreadable }
+    }
+
+    /// How long it may take, for those who have waited since then.
+    pub(super) fn expect(&mut self, patience: Patience, since: Timestamp) {
+        (self.patience, self.began) = (patience, since);
     }
 
     /// Takes in what the cluster shows of it.
@@ -107,7 +113,7 @@ impl Course {
             return Verdict::Done;
         }
         if self.seen.crashes() >= CRASHES {
-            return Verdict::GivenUp(self.crashed(&troubles));
+            return Verdict::GivenUp(Self::crashed(&troubles));
         }
         match self.deadline() {
             Some(deadline) if now >= deadline => Verdict::GivenUp(self.too_slow(&troubles)),
@@ -136,7 +142,7 @@ impl Course {
         matches!(status, Some(ExecutionStatus::Completed | ExecutionStatus::Failed))
     }
 
-    fn crashed(&self, troubles: &[Trouble]) -> Trouble {
+    fn crashed(troubles: &[Trouble]) -> Trouble {
         let (reason, why) = match troubles.first() {
             Some(trouble) => (trouble.reason, trouble.message.as_str()),
             None => (preflight_failed::CRASH_LOOP_BACK_OFF, "nobody knows why"),

@@ -61,7 +61,7 @@ impl Desk {
             // It goes on for as long as somebody can ask.
             () = &mut self.work => std::future::pending().await,
             changed = self.answers.changed() => if changed.is_err() {
-                std::future::pending().await
+                std::future::pending::<()>().await;
             },
         }
     }

@@ -78,7 +78,7 @@ impl Hands {
             match in_time(deployments.get_opt(NAME)).await {
                 Ok(found) => return found.as_ref().and_then(deployment::read),
                 Err(error) => {
-                    pauses.after(&text::chain(&error), "it cannot be looked for a preflight").await
+                    pauses.after(&text::chain(&error), "it cannot be looked for a preflight").await;
                 }
             }
         }
@@ -155,7 +155,7 @@ impl Hands {
             let message = format!("{place} cannot be used for results: {error}");
             Trouble::passing(preflight_failed::RESULTS_UNREADABLE, message)
         })?;
-        self.create(&run, &namespace, &settings).await.map_err(|error| match error {
+        Box::pin(self.create(&run, &namespace, &settings)).await.map_err(|error| match error {
             HandsError::Refused(kube::Error::Api(status)) => not_created(&status.message),
             error => not_created(&text::chain(&error)),
         })?;

@@ -9,7 +9,7 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use tokio::sync::watch;
 
 use super::memory::KEEP_RESULTS;
-use crate::cluster::{self, Features, Objects, ProxySettings, only};
+use crate::cluster::{self, Features, Objects, ProxySettings, Sight, only};
 use crate::own_release::OwnRelease;
 use crate::retrieval::Ways;
 use crate::settings::SelectionSettings;
@@ -87,6 +87,25 @@ impl View {
 }
 
 impl Inputs {
+    /// Looks at what is watched, for an operator of that release.
+    pub fn new(
+        sight: &Sight,
+        own: &Arc<OwnRelease>,
+        own_content: &Arc<fairway_release::Release>,
+        updates: watch::Receiver<Option<Arc<Updates>>>,
+    ) -> Self {
+        Self {
+            own: Arc::clone(own),
+            own_content: Arc::clone(own_content),
+            cluster_version: sight.cluster_version.clone(),
+            proxy: sight.proxy.clone(),
+            trusted_ca: sight.trusted_ca.clone(),
+            features: sight.features.clone(),
+            surroundings: sight.surroundings.clone(),
+            updates,
+        }
+    }
+
     /// Everything that there is to see; nothing before the ways to releases are known.
     pub(super) fn look(&mut self) -> Option<View> {
         let seen = self.cluster_version.borrow_and_update().clone();

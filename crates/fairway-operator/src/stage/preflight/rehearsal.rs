@@ -35,15 +35,15 @@ impl Rehearsal {
     pub(super) fn begin(
         client: Client,
         run: RunId,
-        content: Arc<Release>,
+        target: Arc<Release>,
         filter: Filter,
         context: Context,
     ) -> Self {
         let work = async move {
-            let version = content.metadata.version.to_string();
+            let version = target.metadata.version.to_string();
             let trial = Trial {
                 version: &version,
-                manifests: &content.manifests,
+                manifests: &target.manifests,
                 filter: &filter,
                 context: &context,
             };

@@ -185,8 +185,8 @@ impl Stage {
         let versions = (self.own.release.version.as_str(), ready.release.version.as_str());
         let filter = rehearsal::filter(cluster_version, selection, surroundings, versions);
         let context = rehearsal::context(cluster_version, surroundings);
-        let (client, content) = (self.site.hands.client.clone(), Arc::clone(&ready.content));
-        self.rehearsal = Some(Rehearsal::begin(client, id.clone(), content, filter, context));
+        let (client, target) = (self.site.hands.client.clone(), Arc::clone(&ready.content));
+        self.rehearsal = Some(Rehearsal::begin(client, id.clone(), target, filter, context));
     }
 
     fn request(&self, view: &View) -> Request {
@@ -216,7 +216,11 @@ impl Stage {
         if before == wanted {
             return;
         }
-        if let Some(image) = before.map(|before| before.image.clone()) {
+        let is_same =
+            |before: &&Wanted| wanted.is_some_and(|it| same_content(&it.image, &before.image));
+        // Who asks for the same release in other words goes on with what is known of it.
+        if let Some(before) = before.filter(|before| !is_same(before)) {
+            let image = before.image.clone();
             self.leave(view, request, &image);
         }
         self.job = None;
@@ -296,15 +300,7 @@ impl Stage {
                 Some(self.take_over(view, request, found))
             }
             Standing::Clear { .. } => ready.and_then(|ready| self.begin(ready)),
-            Standing::Active(active) => {
-                let is_rehearsed = self.rehearsal.as_ref().is_none_or(Rehearsal::is_over);
-                let verdict = match active.verdict() {
-                    Verdict::Done if !is_rehearsed => Verdict::GoesOn,
-                    verdict => verdict,
-                };
-                let image = active.run.image.clone();
-                self.follow(&image, verdict)
-            }
+            Standing::Active(_) => self.follow(),
         };
         if let Some(next) = next {
             self.standing = next;
@@ -347,13 +343,21 @@ impl Stage {
     }
 
     /// What becomes of a run that is in the cluster.
-    fn follow(&mut self, image: &str, verdict: Verdict) -> Option<Standing> {
-        let attempt = self.attempt.as_mut();
+    fn follow(&mut self) -> Option<Standing> {
+        let Standing::Active(active) = &mut self.standing else { return None };
+        let image = &active.run.image;
         let is_its = |attempt: &&mut Attempt| same_content(&attempt.wanted.image, image);
-        let Some(attempt) = attempt.filter(is_its) else { return Some(self.site.clear()) };
-        attempt.is_under_way(verdict);
+        let Some(attempt) = self.attempt.as_mut().filter(is_its) else {
+            return Some(self.site.clear());
+        };
+        active.expect(attempt.patience(&self.site.settings), attempt.began);
+        let is_rehearsed = self.rehearsal.as_ref().is_none_or(Rehearsal::is_over);
+        attempt.is_under_way(match active.verdict() {
+            Verdict::Done if !is_rehearsed => Verdict::GoesOn,
+            verdict => verdict,
+        });
         let end = attempt.end.as_ref()?;
-        self.keeping.conclude(image, end, clock::now());
+        self.keeping.conclude(&active.run.image, end, clock::now());
         Some(self.site.clear())
     }
 
@@ -429,15 +433,15 @@ impl Stage {
 
 fn not_retrieved(failure: &Failure) -> Trouble {
     match failure {
-        Failure::NotRetrieved(why) => {
+        Failure::Retrieval(why) => {
             let message = format!("the release cannot be fetched: {why}");
             Trouble::passing(preflight_failed::RETRIEVE_PAYLOAD, message)
         }
-        Failure::NotVerified(why) => {
+        Failure::Signature(why) => {
             let message = format!("the release is not started: {why}");
             Trouble::passing(preflight_failed::IMAGE_VERIFICATION_FAILED, message)
         }
-        Failure::NotLoaded(why) => {
+        Failure::Content(why) => {
             let message = format!("the release makes no sense: {why}");
             Trouble::passing(preflight_failed::LOAD_PAYLOAD, message)
         }

@@ -45,7 +45,7 @@ impl OwnPod {
     }
 }
 
-/// What the operator knows from Secrets and ConfigMaps is for the operator alone.
+/// What the operator knows from Secrets and `ConfigMap`s is for the operator alone.
 fn is_no_secret(variable: &EnvVar) -> bool {
     variable
         .value_from

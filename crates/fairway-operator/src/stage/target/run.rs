@@ -399,10 +399,10 @@ impl Stage {
         match self.job.get_or_insert_with(begin).progress() {
             Progress::Done(retrieved) => Ok(retrieved),
             Progress::Running => Err(Box::new(condition::retrieving(named))),
-            Progress::Failed(Failure::NotRetrieved(why) | Failure::NotVerified(why)) => {
+            Progress::Failed(Failure::Retrieval(why) | Failure::Signature(why)) => {
                 Err(Box::new(condition::not_retrieved(named, why)))
             }
-            Progress::Failed(Failure::NotLoaded(why)) => {
+            Progress::Failed(Failure::Content(why)) => {
                 Err(Box::new(condition::not_loaded(named, why)))
             }
         }

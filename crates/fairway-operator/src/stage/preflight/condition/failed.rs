@@ -21,7 +21,7 @@ fn said(situation: &Situation) -> (bool, Reason, String) {
         }
         Phase::Held(held) => (true, reason_of(held), sentence(&held.to_string())),
         _ => {
-            let checks = situation.document.into_iter().flat_map(of_checks);
+            let checks = situation.document.into_iter().filter_map(of_checks);
             let troubles: Vec<Trouble> = situation.troubles.iter().cloned().chain(checks).collect();
             of_troubles(situation, &troubles)
         }

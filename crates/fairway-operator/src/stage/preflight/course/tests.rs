@@ -135,3 +135,14 @@ fn who_waits_for_a_run_does_not_wait_for_ever() {
         assert_eq!(course.verdict(at(4)), Verdict::Done);
     }
 }
+
+#[test]
+fn who_comes_later_waits_from_then_on() {
+    let mut course = asked();
+    course.read(Ok(said(ExecutionStatus::Running)), at(20));
+    let whole = Some(Duration::from_mins(5));
+    course.expect(Patience { silence: HOUR, whole }, at(30));
+    assert_eq!(course.deadline(), Some(at(35)));
+    course.read(Ok(said(ExecutionStatus::Completed)), at(31));
+    assert_eq!(course.verdict(at(31)), Verdict::Done);
+}

@@ -68,7 +68,7 @@ pub(super) fn trouble(pod: &Pod, events: &[&Event], has_results: bool) -> Option
     }
     let last = status.last_state.as_ref().and_then(|state| state.terminated.as_ref());
     let ended = state.terminated.as_ref().or(last);
-    ended.and_then(|ended| ended_with(ended, has_results))
+    ended.map(|ended| ended_with(ended, has_results))
 }
 
 fn not_started(words: Option<&str>) -> Trouble {
@@ -76,31 +76,31 @@ fn not_started(words: Option<&str>) -> Trouble {
     Trouble::passing(preflight_failed::START_FAILED, message)
 }
 
-fn ended_with(ended: &ContainerStateTerminated, has_results: bool) -> Option<Trouble> {
+fn ended_with(ended: &ContainerStateTerminated, has_results: bool) -> Trouble {
     let words = ended.message.as_deref();
     let reason = ended.reason.as_deref().unwrap_or_default();
     if reason == "OOMKilled" {
         let message = "the target release needs more memory than a preflight may use".to_owned();
-        return Some(Trouble::passing(preflight_failed::OOM_KILLED, message));
+        return Trouble::passing(preflight_failed::OOM_KILLED, message);
     }
     if matches!(reason, "ContainerCannotRun" | "StartError")
         || (NOT_STARTED.contains(&ended.exit_code) && !has_results)
     {
-        return Some(not_started(words));
+        return not_started(words);
     }
     if !has_results && does_not_know(ended.exit_code, words.unwrap_or_default()) {
         let message = "the target release does not know preflights: it is too old".to_owned();
-        return Some(Trouble::lasting(preflight_failed::PREFLIGHT_NOT_SUPPORTED, message));
+        return Trouble::lasting(preflight_failed::PREFLIGHT_NOT_SUPPORTED, message);
     }
     if KILLED.contains(&ended.exit_code) {
         let signal = ended.exit_code - 128;
         let message = format!("the target release was ended from outside, by signal {signal}");
-        return Some(Trouble::passing(preflight_failed::KILLED, message));
+        return Trouble::passing(preflight_failed::KILLED, message);
     }
     let (code, words) = (ended.exit_code, quoted(words));
     let message =
         format!("the target release ended with exit code {code}; its last words: {words}");
-    Some(Trouble::passing(preflight_failed::CRASH_LOOP_BACK_OFF, message))
+    Trouble::passing(preflight_failed::CRASH_LOOP_BACK_OFF, message)
 }
 
 /// Whether a program does not know what a preflight is. Its exit code alone does not tell: others
