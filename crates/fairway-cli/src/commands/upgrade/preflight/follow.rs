@@ -23,8 +23,8 @@ const LOOK: Duration = Duration::from_millis(500);
 /// How often in a row a look may fail: an API server that restarts is back in half a minute.
 const FAILURES: usize = 60;
 
-/// How often details are looked for once the summary is there: they are written side by side.
-const LOOKS_FOR_DETAILS: usize = 10;
+/// How often details are looked for once the summary is there: they are written at a slower pace.
+const LOOKS_FOR_DETAILS: usize = 30;
 
 /// What is waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -50,6 +50,9 @@ pub(super) struct Report {
     others: Vec<Named>,
     /// Why the details are not at hand.
     details_missing: Option<String>,
+    /// Whether they will be in a moment.
+    #[serde(skip)]
+    is_behind: bool,
 }
 
 /// What a preflight comes to.
@@ -117,8 +120,10 @@ impl<'a> Look<'a> {
         let target = target.map(|target| self.completed(target));
         let is_target =
             |named: &Named| target.as_ref().is_some_and(|it| release::is_same(it, named));
-        let document = target.as_ref().and_then(|target| self.document(target));
         let phase = self.phase(target.as_ref());
+        let document = target.as_ref().and_then(|target| self.document(target));
+        let is_behind = document.is_some_and(|document| self.is_ahead_of(document, phase));
+        let document = document.filter(|_| !is_behind);
         let (findings, other_risks) = match &target {
             Some(target) => self.risks(target, document),
             None => (Vec::new(), Vec::new()),
@@ -132,7 +137,12 @@ impl<'a> Look<'a> {
             message: said.and_then(|condition| condition.message.clone()),
             run: document.map(|document| Run::of(document, self.now)),
             others: self.records.all().map(named).filter(|named| !is_target(named)).collect(),
-            details_missing: self.records.missing.clone(),
+            details_missing: if is_behind {
+                Some("they are still being written".to_owned())
+            } else {
+                self.records.missing.clone()
+            },
+            is_behind,
             target,
             findings,
             other_risks,
@@ -186,16 +196,25 @@ impl<'a> Look<'a> {
         failed.or_else(|| self.condition(preflight_running::TYPE))
     }
 
+    /// Whether the summary says that all checks of the request have answered.
+    fn is_completed(&self) -> bool {
+        let status = self.status();
+        status.is_some_and(|status| status.conditions.is_true(preflight_completed::TYPE))
+    }
+
+    /// Whether the summary tells more than the details, which are written less often.
+    fn is_ahead_of(&self, document: &Document, phase: Phase) -> bool {
+        phase == Phase::Monitoring
+            && (document.execution_status == ExecutionStatus::Running
+                || self.is_completed() && !document.is_complete())
+    }
+
     fn verdict(&self, phase: Phase, document: Option<&Document>, findings: &[Finding]) -> Verdict {
-        let completed = || {
-            let status = self.status();
-            status.is_some_and(|status| status.conditions.is_true(preflight_completed::TYPE))
-        };
         match (phase, document) {
             (Phase::Unsupported, _) => Verdict::Unsupported,
             (Phase::Stopped | Phase::Held, _) => Verdict::Failed,
             _ if phase.is_under_way() => Verdict::Running,
-            (Phase::Monitoring, _) if !completed() => Verdict::Incomplete,
+            (Phase::Monitoring, _) if !self.is_completed() => Verdict::Incomplete,
             (_, Some(document)) => self.of_document(document, findings),
             (Phase::Monitoring, None) => of_findings(findings),
             (_, None) if findings.is_empty() => Verdict::NotRun,
@@ -277,7 +296,7 @@ impl Report {
 
     /// Whether it says as much as there is to say.
     pub(super) fn has_details(&self) -> bool {
-        self.run.is_some() || self.details_missing.is_some()
+        !self.is_behind && (self.run.is_some() || self.details_missing.is_some())
     }
 }
 

@@ -395,6 +395,17 @@ fn without_details_the_summary_has_to_do() {
 }
 
 #[test]
+fn details_that_lag_behind_the_summary_do_not_count() {
+    let mut behind = document("5.2.0");
+    behind.execution_status = ExecutionStatus::Running;
+    behind.checks[0].status = CheckStatus::Running;
+    let report = report(&asked("Monitoring", Some("NoRisksFound"), None), &[behind]);
+    assert_eq!(report.result, Verdict::NothingFound);
+    assert!(!report.has_details() && report.run.is_none());
+    assert_eq!(report.details_missing.as_deref(), Some("they are still being written"));
+}
+
+#[test]
 fn results_of_another_version_do_not_count() {
     let mut old = document("5.2.0");
     old.source_version = "5.0.0".to_owned();
