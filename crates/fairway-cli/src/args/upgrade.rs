@@ -9,9 +9,9 @@ use fairway_risk::Range;
 use super::acceptance::{RiskChoice, UntilChoice, reason};
 use super::cluster::ClusterArgs;
 use super::duration::some_time;
-use super::preflight::{CompareArgs, PreflightArgs};
 use super::pull_spec::PullSpec;
 use super::report::ReportArgs;
+use super::upgrade_preflight::{CompareArgs, PreflightArgs};
 
 #[derive(clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]

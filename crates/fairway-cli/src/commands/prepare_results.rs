@@ -24,10 +24,11 @@ pub(crate) fn run(args: &PrepareResultsArgs, printer: &Printer) -> anyhow::Resul
         // Where all users are one, as in a sandbox without a superuser, there is nobody else.
         Err(error) if error.kind() == ErrorKind::InvalidInput => {
             printer
-                .note(&format!("there is no user {owner} here; {} stays as it is", dir.display()));
+                .note(format!("there is no user {owner} here; {} stays as it is", dir.display()));
         }
         handed_over => {
-            handed_over.with_context(|| format!("cannot hand {} to user {owner}", dir.display()))?
+            handed_over
+                .with_context(|| format!("cannot hand {} to user {owner}", dir.display()))?;
         }
     }
     Ok(ExitStatus::Yes)

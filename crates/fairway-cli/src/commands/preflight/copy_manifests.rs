@@ -3,7 +3,7 @@
 
 use fairway_registry::payload::unpacked;
 
-use crate::args::preflight_command::CopyManifestsArgs;
+use crate::args::preflight::CopyManifestsArgs;
 use crate::errors::WithHint;
 use crate::exit::ExitStatus;
 use crate::output;

@@ -17,7 +17,7 @@ use fairway_preflight::settings::{ImageDepth, ImageSettings, Settings};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
-use crate::args::preflight_command::{PreflightArgs, PreflightCommand, PreflightImages};
+use crate::args::preflight::{PreflightArgs, PreflightCommand, PreflightImages};
 use crate::commands::{operator, registry};
 use crate::errors::{WithHint, WrongUsage};
 use crate::exit::ExitStatus;

@@ -16,7 +16,7 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use super::report::Report;
-use crate::args::preflight_command::{CheckNetwork, PreflightArgs};
+use crate::args::preflight::{CheckNetwork, PreflightArgs};
 use crate::cluster::Cluster;
 use crate::commands::release::input::{self, Pinned};
 use crate::errors::{CannotTell, WithHint, WrongUsage};

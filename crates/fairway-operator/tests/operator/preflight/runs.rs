@@ -63,7 +63,7 @@ async fn a_run_outlives_its_operator_and_follows_it_to_another_node() -> Result<
 
     stage.start("node-1")?;
     stage.until_reason("PreflightCompleted", "NoRisksFound").await?;
-    assert_eq!(stage.directories()?, [run.id.clone()], "it is the same run");
+    assert_eq!(stage.directories()?, std::slice::from_ref(&run.id), "it is the same run");
 
     stage.start("node-2")?;
     stage.until_reason("PreflightRunning", "Restarting").await?;

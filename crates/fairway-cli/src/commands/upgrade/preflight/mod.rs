@@ -20,8 +20,8 @@ pub(super) mod requirement;
 mod status;
 mod withdrawal;
 
-use crate::args::preflight::PreflightWish;
 use crate::args::upgrade::UpgradeArgs;
+use crate::args::upgrade_preflight::PreflightWish;
 use crate::exit::ExitStatus;
 use crate::printer::Printer;
 

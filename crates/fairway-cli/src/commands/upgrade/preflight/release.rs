@@ -5,7 +5,7 @@ use fairway_api::cluster_version::Release;
 use fairway_api::image::same_content;
 
 use super::super::request::outcome::Named;
-use crate::args::preflight::ReleaseChoice;
+use crate::args::upgrade_preflight::ReleaseChoice;
 
 /// The updates that a cluster lists, recommended or not.
 pub(super) fn listed(status: &ClusterVersionStatus) -> impl Iterator<Item = &Release> {

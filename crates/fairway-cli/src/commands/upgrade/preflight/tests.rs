@@ -6,8 +6,8 @@ use fairway_testkit::objects;
 use serde_json::{Value, json};
 
 use super::{ask, clear, request, withdrawal};
-use crate::args::preflight::{PreflightArgs, PreflightWish};
 use crate::args::upgrade::RequestArgs;
+use crate::args::upgrade_preflight::{PreflightArgs, PreflightWish};
 use crate::commands::upgrade::change::Change;
 use crate::commands::upgrade::fixtures::{
     accept, cluster_version, condition, hold, offer, recommended, risk,

@@ -10,7 +10,7 @@ use super::errand::{self, Errand};
 use super::records::Records;
 use super::report::{Look, Report, Verdict};
 use super::request::Wish;
-use crate::args::preflight::{CompareArgs, ReleaseChoice};
+use crate::args::upgrade_preflight::{CompareArgs, ReleaseChoice};
 use crate::cluster::{Cluster, block_on};
 use crate::exit::ExitStatus;
 use crate::printer::Printer;

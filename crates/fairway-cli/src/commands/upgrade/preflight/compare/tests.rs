@@ -5,7 +5,7 @@ use super::super::fixtures::{document, kept, with_findings};
 use super::super::records::Records;
 use super::super::report::Look;
 use super::Comparison;
-use crate::args::preflight::ReleaseChoice;
+use crate::args::upgrade_preflight::ReleaseChoice;
 use crate::commands::upgrade::fixtures::{accept, cluster_version, condition, hold, now};
 use crate::exit::ExitStatus;
 

@@ -219,6 +219,7 @@ fn running() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "the status that is compared is that long")]
 fn accumulated_over_three_targets() {
     let mut memory = memory();
     let dual_stack = "Dual-stack networking configuration will be deprecated in 5.1.0. Migration to single-stack recommended.";

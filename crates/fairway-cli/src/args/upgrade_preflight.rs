@@ -1,0 +1,210 @@
+//! What can be typed about preflights: what a release says about a cluster before it is updated.
+
+use std::time::Duration;
+
+use clap::ValueEnum;
+
+use super::cluster::ClusterArgs;
+use super::duration::some_time;
+use super::pull_spec::PullSpec;
+use super::report::ReportArgs;
+use super::upgrade::{RequestArgs, TARGET, version};
+use crate::errors::WrongUsage;
+
+/// How long the first pass over all checks is waited for. A check may take fifteen minutes, and an
+/// image has to be pulled before.
+const PATIENCE: Duration = Duration::from_mins(30);
+
+/// The same, as it is typed.
+const PATIENCE_TEXT: &str = "30m";
+
+/// How old results may be that an update relies on: nightly runs are young enough.
+const MAX_AGE: &str = "24h";
+
+#[derive(clap::Args)]
+#[command(next_help_heading = "Asking a release first what it says about this cluster")]
+pub(crate) struct PreflightArgs {
+    /// `preflight`: have that release look at this cluster, and change nothing
+    #[arg(
+        long,
+        value_name = "MODE",
+        requires = TARGET,
+        conflicts_with_all = ["allow_not_recommended", "allow_upgrade_with_warnings", "dry_run"]
+    )]
+    pub(crate) mode: Option<Mode>,
+
+    /// Wait until all checks of a preflight have answered, for at most 30m or that time
+    #[arg(
+        long,
+        value_name = "DURATION",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = PATIENCE_TEXT,
+        value_parser = some_time,
+        conflicts_with = "no_wait"
+    )]
+    pub(crate) wait: Option<Duration>,
+
+    /// Show what the preflight has found so far; with `--to`, that of another release
+    #[arg(
+        long,
+        conflicts_with_all = ["to_latest", "clear", "mode", "wait", "force", "dry_run", "no_wait",
+            "allow_not_recommended", "allow_explicit_upgrade", "allow_upgrade_with_warnings"]
+    )]
+    pub(crate) status_preflight: bool,
+
+    /// Withdraw the request for a preflight with its version; an update is left alone, and risks
+    /// stay accepted
+    #[arg(long, conflicts_with_all = [TARGET, "clear", "wait", "status_preflight"])]
+    pub(crate) clear_preflight: bool,
+
+    /// Keep what was found when the request is withdrawn
+    #[arg(long)]
+    pub(crate) keep_results: bool,
+
+    /// Update only if a preflight of that release, at most 24h old or that age, found nothing that
+    /// is not accepted
+    #[arg(
+        long,
+        value_name = "MAX_AGE",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = MAX_AGE,
+        value_parser = some_time,
+        requires = TARGET,
+        conflicts_with_all = ["mode", "dry_run", "force", "status_preflight"]
+    )]
+    pub(crate) require_preflight: Option<Duration>,
+}
+
+/// What is to be done with a release, other than updating to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Mode {
+    /// Ask it what it says about this cluster
+    Preflight,
+}
+
+/// What is asked about preflights.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PreflightWish {
+    /// Run one.
+    Ask,
+    /// Run one, report it and withdraw it.
+    DryRun,
+    /// Show what was found.
+    Status,
+    /// Withdraw the request.
+    Clear,
+}
+
+impl PreflightArgs {
+    /// How long a preflight is waited for.
+    pub(crate) fn patience(&self) -> Duration {
+        self.wait.unwrap_or(PATIENCE)
+    }
+
+    /// What is asked about preflights, if anything is.
+    pub(crate) fn wish(&self, request: &RequestArgs) -> Result<Option<PreflightWish>, WrongUsage> {
+        let wish = match self {
+            Self { mode: Some(Mode::Preflight), .. } => Some(PreflightWish::Ask),
+            Self { status_preflight: true, .. } => Some(PreflightWish::Status),
+            Self { clear_preflight: true, .. } => Some(PreflightWish::Clear),
+            _ if request.dry_run && request.names_a_release() => Some(PreflightWish::DryRun),
+            _ => None,
+        };
+        let runs = matches!(wish, Some(PreflightWish::Ask | PreflightWish::DryRun));
+        let withdraws = matches!(wish, Some(PreflightWish::Clear | PreflightWish::DryRun));
+        if self.wait.is_some() && !runs {
+            return Err(WrongUsage(
+                "--wait waits for a preflight: it needs --mode=preflight, or a release and \
+                 --dry-run"
+                    .to_owned(),
+            ));
+        }
+        if self.keep_results && !withdraws {
+            return Err(WrongUsage(
+                "--keep-results is about withdrawing a preflight: it needs --clear-preflight, or \
+                 a release and --dry-run"
+                    .to_owned(),
+            ));
+        }
+        if wish == Some(PreflightWish::DryRun) && request.no_wait {
+            return Err(WrongUsage(
+                "with --dry-run, the preflight is waited for: --no-wait makes no sense".to_owned(),
+            ));
+        }
+        Ok(wish)
+    }
+}
+
+#[derive(clap::Args)]
+pub(crate) struct CompareArgs {
+    /// The versions or release images to compare
+    #[arg(value_name = "RELEASE", required = true, num_args = 1..=MOST)]
+    pub(crate) releases: Vec<ReleaseChoice>,
+
+    /// Run the preflights that are missing, one after the other; then ask for what was asked for
+    /// before
+    #[arg(long)]
+    pub(crate) run: bool,
+
+    /// How long to wait for each of them
+    #[arg(long, value_name = "DURATION", default_value = PATIENCE_TEXT, value_parser = some_time, requires = "run")]
+    pub(crate) wait: Duration,
+
+    #[command(flatten)]
+    pub(crate) output: ReportArgs,
+
+    #[command(flatten)]
+    pub(crate) cluster: ClusterArgs,
+}
+
+/// As many columns as fit on a screen.
+const MOST: usize = 8;
+
+/// A release, by its version or its image.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum ReleaseChoice {
+    /// That version.
+    Version(String),
+    /// That image, by digest.
+    Image(String),
+}
+
+impl std::str::FromStr for ReleaseChoice {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if !text.contains('/') {
+            return version(text).map(Self::Version);
+        }
+        match text.parse::<PullSpec>()? {
+            PullSpec { text, by_digest: true } => Ok(Self::Image(text)),
+            _ => Err("a tag may mean another image tomorrow; give the digest as @sha256:…".into()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patience_is_the_same_wherever_it_comes_from() {
+        assert_eq!(some_time(PATIENCE_TEXT), Ok(PATIENCE));
+    }
+
+    #[test]
+    fn releases_are_versions_or_images_by_digest() {
+        let image = format!("registry.example/release@sha256:{}", "0".repeat(64));
+        assert_eq!("5.1.0".parse(), Ok(ReleaseChoice::Version("5.1.0".to_owned())));
+        assert_eq!(image.parse(), Ok(ReleaseChoice::Image(image.clone())));
+        let refused = ["5.1", "registry.example/release:5.1.0", "registry.example/release"]
+            .map(|text| text.parse::<ReleaseChoice>().unwrap_err());
+        insta::assert_snapshot!(refused.join("\n"), @r#"
+        "5.1" is not a semantic version such as 5.1.0 or 5.2.0-rc.1
+        a tag may mean another image tomorrow; give the digest as @sha256:…
+        no tag or digest specified, such as @sha256:…
+        "#);
+    }
+}
