@@ -106,6 +106,7 @@ async fn the_nodes_of_a_cluster_are_compared() -> Result<()> {
     let content = Arc::make_mut(&mut target.content);
     let versions = [("kubernetes".to_owned(), ["1.31.2".to_owned()].into())];
     content.image_references.components = versions.into();
-    assert_eq!(names(&Skew.run(&seen, &target).await?), ["KubeletsTooOld"]);
+    let found = Skew.run(&seen, &target).await?;
+    assert!(names(&found).contains(&"KubeletsTooOld"), "{found:?}");
     Ok(())
 }
