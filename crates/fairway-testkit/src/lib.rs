@@ -1,6 +1,7 @@
 //! What tests of several crates share.
 //!
 //! * [`TestCluster`] is a Kubernetes API, whatever is behind it.
+//! * [`TestPlatform`] is a platform that is installed there, with the update service it asks.
 //! * [`AuditLog`] tells who asked that API for what, [`Requests`] how often the program did.
 //! * [`objects`] makes the objects that tests need, [`images`] the images.
 //! * [`platform`] has the data of a whole platform, real or of the same size.
@@ -18,6 +19,7 @@ mod cluster;
 pub mod environment;
 pub mod gpg;
 pub mod images;
+mod installed;
 pub mod line;
 pub mod measure;
 mod namespace;
@@ -30,6 +32,7 @@ pub mod wait;
 
 pub use audit::{AuditEvent, AuditLog, AuditMark};
 pub use cluster::TestCluster;
+pub use installed::{NAMESPACE, TestPlatform, text};
 pub use namespace::TestNamespace;
 pub use requests::Requests;
 

@@ -5,14 +5,13 @@ use std::fs;
 use anyhow::{Context as _, Result};
 use fairway_api::Conditions as _;
 use fairway_api::cluster_version::{ClusterVersionStatus, UpdateState};
+use fairway_operator::manifests::own_manifests;
 use fairway_testkit::environment::SOAK_ROUNDS;
-use fairway_testkit::wait;
+use fairway_testkit::{NAMESPACE, TestPlatform, wait};
 use k8s_openapi::api::core::v1::Pod;
 use kube::Api;
 use kube::api::ListParams;
 use rustix::process::{Pid, Signal, kill_process};
-
-use crate::platform::{NAMESPACE, TestPlatform};
 
 /// Updates, and how far they are, in percent, whenever the operator is killed.
 type Moments = &'static [(&'static str, &'static [u32])];
@@ -24,7 +23,7 @@ const MOMENTS_OF_A_SOAK: Moments = &[("5.0.1", &[1, 60]), ("5.1.0", &[10, 40, 90
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_operator_that_is_killed_in_its_pod_goes_on() -> Result<()> {
-    let platform = TestPlatform::install("5.0.0", "stable-5.1").await?;
+    let platform = TestPlatform::install(own_manifests(), "5.0.0", "stable-5.1").await?;
     let is_soak = std::env::var_os(SOAK_ROUNDS).is_some();
     let moments = if is_soak { MOMENTS_OF_A_SOAK } else { MOMENTS };
     let mut expected = vec![("5.0.0".to_owned(), UpdateState::Completed)];

@@ -1,4 +1,6 @@
 //! A platform from its installation through its updates: real releases, real pods, the real program.
 
+mod drift;
 mod killed;
-mod platform;
+mod refusals;
+mod story;

@@ -4,13 +4,14 @@ use std::fmt::Debug;
 
 use anyhow::Result;
 use fairway_api::{CLUSTER_VERSION_NAME, ClusterVersion};
-use fairway_testkit::wait;
 use k8s_openapi::api::core::v1::{Namespace, Pod};
 use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::api::{Api, DeleteParams, ListParams};
 use kube::{Client, Resource, ResourceExt as _};
 use serde::de::DeserializeOwned;
+
+use crate::wait;
 
 /// What is told by this label is a release's.
 const MANAGED: &str = "fairway.dev/managed=true";

@@ -3,6 +3,8 @@
 use anyhow::{Context as _, Result};
 use fairway_api::Conditions as _;
 use fairway_api::cluster_version::{ClusterVersionStatus, UpdateState};
+use fairway_operator::manifests::own_manifests;
+use fairway_testkit::{NAMESPACE, TestPlatform};
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::Pod;
@@ -10,11 +12,11 @@ use kube::Api;
 use kube::api::{ListParams, Patch, PatchParams};
 use serde_json::json;
 
-use super::{NAMESPACE, TestPlatform};
+use crate::drift;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_platform_goes_from_release_to_release() -> Result<()> {
-    let platform = TestPlatform::install("5.0.0", "stable-5.1").await?;
+    let platform = TestPlatform::install(own_manifests(), "5.0.0", "stable-5.1").await?;
     let image = platform.image("5.0.0")?;
     let installed = platform.status().await?;
     assert_eq!((&installed.desired.version[..], installed.desired.image), ("5.0.0", image));
@@ -26,8 +28,8 @@ async fn a_platform_goes_from_release_to_release() -> Result<()> {
 
     only_foreign_fields_are_left(&platform).await?;
     the_operator_is_that_of(&platform, "5.1.0").await?;
-    platform.repairs_what_drifts().await?;
-    platform.writes_nothing_when_it_starts_again().await
+    drift::repairs_what_drifts(&platform).await?;
+    drift::writes_nothing_when_it_starts_again(&platform).await
 }
 
 /// Who is not available, and who stays at its old version, holds the update.

@@ -1,59 +1,52 @@
 //! The example platform on a cluster, for one test.
 
-mod drift;
-mod refusals;
 mod removal;
-mod story;
+mod service;
 
+use std::collections::BTreeMap;
 use std::fs;
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
-use std::path::Path;
-use std::process::{Output, Stdio};
+use std::process::Output;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use fairway_api::cluster_version::{ClusterVersionStatus, UpdateState};
 use fairway_api::{CLUSTER_VERSION_NAME, ClusterOperator, ClusterVersion, Conditions as _};
-use fairway_example::images::{GRAPH_DATA, RELEASES_FILE, SIGNATURES};
+use fairway_example::images::SIGNATURES;
 use fairway_example::{Platform, for_the_sandbox};
-use fairway_operator::manifests::own_manifests;
-use fairway_testkit::{TestCluster, wait};
 use k8s_openapi::api::core::v1::{ConfigMap, Pod};
 use kube::ResourceExt as _;
 use kube::api::{Api, ListParams, LogParams, Patch, PatchParams};
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::TcpStream;
-use tokio::process::{Child, Command};
+use tokio::process::Command;
 
-/// The program under test.
-const FAIRWAY: &str = env!("CARGO_BIN_EXE_fairway");
+use crate::{TestCluster, environment, wait};
+use service::{UpdateService, free_address};
 
 /// Where the operator is.
-pub(crate) const NAMESPACE: &str = "openshift-cluster-version";
+pub const NAMESPACE: &str = "openshift-cluster-version";
 
 /// An update replaces pods one after the other, and a busy machine takes its time for each.
 const UPDATE: Duration = Duration::from_mins(4);
 
 /// A platform, and an update service that knows its releases.
-pub(crate) struct TestPlatform {
-    pub(crate) cluster: TestCluster,
-    pub(crate) releases: Platform,
+pub struct TestPlatform {
+    /// Where it is.
+    pub cluster: TestCluster,
+    /// What it can be updated to.
+    pub releases: Platform,
     service: UpdateService,
     files: TempDir,
 }
 
 impl TestPlatform {
-    /// A cluster without anything, releases that it can pull, and an update service.
-    pub(crate) async fn prepare() -> Result<Self> {
+    /// A cluster without anything, releases that it can pull, and an update service. `own` has the
+    /// manifests of the operator that applies releases.
+    pub async fn prepare(own: BTreeMap<String, String>) -> Result<Self> {
         let cluster = TestCluster::in_turn().await?.over_tls().await?;
         removal::remove(cluster.client()).await?;
-        let own = if cluster.is_sandbox() {
-            for_the_sandbox(own_manifests(), free_address()?.port())?
-        } else {
-            own_manifests()
-        };
+        let own =
+            if cluster.is_sandbox() { for_the_sandbox(own, free_address()?.port())? } else { own };
         let releases = cluster.example_platform(&own).await?;
         let files = tempfile::tempdir()?;
         releases.write_data(files.path())?;
@@ -62,8 +55,12 @@ impl TestPlatform {
     }
 
     /// The same with a release installed.
-    pub(crate) async fn install(version: &str, channel: &str) -> Result<Self> {
-        let platform = Self::prepare().await?;
+    pub async fn install(
+        own: BTreeMap<String, String>,
+        version: &str,
+        channel: &str,
+    ) -> Result<Self> {
+        let platform = Self::prepare(own).await?;
         let output = platform
             .fairway(&[
                 "install",
@@ -80,44 +77,51 @@ impl TestPlatform {
     }
 
     /// How the image of a release is pulled.
-    pub(crate) fn image(&self, version: &str) -> Result<String> {
+    pub fn image(&self, version: &str) -> Result<String> {
         Ok(self.releases.release(version).context("no such release")?.reference.clone())
     }
 
     /// Lets the update service lose the signature of a release.
-    pub(crate) fn lose_signature(&self, version: &str) -> Result<()> {
+    pub fn lose_signature(&self, version: &str) -> Result<()> {
         let image = self.image(version)?;
         let (_, digest) = image.rsplit_once("@sha256:").context("no digest")?;
         let of_image = self.files.path().join(SIGNATURES).join(format!("sha256={digest}"));
         fs::remove_dir_all(of_image).context("there was no signature")
     }
 
+    /// Where the update service answers.
+    pub fn update_service(&self) -> &str {
+        &self.service.url
+    }
+
     /// Runs the program about this cluster.
-    pub(crate) async fn fairway(&self, arguments: &[&str]) -> Result<Output> {
-        let mut command = Command::new(FAIRWAY);
+    pub async fn fairway(&self, arguments: &[&str]) -> Result<Output> {
+        let mut command = Command::new(environment::fairway_program()?);
         command.args(arguments).env("KUBECONFIG", self.cluster.kubeconfig()).env("NO_COLOR", "1");
         command.output().await.context("cannot start the program")
     }
 
     /// Asks for an update, and expects it to be taken.
-    pub(crate) async fn update(&self, arguments: &[&str]) -> Result<()> {
+    pub async fn update(&self, arguments: &[&str]) -> Result<()> {
         let output = self.fairway(&[&["upgrade"], arguments].concat()).await?;
         ensure!(output.status.success(), "{}", text(&output));
         Ok(())
     }
 
-    pub(crate) fn cluster_versions(&self) -> Api<ClusterVersion> {
+    /// The API of ClusterVersion.
+    pub fn cluster_versions(&self) -> Api<ClusterVersion> {
         Api::all(self.cluster.client())
     }
 
-    pub(crate) async fn status(&self) -> Result<ClusterVersionStatus> {
+    /// What ClusterVersion says.
+    pub async fn status(&self) -> Result<ClusterVersionStatus> {
         let found = self.cluster_versions().get(CLUSTER_VERSION_NAME).await?;
         Ok(found.status.unwrap_or_default())
     }
 
     /// Waits until ClusterVersion says something; what goes on in the cluster is told if it never
     /// does.
-    pub(crate) async fn until(
+    pub async fn until(
         &self,
         what: &str,
         says: impl Fn(&ClusterVersionStatus) -> bool,
@@ -134,7 +138,7 @@ impl TestPlatform {
     }
 
     /// Waits until the newest entry of the history is that version, and completed.
-    pub(crate) async fn until_completed(&self, version: &str) -> Result<ClusterVersionStatus> {
+    pub async fn until_completed(&self, version: &str) -> Result<ClusterVersionStatus> {
         self.until(&format!("{version} to be completed"), |status| {
             status.history.first().is_some_and(|entry| {
                 entry.version.as_deref() == Some(version) && entry.state == UpdateState::Completed
@@ -144,7 +148,7 @@ impl TestPlatform {
     }
 
     /// Waits until a condition has that status and reason.
-    pub(crate) async fn until_condition(
+    pub async fn until_condition(
         &self,
         type_: &str,
         status: &str,
@@ -160,7 +164,7 @@ impl TestPlatform {
     }
 
     /// Tells an operator of the platform how to behave; `null` takes a word back.
-    pub(crate) async fn tell(&self, operator: &str, data: Value) -> Result<()> {
+    pub async fn tell(&self, operator: &str, data: Value) -> Result<()> {
         let maps = self.config_maps(&format!("openshift-{operator}"));
         let patch = Patch::Merge(json!({ "data": data }));
         maps.patch(&format!("{operator}-behaviour"), &PatchParams::default(), &patch).await?;
@@ -168,20 +172,17 @@ impl TestPlatform {
     }
 
     /// A ConfigMap of the platform, if it is there.
-    pub(crate) async fn config_map(
-        &self,
-        namespace: &str,
-        name: &str,
-    ) -> Result<Option<ConfigMap>> {
+    pub async fn config_map(&self, namespace: &str, name: &str) -> Result<Option<ConfigMap>> {
         Ok(self.config_maps(namespace).get_opt(name).await?)
     }
 
-    pub(crate) fn config_maps(&self, namespace: &str) -> Api<ConfigMap> {
+    /// The ConfigMaps of a namespace.
+    pub fn config_maps(&self, namespace: &str) -> Api<ConfigMap> {
         Api::namespaced(self.cluster.client(), namespace)
     }
 
     /// Waits until a cluster operator has a condition.
-    pub(crate) async fn until_operator(&self, name: &str, type_: &str, status: &str) -> Result<()> {
+    pub async fn until_operator(&self, name: &str, type_: &str, status: &str) -> Result<()> {
         let operators: Api<ClusterOperator> = Api::all(self.cluster.client());
         wait::until(&format!("{name} to say {type_}={status}"), || async {
             let found = operators.get_opt(name).await?.and_then(|operator| operator.status);
@@ -221,51 +222,7 @@ impl Drop for TestPlatform {
 }
 
 /// What a program printed.
-pub(crate) fn text(output: &Output) -> String {
+pub fn text(output: &Output) -> String {
     let said = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes));
     said.concat()
-}
-
-/// An address that nobody listens on at this moment.
-fn free_address() -> Result<SocketAddr> {
-    Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?)
-}
-
-/// The program as an update service.
-struct UpdateService {
-    _child: Child,
-    url: String,
-}
-
-impl UpdateService {
-    /// Starts it, and waits until it has something to say: a cluster that asks too early asks again
-    /// minutes later.
-    async fn start(files: &Path) -> Result<Self> {
-        // Clusters ask it from pods on this machine's network.
-        let address = free_address()?;
-        let child = Command::new(FAIRWAY)
-            .args(["update-service", "--quiet", "--drain=0s"])
-            .arg(format!("--address={address}"))
-            .arg(format!("--graph-data={}", files.join(GRAPH_DATA).display()))
-            .arg(format!("--releases={}", files.join(RELEASES_FILE).display()))
-            .arg(format!("--signatures={}", files.join(SIGNATURES).display()))
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .kill_on_drop(true)
-            .spawn()?;
-        wait::until("the update service to be ready", || async {
-            Ok(is_ready(address).await.unwrap_or_default().then_some(()))
-        })
-        .await?;
-        Ok(Self { _child: child, url: format!("http://{address}/api/upgrades_info") })
-    }
-}
-
-async fn is_ready(service: SocketAddr) -> Result<bool> {
-    let mut stream = TcpStream::connect(service).await?;
-    stream.write_all(b"GET /readyz HTTP/1.0\r\n\r\n").await?;
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).await?;
-    Ok(answer.contains(" 200 "))
 }

@@ -1,12 +1,12 @@
 //! Updates that do not begin, and what those who asked for them are told.
 
 use anyhow::Result;
-
-use super::{TestPlatform, text};
+use fairway_operator::manifests::own_manifests;
+use fairway_testkit::{TestPlatform, text};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_not_safe_does_not_begin_and_says_why() -> Result<()> {
-    let platform = TestPlatform::install("5.1.0", "stable-5.2").await?;
+    let platform = TestPlatform::install(own_manifests(), "5.1.0", "stable-5.2").await?;
     platform.until_condition("Upgradeable", "False", "AdminAckRequired").await?;
 
     let told = refused(&platform, &["--to=5.2.0"]).await?;
@@ -47,7 +47,7 @@ async fn what_is_not_safe_does_not_begin_and_says_why() -> Result<()> {
 /// each time.
 async fn refused(platform: &TestPlatform, arguments: &[&str]) -> Result<String> {
     let output = platform.fairway(&[&["upgrade"], arguments].concat()).await?;
-    let mut told = text(&output).replace(&platform.service.url, "<update service>");
+    let mut told = text(&output).replace(platform.update_service(), "<update service>");
     assert!(!output.status.success(), "{told}");
     for made in &platform.releases.releases {
         let version = made.release.version;
