@@ -17,5 +17,5 @@ pub mod payload;
 pub mod release;
 
 pub use images::Platform;
-pub use own::{OwnError, for_the_sandbox};
+pub use own::{OwnError, for_the_sandbox, with_checks_on_the_host};
 pub use release::{COMPONENTS, Component, RELEASES, Release};

@@ -1,4 +1,4 @@
-//! The manifests of the operator that applies releases, for a cluster that is the sandbox.
+//! The manifests of the operator that applies releases, for the clusters of tests.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 /// has to hide those that the image has.
 const AUTHORITIES: &str = "ssl-certs";
 
-/// Why there is no operator for a sandbox.
+/// Why there is no operator for such a cluster.
 #[derive(Debug, thiserror::Error)]
 pub enum OwnError {
     /// The Deployment cannot be read.
@@ -29,13 +29,32 @@ pub fn for_the_sandbox(
     own: BTreeMap<String, String>,
     port: u16,
 ) -> Result<BTreeMap<String, String>, OwnError> {
+    adapted(own, |pod| adapt(pod, port))
+}
+
+/// Changes the Deployment: checks of preflights use the network of their node, for a cluster in
+/// which nothing else reaches the API server.
+pub fn with_checks_on_the_host(
+    own: BTreeMap<String, String>,
+) -> Result<BTreeMap<String, String>, OwnError> {
+    adapted(own, |pod| {
+        let arguments = pod["containers"].as_array_mut()?.first_mut()?["args"].as_array_mut()?;
+        arguments.push(json!("--preflight-check-network=host"));
+        Some(())
+    })
+}
+
+fn adapted(
+    own: BTreeMap<String, String>,
+    adapt: impl Fn(&mut Value) -> Option<()>,
+) -> Result<BTreeMap<String, String>, OwnError> {
     let change = |(path, text): (String, String)| {
         if !path.ends_with("_deployment.yaml") {
             return Ok((path, text));
         }
         let mut deployment: Value = read::document(&path, text.as_bytes())?;
         let pod = &mut deployment["spec"]["template"]["spec"];
-        adapt(pod, port).ok_or_else(|| OwnError::NoOperator { path: path.clone() })?;
+        adapt(pod).ok_or_else(|| OwnError::NoOperator { path: path.clone() })?;
         Ok((path, format!("{deployment:#}\n")))
     };
     own.into_iter().map(change).collect()

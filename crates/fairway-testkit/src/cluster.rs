@@ -102,14 +102,26 @@ impl TestCluster {
         Self::connect(kubeconfig, Some(log), Hold::Own { _cluster: Box::new(cluster) }).await
     }
 
-    /// A sandbox in this process; its client needs no network.
+    /// A sandbox with these nodes, whatever other tests run against.
+    pub async fn nodes(names: &[&str]) -> Result<Self> {
+        let cluster = Self::sandbox_of(names).await?;
+        cluster.install_crds().await?;
+        Ok(cluster)
+    }
+
     async fn sandbox() -> Result<Self> {
+        Self::sandbox_of(&["node-1"]).await
+    }
+
+    /// A sandbox in this process; its client needs no network.
+    async fn sandbox_of(nodes: &[&str]) -> Result<Self> {
         let directory = tempfile::tempdir()?;
         let mut options = Options::new(directory.path());
         // Most tests need no pods; those that do are told what is missing.
         if let Ok(program) = environment::fairway_program() {
             let images = directory.path().join(IMAGES);
-            options = options.nodes(vec!["node-1".to_owned()], program, vec![images]);
+            let names = nodes.iter().map(ToString::to_string).collect();
+            options = options.nodes(names, program, vec![images]);
         }
         let sandbox = Sandbox::start(options).await?;
         let access = Access::in_process(&sandbox);

@@ -12,7 +12,7 @@ use anyhow::{Context, Result, ensure};
 use fairway_api::cluster_version::{ClusterVersionStatus, UpdateState};
 use fairway_api::{CLUSTER_VERSION_NAME, ClusterOperator, ClusterVersion, Conditions as _};
 use fairway_example::images::SIGNATURES;
-use fairway_example::{Platform, for_the_sandbox};
+use fairway_example::{Platform, for_the_sandbox, with_checks_on_the_host};
 use k8s_openapi::api::core::v1::{ConfigMap, Pod};
 use kube::ResourceExt as _;
 use kube::api::{Api, ListParams, LogParams, Patch, PatchParams};
@@ -43,10 +43,18 @@ impl TestPlatform {
     /// A cluster without anything, releases that it can pull, and an update service. `own` has the
     /// manifests of the operator that applies releases.
     pub async fn prepare(own: BTreeMap<String, String>) -> Result<Self> {
-        let cluster = TestCluster::in_turn().await?.over_tls().await?;
+        Self::prepare_on(TestCluster::in_turn().await?, own).await
+    }
+
+    /// The same on that cluster.
+    pub async fn prepare_on(cluster: TestCluster, own: BTreeMap<String, String>) -> Result<Self> {
+        let cluster = cluster.over_tls().await?;
         removal::remove(cluster.client()).await?;
-        let own =
-            if cluster.is_sandbox() { for_the_sandbox(own, free_address()?.port())? } else { own };
+        let own = if cluster.is_sandbox() {
+            for_the_sandbox(own, free_address()?.port())?
+        } else {
+            with_checks_on_the_host(own)?
+        };
         let releases = cluster.example_platform(&own).await?;
         let files = tempfile::tempdir()?;
         releases.write_data(files.path())?;
@@ -60,7 +68,12 @@ impl TestPlatform {
         version: &str,
         channel: &str,
     ) -> Result<Self> {
-        let platform = Self::prepare(own).await?;
+        Self::prepare(own).await?.with(version, channel).await
+    }
+
+    /// Installs a release.
+    pub async fn with(self, version: &str, channel: &str) -> Result<Self> {
+        let platform = self;
         let output = platform
             .fairway(&[
                 "install",
@@ -176,7 +189,7 @@ impl TestPlatform {
         Ok(self.config_maps(namespace).get_opt(name).await?)
     }
 
-    /// The ConfigMaps of a namespace.
+    /// Those of a namespace.
     pub fn config_maps(&self, namespace: &str) -> Api<ConfigMap> {
         Api::namespaced(self.cluster.client(), namespace)
     }
