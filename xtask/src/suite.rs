@@ -28,11 +28,12 @@ pub(crate) const OPERATOR: Suite =
 /// The operators of the example platform. In the sandbox, likewise.
 pub(crate) const EXAMPLE: Suite = Suite { package: "fairway-example", programs: &["operators"] };
 
-/// A platform that is installed and updated from a registry.
-pub(crate) const ROLLOUT: Suite = Suite { package: "fairway", programs: &["rollout"] };
+/// A platform that is installed from a registry, asks releases about itself, and is updated.
+pub(crate) const ROLLOUT: Suite = Suite { package: "fairway", programs: &["preflight", "rollout"] };
 
 /// Platforms on their way from release to release, from a registry. In the sandbox, likewise.
-pub(crate) const PLATFORM: Suite = Suite { package: "fairway", programs: &["chaos", "rollout"] };
+pub(crate) const PLATFORM: Suite =
+    Suite { package: "fairway", programs: &["chaos", "preflight", "rollout"] };
 
 impl Suite {
     /// Runs the suite, and says how many cases passed.
