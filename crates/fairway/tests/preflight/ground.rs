@@ -91,10 +91,13 @@ pub(crate) fn risks(status: &ClusterVersionStatus) -> String {
 
 /// Waits until nothing of any run is in the cluster or on its nodes.
 pub(crate) async fn until_nothing_is_left(platform: &TestPlatform) -> Result<()> {
-    wait::until("everything of preflights to go", || async {
+    let gone = wait::until("everything of preflights to go", || async {
         Ok(left(platform).await?.is_empty().then_some(()))
-    })
-    .await
+    });
+    match gone.await {
+        Ok(()) => Ok(()),
+        Err(error) => Err(error.context(format!("there is {}", left(platform).await?.join(", ")))),
+    }
 }
 
 /// What of runs is in the cluster and on its nodes.

@@ -3,5 +3,8 @@
 
 mod audit;
 mod ground;
+mod moving;
 mod retargets;
 mod story;
+mod targets;
+mod update;
