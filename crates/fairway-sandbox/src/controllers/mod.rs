@@ -4,6 +4,7 @@
 //! be. What that step is is decided by functions of their arguments, in the modules `plan`.
 
 mod candidates;
+mod cluster_role;
 mod daemon_set;
 mod definition_cleanup;
 mod departure;
@@ -39,6 +40,7 @@ pub fn run(api: &Api, certificate: &str, cancel: &CancellationToken, tracker: &T
         };
     }
     start![
+        cluster_role::ClusterRoles::new(api),
         daemon_set::DaemonSets::new(api),
         definition_cleanup::DefinitionCleanup::new(api),
         deployment::Deployments::new(api),

@@ -1,6 +1,7 @@
 //! Who may do what.
 
 mod accounts;
+mod aggregation;
 mod granting;
 mod reviews;
 mod roles;
