@@ -106,15 +106,18 @@ pub enum WriteError {
 
 impl Platform {
     /// Makes images from a program of this machine, to be pulled from below `repository`. `own` has
-    /// the manifests of the operator that applies releases. The same input gives the same digests.
+    /// the manifests of the operator that applies releases, `kubernetes` is the version of the
+    /// cluster that they are for, if it is known. The same input gives the same digests.
     pub fn make(
         program: &Path,
         repository: &str,
         packing: Packing,
         own: &BTreeMap<String, String>,
+        kubernetes: Option<&str>,
     ) -> Result<Self, MakeError> {
         let base = Base::of_program(program, packing)?;
-        let make = |release: &Release| MadeRelease::make(*release, &base, repository, own);
+        let make =
+            |release: &Release| MadeRelease::make(*release, &base, repository, own, kubernetes);
         let releases = RELEASES.iter().map(make).collect::<Result<_, _>>()?;
         Ok(Self { releases, repository: repository.to_owned() })
     }
@@ -174,6 +177,7 @@ impl MadeRelease {
         base: &Base,
         repository: &str,
         own: &BTreeMap<String, String>,
+        kubernetes: Option<&str>,
     ) -> Result<Self, MakeError> {
         let mut base = base.clone();
         if !release.preflights {
@@ -191,7 +195,7 @@ impl MadeRelease {
         }
         let operators = image(operators)?;
         let operators_reference = reference(OPERATORS, &operators);
-        let files = payload::files(&release, &operators_reference, own)?;
+        let files = payload::files(&release, &operators_reference, own, kubernetes)?;
         // Whoever looks for the release need not read what lies below.
         let mut content = LayerBuilder::new();
         for directory in DIRECTORIES {

@@ -14,14 +14,19 @@ use crate::Release;
 const OPERATORS: &str = "platform-operators";
 
 /// The files of a release whose operators run an image. `own` has the manifests of the operator
-/// that applies releases, by their paths in an image.
+/// that applies releases, by their paths in an image. The platform comes onto a Kubernetes that is
+/// there: its releases bring the version of that, where it is known.
 pub fn files(
     release: &Release,
     operators: &str,
     own: &BTreeMap<String, String>,
+    kubernetes: Option<&str>,
 ) -> Result<Files, DraftError> {
     let images = BTreeMap::from([(OPERATORS.to_owned(), operators.to_owned())]);
     let mut draft = Draft::new(metadata(release), images, Some(release.created()));
+    if let Some(version) = kubernetes {
+        draft.brings("kubernetes", version);
+    }
     for (path, text) in own {
         draft.add(path, path, text.clone().into_bytes());
     }

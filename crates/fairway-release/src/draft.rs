@@ -131,6 +131,12 @@ impl Draft {
         Self { metadata, images, files: Files::new(), origins: BTreeMap::new(), problems }
     }
 
+    /// Says which version of something the release brings, such as `kubernetes`.
+    pub fn brings(&mut self, component: &str, version: &str) {
+        let versions = self.images.components.entry(component.to_owned()).or_default();
+        versions.insert(version.to_owned());
+    }
+
     /// Adds a file by its path in the image, as it is; `origin` is what people call it.
     pub fn add(&mut self, path: &str, origin: &str, content: Vec<u8>) {
         match self.origins.entry(path.to_owned()) {

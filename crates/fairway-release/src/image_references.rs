@@ -57,12 +57,14 @@ impl ImageReferences {
         versions.next().filter(|_| versions.next().is_none()).map(String::as_str)
     }
 
-    /// The file of a release image. Which image brings a component is not known any more.
+    /// The file of a release image. Which image brings a component is not known any more: the first
+    /// one says it for all of them.
     pub fn write(&self) -> String {
-        let Self { name, created, images, components: _ } = self;
+        let Self { name, created, images, components } = self;
+        let mut brought = annotations(components);
         let tag = |(name, image): (&String, &String)| Tag {
             name: name.clone(),
-            annotations: None,
+            annotations: brought.take(),
             from: Some(Origin { kind: IMAGE.to_owned(), name: image.clone() }),
         };
         let stream = ImageStream {
@@ -106,6 +108,17 @@ fn images_of(spec: Spec) -> impl Iterator<Item = (usize, (String, String))> {
         (kind == IMAGE).then_some((tag.name, name))
     };
     spec.tags.into_iter().enumerate().filter_map(move |(index, tag)| Some((index, image(tag)?)))
+}
+
+/// How an image says what it brings; nothing if that is nothing.
+fn annotations(
+    components: &BTreeMap<String, BTreeSet<String>>,
+) -> Option<BTreeMap<String, Option<String>>> {
+    let pairs = components.iter().flat_map(|(name, versions)| {
+        versions.iter().map(move |version| format!("{name}={version}"))
+    });
+    let list = pairs.collect::<Vec<_>>().join(",");
+    (!list.is_empty()).then(|| BTreeMap::from([(VERSIONS.to_owned(), Some(list))]))
 }
 
 /// What makes no sense there is passed over: it only helps those who ask for it.
@@ -262,12 +275,18 @@ spec:
     fn what_is_written_is_read_again() {
         let images = [("network", "registry.example/network@sha256:1"), ("storage", "x@sha256:2")]
             .map(|(name, image)| (name.to_owned(), image.to_owned()));
-        for created in [None, Some("2026-01-01T00:00:00Z".parse().unwrap())] {
+        let versions = BTreeSet::from(["1.33.0".to_owned(), "1.33.1".to_owned()]);
+        let components = [("kubernetes", versions.clone()), ("cri-o", versions)]
+            .map(|(name, versions)| (name.to_owned(), versions));
+        for (created, components) in [
+            (None, BTreeMap::new()),
+            (Some("2026-01-01T00:00:00Z".parse().unwrap()), components.into()),
+        ] {
             let written = ImageReferences {
                 name: "5.0.0".to_owned(),
                 created,
                 images: images.clone().into(),
-                components: BTreeMap::new(),
+                components,
             };
             assert_eq!(read(&written.write()), Ok(written));
         }

@@ -30,3 +30,6 @@ pub mod table;
 pub mod token;
 
 pub use fairway_schema::field_error;
+
+/// The version of Kubernetes that it follows.
+pub const KUBERNETES: &str = "1.33.0";

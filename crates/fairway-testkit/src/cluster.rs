@@ -15,6 +15,7 @@ use fairway_registry::layout;
 use fairway_registry::push::push;
 use fairway_sandbox::sandbox::{Options, Sandbox};
 use fairway_testbed::cache::{Cache, take_turn};
+use fairway_testbed::kube::build::VERSION;
 use fairway_testbed::kube::{self as real, Cluster};
 use fairway_testbed::state::State;
 use k8s_openapi::api::core::v1::Node;
@@ -253,12 +254,14 @@ impl TestCluster {
         let program = environment::fairway_program()?;
         let repository = format!("{}/platform", self.registry()?);
         if let Hold::Sandbox { sandbox, .. } = &self.hold {
-            let platform = Platform::make(&program, &repository, Packing::Plain, own)?;
+            let kubernetes = Some(fairway_sandbox::KUBERNETES);
+            let platform = Platform::make(&program, &repository, Packing::Plain, own, kubernetes)?;
             platform.write_images(&sandbox.directory().join(IMAGES).join("platform"))?;
             return Ok(platform);
         }
         install_tls_provider();
-        let platform = Platform::make(&program, &repository, Packing::Compressed, own)?;
+        let platform =
+            Platform::make(&program, &repository, Packing::Compressed, own, Some(VERSION))?;
         platform.push().await.context("cannot push the platform")?;
         Ok(platform)
     }

@@ -19,7 +19,8 @@ const NOWHERE: &str = "localhost/platform";
 pub(crate) fn run(args: &ExamplePlatformArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
     let program = std::env::current_exe().context("cannot find the program itself")?;
     let repository = args.push.as_deref().unwrap_or(NOWHERE);
-    let platform = Platform::make(&program, repository, Packing::Compressed, &own_manifests())?;
+    let platform =
+        Platform::make(&program, repository, Packing::Compressed, &own_manifests(), None)?;
     if let Some(directory) = &args.dir {
         output::directory(directory)?;
         platform.write(directory)?;

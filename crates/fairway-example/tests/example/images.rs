@@ -13,10 +13,14 @@ use fairway_registry::signature::Keyring;
 use fairway_release::inclusion::DEFAULT_PROFILE;
 use fairway_release::{Release, Verification};
 
+/// What the cluster has that the platform is for.
+const KUBERNETES: &str = "1.33.0";
+
 /// A platform whose program is small.
 pub(crate) fn platform() -> Platform {
     let (program, own) = (Path::new("/bin/true"), BTreeMap::new());
-    Platform::make(program, "registry.example/platform", Packing::Plain, &own).unwrap()
+    Platform::make(program, "registry.example/platform", Packing::Plain, &own, Some(KUBERNETES))
+        .unwrap()
 }
 
 #[test]
@@ -58,7 +62,12 @@ fn every_release_trusts_the_signatures_of_the_others() {
     for made in &platform.releases {
         let (_, digest) = made.reference.split_once('@').unwrap();
         let digest = Digest::parse(digest).unwrap();
-        let files = payload::files(&made.release, &made.operators_reference, &BTreeMap::new());
+        let files = payload::files(
+            &made.release,
+            &made.operators_reference,
+            &BTreeMap::new(),
+            Some(KUBERNETES),
+        );
         let release = Release::load(&files.unwrap(), "release", DEFAULT_PROFILE).unwrap();
         let trusted = Verification::of(&release.manifests).unwrap().unwrap();
         let keyring = Keyring::parse(&trusted.keyrings["verifier-public-key-platform"]).unwrap();

@@ -8,10 +8,13 @@ use fairway_release::changes::Changes;
 use fairway_release::inclusion::{DEFAULT_PROFILE, Filter};
 use fairway_release::task_graph::{Mode, TaskGraph};
 
+/// What the cluster has that the releases are for.
+const KUBERNETES: &str = "1.33.0";
+
 fn load(release: &Release) -> fairway_release::Release {
     let operators =
         format!("registry.example/operators@{}", Digest::of(release.version.as_bytes()));
-    let files = payload::files(release, &operators, &BTreeMap::new()).unwrap();
+    let files = payload::files(release, &operators, &BTreeMap::new(), Some(KUBERNETES)).unwrap();
     let loaded =
         fairway_release::Release::load(&files, "registry.example/release", DEFAULT_PROFILE)
             .unwrap_or_else(|error| panic!("{}: {error}", release.version));
@@ -24,6 +27,7 @@ fn every_release_can_be_read() {
     for release in &RELEASES {
         let loaded = load(release);
         assert_eq!(loaded.metadata.version.to_string(), release.version);
+        assert_eq!(loaded.image_references.component("kubernetes"), Some(KUBERNETES));
         for manifest in &loaded.manifests {
             let filter = Filter { profile: Some(DEFAULT_PROFILE.to_owned()), ..Filter::default() };
             assert_eq!(filter.check(manifest), Ok(()), "{}: {}", release.version, manifest.id);

@@ -37,7 +37,8 @@ impl Component {
     /// Applies the component's manifests of a release, as an update would.
     pub(crate) async fn apply(&self, version: &str) -> Result<()> {
         let made = self.platform.release(version).context("no such release")?;
-        let files = payload::files(&made.release, &made.operators_reference, &BTreeMap::new())?;
+        let files =
+            payload::files(&made.release, &made.operators_reference, &BTreeMap::new(), None)?;
         let release = fairway_release::Release::load(&files, &made.reference, DEFAULT_PROFILE)?;
         let infix = format!("_{}_", self.name);
         let own = release.manifests.iter().filter(|it| it.file.contains(&infix));

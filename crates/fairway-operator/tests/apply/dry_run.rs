@@ -171,7 +171,7 @@ async fn an_api_server_in_trouble_is_asked_again() -> Result<()> {
 fn platform(version: &str) -> Result<Vec<Manifest>> {
     let image = format!("registry.example/operators@sha256:{:0>64}", version.replace('.', ""));
     let release = fairway_example::Release::find(version).context("no such release")?;
-    let files = payload::files(&release, &image, &own_manifests())?;
+    let files = payload::files(&release, &image, &own_manifests(), None)?;
     Ok(Release::load(&files, "registry.example/release", DEFAULT_PROFILE)?.manifests)
 }
 

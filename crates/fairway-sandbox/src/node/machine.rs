@@ -13,6 +13,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{MicroTime, ObjectMeta, Time
 use tokio_util::sync::CancellationToken;
 
 use super::status::{ADDRESS, whole_seconds};
+use crate::KUBERNETES;
 use crate::api::{Client, Refusal};
 
 /// Where nodes tell that they are alive.
@@ -113,8 +114,8 @@ fn status(name: &str, now: Timestamp) -> NodeStatus {
             kernel_version: system.release().to_string_lossy().into_owned(),
             os_image: "Fairway sandbox".to_owned(),
             container_runtime_version: concat!("fairway://", env!("CARGO_PKG_VERSION")).to_owned(),
-            kubelet_version: "v1.33.0".to_owned(),
-            kube_proxy_version: "v1.33.0".to_owned(),
+            kubelet_version: format!("v{KUBERNETES}"),
+            kube_proxy_version: format!("v{KUBERNETES}"),
             ..NodeSystemInfo::default()
         }),
         ..NodeStatus::default()

@@ -60,7 +60,8 @@ pub(super) fn prepare(sandbox: &Path, registry: SocketAddr) -> anyhow::Result<Pr
     let program = std::env::current_exe().context("cannot find the program itself")?;
     let own = for_the_sandbox(own_manifests(), free_port()?)?;
     let repository = format!("{registry}/platform");
-    let platform = Platform::make(&program, &repository, Packing::Plain, &own)
+    let kubernetes = Some(fairway_sandbox::KUBERNETES);
+    let platform = Platform::make(&program, &repository, Packing::Plain, &own, kubernetes)
         .context("cannot make the releases of the example platform")?;
     let directory = sandbox.join(DIRECTORY);
     platform.write(&directory)?;
