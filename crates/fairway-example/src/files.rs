@@ -20,6 +20,7 @@ const FILES: &[(&str, &str)] = files![
     "manifests/0000_07_network_60-config.yaml",
     "manifests/0000_10_platform_00-namespaces.yaml",
     "manifests/0000_10_platform_10-backups.yaml",
+    "manifests/0000_10_platform_15-preflight-reader.yaml",
     "manifests/0000_10_platform_20-admin.yaml",
     "manifests/0000_10_platform_30-verification.yaml",
     "manifests/0000_30_platform_00-migration.yaml",
