@@ -2,8 +2,9 @@
 
 use super::super::change;
 use super::super::request::wish::Target;
+use super::again;
 use super::follow::{Until, Wait};
-use super::outcome::Outcome;
+use super::outcome::{Action, Outcome};
 use super::request::{Plan, Wish};
 use crate::args::upgrade::{RequestArgs, UpgradeArgs};
 use crate::cluster::{Cluster, block_on};
@@ -22,9 +23,17 @@ pub(super) fn run(args: &UpgradeArgs, printer: &Printer) -> anyhow::Result<ExitS
     let outcome = block_on(async {
         let cluster = Cluster::connect(&args.cluster).await?;
         let plan = change::make(&cluster, false, |object| Plan::of(object, &wish)).await?;
+        let is_repeated = plan.is_through;
+        let plan = match is_repeated {
+            true => again::ask(&cluster, &wish, &plan.update, request.timeout).await?,
+            false => plan,
+        };
         printer.warnings(&plan.warnings);
         let update = plan.update.clone();
-        let outcome = Outcome::of(plan);
+        let mut outcome = Outcome::of(plan);
+        if is_repeated {
+            outcome.action = Action::RequestedAgain;
+        }
         if request.no_wait {
             return Ok(outcome);
         }

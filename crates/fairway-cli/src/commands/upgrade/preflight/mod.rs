@@ -1,6 +1,7 @@
 //! What another release says about this cluster, before anything is changed: `fairway upgrade
 //! --mode=preflight` and the like.
 
+mod again;
 mod ask;
 pub(super) mod before;
 mod clear;

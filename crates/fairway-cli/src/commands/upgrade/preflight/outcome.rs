@@ -39,6 +39,8 @@ pub(super) struct Outcome {
 pub(super) enum Action {
     /// It was asked for.
     Requested,
+    /// It was asked for once more.
+    RequestedAgain,
     /// It was asked for before.
     AlreadyRequested,
 }
@@ -107,6 +109,12 @@ impl fmt::Display for Outcome {
         match (self.action, self.dry_run) {
             (Action::Requested, false) => write!(f, "Requested a preflight of {target}")?,
             (Action::Requested, true) => write!(f, "Ran a preflight of {target}")?,
+            (Action::RequestedAgain, _) => {
+                write!(f, "Requested a preflight of {target} once more")?;
+            }
+            (Action::AlreadyRequested, _) if self.report.as_ref().is_some_and(is_running) => {
+                write!(f, "A preflight of {target} is running already")?;
+            }
             (Action::AlreadyRequested, _) => {
                 write!(f, "A preflight of {target} is requested already")?;
             }
@@ -119,7 +127,7 @@ impl fmt::Display for Outcome {
             )?,
         }
         match self.request {
-            Fate::Stands if self.timed_out && !self.is_over() => {
+            Fate::Stands if self.timed_out && self.report.as_ref().is_none_or(is_running) => {
                 f.write_str("\n\nIt was waited for in vain; the request stands.")
             }
             Fate::Withdrawn if self.timed_out => {
@@ -133,8 +141,6 @@ impl fmt::Display for Outcome {
     }
 }
 
-impl Outcome {
-    fn is_over(&self) -> bool {
-        self.report.as_ref().is_some_and(|report| report.result != Verdict::Running)
-    }
+fn is_running(report: &Report) -> bool {
+    report.result == Verdict::Running
 }

@@ -62,6 +62,11 @@ impl Phase {
         }
     }
 
+    /// Whether nothing more comes by itself unless the cluster changes: asking again gives news.
+    pub(super) fn is_through(self) -> bool {
+        matches!(self, Self::Monitoring | Self::Stopped)
+    }
+
     /// Whether answers are still to come.
     pub(super) fn is_under_way(self) -> bool {
         matches!(self, Self::Pending | Self::Starting | Self::Checking | Self::Restarting)

@@ -14,7 +14,7 @@ use super::super::request::wish::Target;
 use super::super::risks;
 use super::super::stored::accepted;
 use super::before::Before;
-use super::phase::is_supported;
+use super::phase::{Phase, is_supported};
 use super::release::{is_same, listed};
 use crate::errors::{CannotTell, Refused, WithHint};
 use crate::foreign_text::OneLine;
@@ -36,6 +36,8 @@ pub(super) struct Plan {
     patch: Option<Value>,
     /// What is asked for then.
     pub(super) update: Update,
+    /// Whether it is asked for already, and all of it was looked at.
+    pub(super) is_through: bool,
     /// What was asked for before.
     pub(super) before: Option<Update>,
     pub(super) target: Named,
@@ -101,8 +103,9 @@ impl Plan {
             );
         }
         let patch = if is_asked { None } else { Some(patch(cluster_version, &update)?) };
+        let is_through = is_asked && Phase::of(cluster_version).is_through();
         let before = asked.cloned();
-        Ok(Self { patch, update, before, target, replaces, warnings })
+        Ok(Self { patch, update, is_through, before, target, replaces, warnings })
     }
 
     /// Whether it was asked for before.
