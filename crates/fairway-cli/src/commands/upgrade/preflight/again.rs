@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use anyhow::Context as _;
 use fairway_api::ClusterVersion;
 use fairway_api::cluster_version::Update;
 use tokio::time::{interval, timeout};
@@ -12,6 +13,7 @@ use super::phase::Phase;
 use super::request::{Plan, Wish};
 use super::withdrawal;
 use crate::cluster::Cluster;
+use crate::errors::WithHint;
 
 /// How often it is looked whether the operator has seen that nothing is asked for. People wait for it.
 const LOOK: Duration = Duration::from_millis(250);
@@ -27,7 +29,11 @@ pub(super) async fn ask(
     let withdraw = |object: &_| withdrawal::Plan::give_back(object, asked, None, true);
     change::make(cluster, false, withdraw).await?;
     let seen = timeout(patience, until_withdrawn(cluster)).await;
-    let plan = change::make(cluster, false, |object| Plan::of(object, wish)).await?;
+    let ask = change::make(cluster, false, |object| Plan::of(object, wish));
+    let plan = ask.await.with_context(|| WithHint {
+        message: "the preflight was withdrawn, and could not be asked for again".to_owned(),
+        hint: "what it has found is kept: ask for it again with the same command".to_owned(),
+    })?;
     seen.unwrap_or(Ok(()))?;
     Ok(plan)
 }

@@ -22,12 +22,11 @@ pub(super) fn run(args: &UpgradeArgs, printer: &Printer) -> anyhow::Result<ExitS
     };
     let outcome = block_on(async {
         let cluster = Cluster::connect(&args.cluster).await?;
-        let plan = change::make(&cluster, false, |object| Plan::of(object, &wish)).await?;
+        let mut plan = change::make(&cluster, false, |object| Plan::of(object, &wish)).await?;
         let is_repeated = plan.is_through;
-        let plan = match is_repeated {
-            true => again::ask(&cluster, &wish, &plan.update, request.timeout).await?,
-            false => plan,
-        };
+        if is_repeated {
+            plan = again::ask(&cluster, &wish, &plan.update, request.timeout).await?;
+        }
         printer.warnings(&plan.warnings);
         let update = plan.update.clone();
         let mut outcome = Outcome::of(plan);

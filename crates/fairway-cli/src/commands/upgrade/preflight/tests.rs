@@ -5,6 +5,7 @@ use fairway_findings::record::KEEP_RESULTS;
 use fairway_testkit::objects;
 use serde_json::{Value, json};
 
+use super::outcome::{Action, Outcome};
 use super::{ask, clear, request, withdrawal};
 use crate::args::upgrade::RequestArgs;
 use crate::args::upgrade_preflight::{PreflightArgs, PreflightWish};
@@ -164,6 +165,43 @@ fn what_is_asked_for_already_is_not_written_again() {
     let forced = plan(&object, &["--mode=preflight", "--to=5.2.0", "--force"]);
     assert_eq!(desired(&forced)["force"], true);
     insta::assert_snapshot!(forced.warnings.join("\n"), @"--force waives the signature of a release that runs in this cluster: be sure that you know this image");
+}
+
+#[test]
+fn what_was_looked_at_is_looked_at_again() {
+    for (reason, is_through) in [
+        ("NotRequested", false),
+        ("Starting", false),
+        ("Checking", false),
+        ("Monitoring", true),
+        ("Stopped", true),
+        ("Held", false),
+    ] {
+        let mut object = ready();
+        hold(&mut object, condition("PreflightRunning", true, reason, ""));
+        asking(&mut object, preflight_of("5.2.0"));
+        let again = plan(&object, &["--mode=preflight", "--to=5.2.0"]);
+        assert_eq!(again.is_through, is_through, "{reason}");
+        let other = plan(&object, &["--mode=preflight", "--to=5.3.0"]);
+        assert!(!other.is_through, "nobody has asked 5.3.0");
+    }
+}
+
+#[test]
+fn what_came_of_asking_is_said() {
+    let mut object = ready();
+    asking(&mut object, preflight_of("5.2.0"));
+    let outcome = |action| {
+        let plan = plan(&object, &["--mode=preflight", "--to=5.2.0"]);
+        let said = Outcome { action, ..Outcome::of(plan) }.to_string();
+        said.lines().next().unwrap_or_default().to_owned()
+    };
+    let said = [Action::Requested, Action::RequestedAgain, Action::AlreadyRequested].map(outcome);
+    insta::assert_snapshot!(said.join("\n"), @"
+    Requested a preflight of 5.2.0
+    Requested a preflight of 5.2.0 once more
+    A preflight of 5.2.0 is requested already
+    ");
 }
 
 #[test]
