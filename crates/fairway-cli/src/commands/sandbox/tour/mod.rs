@@ -58,7 +58,7 @@ impl Guide<'_> {
     async fn act(&self, action: Action) -> anyhow::Result<()> {
         match action {
             Action::Run(arguments, expected) => self.run(arguments, expected).await,
-            Action::Tell { component, key, text } => self.tell(component, key, text).await,
+            Action::Set { component, map, key, text } => self.set(component, map, key, text).await,
             Action::Until(until) => self.wait(until).await,
         }
     }
@@ -87,15 +87,20 @@ impl Guide<'_> {
         Ok(())
     }
 
-    async fn tell(&self, component: &str, key: &str, text: Option<&str>) -> anyhow::Result<()> {
-        let (namespace, name) =
-            (format!("openshift-{component}"), format!("{component}-behaviour"));
+    async fn set(
+        &self,
+        component: &str,
+        map: &str,
+        key: &str,
+        text: Option<&str>,
+    ) -> anyhow::Result<()> {
+        let namespace = format!("openshift-{component}");
         let patch = json!({ "data": { key: text } });
         self.say(&format!(
-            "\n$ kubectl -n {namespace} patch configmap {name} --type=merge -p '{patch}'\n"
+            "\n$ kubectl -n {namespace} patch configmap {map} --type=merge -p '{patch}'\n"
         ))?;
         let maps: Api<ConfigMap> = Api::namespaced(self.client.clone(), &namespace);
-        maps.patch(&name, &PatchParams::default(), &Patch::Merge(patch)).await?;
+        maps.patch(map, &PatchParams::default(), &Patch::Merge(patch)).await?;
         Ok(())
     }
 
@@ -110,7 +115,7 @@ impl Guide<'_> {
                 };
                 timeout(PATIENCE, await_condition(operators, component, holds)).await.map(drop_it)
             }
-            Until::Completed(_) | Until::Listed(_) | Until::Recommended(_) => {
+            Until::Completed(_) | Until::Listed(_) | Until::Recommended(_) | Until::LookedAgain => {
                 let versions: Api<ClusterVersion> = Api::all(client);
                 let holds = move |cluster: Option<&ClusterVersion>| {
                     cluster.is_some_and(|cluster| until.holds_for_cluster(cluster))

@@ -23,8 +23,13 @@ pub(super) struct Step {
 pub(super) enum Action {
     /// Runs this program with these arguments, which ends with this status.
     Run(&'static [&'static str], ExitStatus),
-    /// Tells an operator how to behave; without a text, takes it back.
-    Tell { component: &'static str, key: &'static str, text: Option<&'static str> },
+    /// Writes something into a ConfigMap of a component; without a text, takes it back.
+    Set {
+        component: &'static str,
+        map: &'static str,
+        key: &'static str,
+        text: Option<&'static str>,
+    },
     /// Waits until the cluster is as described.
     Until(Until),
 }
@@ -38,6 +43,8 @@ pub(super) enum Until {
     Listed(&'static str),
     /// An update to this version is recommended: nothing of the one before it is under way.
     Recommended(&'static str),
+    /// The operator has seen all that was asked for or accepted.
+    LookedAgain,
     /// An operator is Degraded, or is not.
     Degraded { component: &'static str, is: bool },
 }
@@ -60,6 +67,7 @@ impl Until {
                 let mut available = status.available_updates.iter().flatten();
                 available.any(|release| release.version == version)
             }
+            Self::LookedAgain => Some(status.observed_generation) >= cluster.metadata.generation,
             Self::Degraded { .. } => false,
         }
     }
@@ -80,11 +88,16 @@ impl fmt::Display for Until {
             Self::Completed(version) => write!(f, "{version} to be complete"),
             Self::Listed(version) => write!(f, "an update to {version} to be listed"),
             Self::Recommended(version) => write!(f, "an update to {version} to be recommended"),
+            Self::LookedAgain => f.write_str("the operator to look again"),
             Self::Degraded { component, is: true } => write!(f, "{component} to be Degraded"),
             Self::Degraded { component, is: false } => write!(f, "{component} to have recovered"),
         }
     }
 }
+
+/// What 5.2.0 says about the cluster, which is something to think about.
+const PREFLIGHT: Action =
+    Action::Run(&["upgrade", "--mode=preflight", "--to=5.2.0", "--wait"], ExitStatus::No);
 
 /// The tour, from 5.0.0 to 5.2.0.
 pub(super) const TOUR: &[Step] = &[
@@ -116,8 +129,9 @@ pub(super) const TOUR: &[Step] = &[
                       works, so it must not stand in the way of the update that might repair it: \
                       what is degraded is reported, and the update goes on to its end.",
         actions: &[
-            Action::Tell {
+            Action::Set {
                 component: "storage",
+                map: "storage-behaviour",
                 key: "degraded",
                 text: Some("One disk of three is broken."),
             },
@@ -125,7 +139,12 @@ pub(super) const TOUR: &[Step] = &[
             Action::Until(Until::Recommended("5.1.0")),
             Action::Run(&["upgrade", "--to=5.1.0"], ExitStatus::Yes),
             Action::Until(Until::Completed("5.1.0")),
-            Action::Tell { component: "storage", key: "degraded", text: None },
+            Action::Set {
+                component: "storage",
+                map: "storage-behaviour",
+                key: "degraded",
+                text: None,
+            },
             Action::Until(Until::Degraded { component: "storage", is: false }),
         ],
     },
@@ -144,9 +163,53 @@ pub(super) const TOUR: &[Step] = &[
         ],
     },
     Step {
+        title: "Asking the release itself",
+        explanation: "What 5.2.0 needs, 5.2.0 knows best. A preflight starts that release beside the \
+                      one that runs, and lets it look: it may read, and nothing else. Its checks and \
+                      those of its operators find two things here that nobody else could know of. The \
+                      exit code is 3, for pipelines.",
+        actions: &[PREFLIGHT],
+    },
+    Step {
+        title: "A fix",
+        explanation: "The finding about the storage driver says what to do, so the driver is brought \
+                      up to date. Checks look again by themselves, those of operators once an hour; \
+                      whoever does not want to wait asks again. What is fixed is gone.",
+        actions: &[
+            Action::Set {
+                component: "storage",
+                map: "csi-driver",
+                key: "version",
+                text: Some("2.4.0"),
+            },
+            PREFLIGHT,
+        ],
+    },
+    Step {
         title: "Taking a risk",
-        explanation: "Whoever knows better can accept exactly these risks, by name, for this update. \
-                      The history of the cluster keeps what was accepted.",
+        explanation: "What is left is a warning that does not matter here: it is accepted by its \
+                      name, for this release alone, and with a reason. Then nothing that the release \
+                      itself says stands against the update.",
+        actions: &[
+            Action::Run(
+                &[
+                    "upgrade",
+                    "accept",
+                    "CloudCredentialPermissionsIncomplete",
+                    "--for=5.2.0",
+                    "--reason=CHG-2041",
+                ],
+                ExitStatus::Yes,
+            ),
+            Action::Until(Until::LookedAgain),
+            Action::Run(&["upgrade", "--status-preflight"], ExitStatus::Yes),
+        ],
+    },
+    Step {
+        title: "The update",
+        explanation: "What is left are the two risks that were there before. Whoever knows better \
+                      can accept exactly these, by name, for this update. It ends the preflight, and \
+                      begins. The history of the cluster keeps what was accepted.",
         actions: &[
             Action::Run(&["upgrade", "--to=5.2.0", "--allow-not-recommended"], ExitStatus::Yes),
             Action::Until(Until::Completed("5.2.0")),
@@ -171,8 +234,8 @@ mod tests {
                     Action::Run(arguments, status) => {
                         format!("$ fairway {} ({})", arguments.join(" "), status.code())
                     }
-                    Action::Tell { component, key, text } => {
-                        format!("{component}: {key}={}", text.unwrap_or("nothing"))
+                    Action::Set { component, map, key, text } => {
+                        format!("{component}: {key}={} in {map}", text.unwrap_or("nothing"))
                     }
                     Action::Until(until) => format!("waits for {until}"),
                 };
