@@ -207,8 +207,8 @@ pub(super) const TOUR: &[Step] = &[
     },
     Step {
         title: "The update",
-        explanation: "What is left are the two risks that were there before. Whoever knows better \
-                      can accept exactly these, by name, for this update. It ends the preflight, and \
+        explanation: "The two risks from before the preflight are left. Whoever knows better can \
+                      accept exactly these, by name, for this update. It ends the preflight, and \
                       begins. The history of the cluster keeps what was accepted.",
         actions: &[
             Action::Run(&["upgrade", "--to=5.2.0", "--allow-not-recommended"], ExitStatus::Yes),
@@ -235,7 +235,7 @@ mod tests {
                         format!("$ fairway {} ({})", arguments.join(" "), status.code())
                     }
                     Action::Set { component, map, key, text } => {
-                        format!("{component}: {key}={} in {map}", text.unwrap_or("nothing"))
+                        format!("{component}/{map}: {key}={}", text.unwrap_or("nothing"))
                     }
                     Action::Until(until) => format!("waits for {until}"),
                 };
@@ -254,12 +254,12 @@ mod tests {
           waits for 5.0.1 to be complete
         Something is degraded
           Now the storage operator reports that one of its disks is broken. It still works, so it must not stand in the way of the update that might repair it: what is degraded is reported, and the update goes on to its end.
-          storage: degraded=One disk of three is broken.
+          storage/storage-behaviour: degraded=One disk of three is broken.
           waits for storage to be Degraded
           waits for an update to 5.1.0 to be recommended
           $ fairway upgrade --to=5.1.0 (0)
           waits for 5.1.0 to be complete
-          storage: degraded=nothing
+          storage/storage-behaviour: degraded=nothing
           waits for storage to have recovered
         A risk
           The next release is in another channel. Two things speak against it: the update service knows of a risk, and nobody here can tell whether it applies, for the sandbox has no metrics; and this release wants an administrator to confirm that nobody uses an API that 5.2 no longer has. So the update is refused, and the answer says what would be accepted, and how.
@@ -267,8 +267,20 @@ mod tests {
           waits for an update to 5.2.0 to be listed
           $ fairway upgrade --include-not-recommended (0)
           $ fairway upgrade --to=5.2.0 (3)
+        Asking the release itself
+          What 5.2.0 needs, 5.2.0 knows best. A preflight starts that release beside the one that runs, and lets it look: it may read, and nothing else. Its checks and those of its operators find two things here that nobody else could know of. The exit code is 3, for pipelines.
+          $ fairway upgrade --mode=preflight --to=5.2.0 --wait (3)
+        A fix
+          The finding about the storage driver says what to do, so the driver is brought up to date. Checks look again by themselves, those of operators once an hour; whoever does not want to wait asks again. What is fixed is gone.
+          storage/csi-driver: version=2.4.0
+          $ fairway upgrade --mode=preflight --to=5.2.0 --wait (3)
         Taking a risk
-          Whoever knows better can accept exactly these risks, by name, for this update. The history of the cluster keeps what was accepted.
+          What is left is a warning that does not matter here: it is accepted by its name, for this release alone, and with a reason. Then nothing that the release itself says stands against the update.
+          $ fairway upgrade accept CloudCredentialPermissionsIncomplete --for=5.2.0 --reason=CHG-2041 (0)
+          waits for the operator to look again
+          $ fairway upgrade --status-preflight (0)
+        The update
+          The two risks from before the preflight are left. Whoever knows better can accept exactly these, by name, for this update. It ends the preflight, and begins. The history of the cluster keeps what was accepted.
           $ fairway upgrade --to=5.2.0 --allow-not-recommended (0)
           waits for 5.2.0 to be complete
           $ fairway upgrade (0)
