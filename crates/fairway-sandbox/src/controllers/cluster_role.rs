@@ -1,4 +1,4 @@
-//! ClusterRoles that are made of others have the rules of all that they select.
+//! Roles that are made of others have the rules of all that they select.
 
 use jiff::Timestamp;
 use k8s_openapi::api::rbac::v1::{ClusterRole, PolicyRule};
