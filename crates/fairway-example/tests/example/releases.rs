@@ -110,7 +110,7 @@ fn the_order_of_an_update() {
     let graph = TaskGraph::new(&manifests, Mode::Updating);
     insta::assert_snapshot!(graph, @"
     0: 30 platform, 1 manifest; after 1
-    1: 07 network, 10 platform, 22 manifests
+    1: 07 network, 10 platform, 23 manifests
     2: nothing; after 0
     3: 50 cloud-credential, 11 manifests; after 2
     4: 50 ingress, 10 manifests; after 2
