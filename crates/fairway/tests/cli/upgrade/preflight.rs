@@ -378,6 +378,32 @@ async fn waiting_ends_with_the_answer() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn whoever_asks_again_gets_another_run() -> Result<()> {
+    let cluster = TestCluster::in_turn().await?;
+    let api = ready(&cluster).await?;
+    said(cluster.kubeconfig(), &["--mode=preflight", "--to=5.2.0", "--no-wait"]);
+    keep(&cluster, &results("5.2.0", &[])).await?;
+    say(&api, CLEAN).await?;
+    let asking = start(&cluster, &["--mode=preflight", "--to=5.2.0", "--wait=2m"])?;
+    wait::until("the withdrawal", || async {
+        let object = api.get(NAME).await?;
+        let keeps = object.metadata.annotations.unwrap_or_default().contains_key(KEEP_RESULTS);
+        let asks = object.spec.desired_update.is_some_and(|update| update.mode.is_some());
+        Ok((keeps && !asks).then_some(()))
+    })
+    .await?;
+    say(&api, IDLE).await?;
+    requested(&api, "5.2.0").await?;
+    say(&api, CLEAN).await?;
+    let answer = end(asking).await?;
+    assert!(
+        answer.starts_with("exit code: 0\nRequested a preflight of 5.2.0 once more"),
+        "{answer}"
+    );
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_dry_run_leaves_no_request_behind() -> Result<()> {
     let cluster = TestCluster::in_turn().await?;
     let api = ready(&cluster).await?;
