@@ -68,8 +68,8 @@ impl Active {
         self.course.expect(patience, since);
     }
 
-    pub(super) fn verdict(&self) -> Verdict {
-        self.course.verdict(clock::now())
+    pub(super) fn verdict(&self, is_rehearsed: bool) -> Verdict {
+        self.course.verdict(clock::now(), is_rehearsed)
     }
 
     /// Waits for something new about it.

@@ -103,13 +103,14 @@ impl Course {
         })
     }
 
-    /// Whether it goes on.
-    pub(super) fn verdict(&self, now: Timestamp) -> Verdict {
+    /// Whether it goes on. Who waits for it waits for its rehearsal, too, and for neither longer than
+    /// he meant to.
+    pub(super) fn verdict(&self, now: Timestamp, is_rehearsed: bool) -> Verdict {
         let troubles = self.troubles();
         if let Some(lasting) = troubles.iter().find(|trouble| trouble.is_final) {
             return Verdict::GivenUp(lasting.clone());
         }
-        if self.patience.whole.is_some() && self.has_said_all() {
+        if self.patience.whole.is_some() && self.has_said_all() && is_rehearsed {
             return Verdict::Done;
         }
         if self.seen.crashes() >= CRASHES {
@@ -151,10 +152,14 @@ impl Course {
     }
 
     fn too_slow(&self, troubles: &[Trouble]) -> Trouble {
-        let said = if self.document.is_some() { "said nothing new" } else { "said nothing" };
         let time = self.patience.whole.unwrap_or(self.patience.silence);
         let time = SignedDuration::try_from(time).unwrap_or(SignedDuration::MAX);
-        let given_up = format!("it was given up because it {said} for {time:#}");
+        let what = match &self.document {
+            Some(_) if self.has_said_all() => "its dry-run was not over after",
+            Some(_) => "it said nothing new for",
+            None => "it said nothing for",
+        };
+        let given_up = format!("it was given up because {what} {time:#}");
         match troubles.first() {
             Some(Trouble { reason, message, .. }) => {
                 Trouble::lasting(*reason, format!("{given_up}; {message}"))

@@ -10,7 +10,6 @@ use tokio::time::Instant;
 
 use super::attempt::{Attempt, End};
 use super::condition::{self, Named, Phase, Situation};
-use super::course::Verdict;
 use super::deployment::Run;
 use super::diagnosis::Trouble;
 use super::hands::Hands;
@@ -350,14 +349,13 @@ impl Stage {
         let Some(attempt) = self.attempt.as_mut().filter(is_its) else {
             return Some(self.site.clear());
         };
-        active.expect(attempt.patience(&self.site.settings), attempt.began);
-        let is_rehearsed = self.rehearsal.as_ref().is_none_or(Rehearsal::is_over);
-        attempt.is_under_way(match active.verdict() {
-            Verdict::Done if !is_rehearsed => Verdict::GoesOn,
-            verdict => verdict,
-        });
-        let end = attempt.end.as_ref()?;
-        self.keeping.conclude(&active.run.image, end, clock::now());
+        if attempt.end.is_none() {
+            active.expect(attempt.patience(&self.site.settings), attempt.began);
+            let is_rehearsed = self.rehearsal.as_ref().is_none_or(Rehearsal::is_over);
+            attempt.is_under_way(active.verdict(is_rehearsed));
+            let end = attempt.end.as_ref()?;
+            self.keeping.conclude(&active.run.image, end, clock::now());
+        }
         Some(self.site.clear())
     }
 

@@ -53,16 +53,16 @@ fn told(verdict: Verdict) -> String {
 fn a_run_that_says_nothing_for_an_hour_is_given_up() {
     let course = asked();
     assert_eq!(course.deadline(), Some(at(60)));
-    assert_eq!(course.verdict(at(59)), Verdict::GoesOn);
-    insta::assert_snapshot!(told(course.verdict(at(60))), @"NoResultsInTime: it was given up because it said nothing for 1h");
+    assert_eq!(course.verdict(at(59), true), Verdict::GoesOn);
+    insta::assert_snapshot!(told(course.verdict(at(60), true)), @"NoResultsInTime: it was given up because it said nothing for 1h");
 }
 
 #[test]
 fn whatever_it_says_is_a_sign_of_life() {
     let mut course = asked();
     course.read(Ok(said(ExecutionStatus::Running)), at(50));
-    assert_eq!(course.verdict(at(60)), Verdict::GoesOn);
-    insta::assert_snapshot!(told(course.verdict(at(110))), @"NoResultsInTime: it was given up because it said nothing new for 1h");
+    assert_eq!(course.verdict(at(60), true), Verdict::GoesOn);
+    insta::assert_snapshot!(told(course.verdict(at(110), true)), @"NoResultsInTime: it was given up because it said nothing new for 1h");
 }
 
 #[test]
@@ -70,7 +70,7 @@ fn once_all_is_said_it_may_be_silent_for_ever() {
     let mut course = asked();
     course.read(Ok(said(ExecutionStatus::Completed)), at(1));
     assert_eq!(course.deadline(), None);
-    assert_eq!(course.verdict(at(100_000)), Verdict::GoesOn);
+    assert_eq!(course.verdict(at(100_000), true), Verdict::GoesOn);
 }
 
 #[test]
@@ -78,8 +78,8 @@ fn what_stood_in_the_way_is_the_reason() {
     let mut course = asked();
     let waiting = json!({"waiting": {"reason": "ErrImagePull", "message": "no such image"}});
     course.see(seen(0, &waiting));
-    assert_eq!(course.verdict(at(59)), Verdict::GoesOn);
-    insta::assert_snapshot!(told(course.verdict(at(60))), @"ImagePullBackOff: it was given up because it said nothing for 1h; the node cannot pull the release image: no such image");
+    assert_eq!(course.verdict(at(59), true), Verdict::GoesOn);
+    insta::assert_snapshot!(told(course.verdict(at(60), true)), @"ImagePullBackOff: it was given up because it said nothing for 1h; the node cannot pull the release image: no such image");
 }
 
 #[test]
@@ -87,9 +87,9 @@ fn three_crashes_are_enough() {
     let mut course = asked();
     let waiting = json!({"waiting": {"reason": "CrashLoopBackOff"}});
     course.see(seen(1, &waiting));
-    assert_eq!(course.verdict(at(1)), Verdict::GoesOn);
+    assert_eq!(course.verdict(at(1), true), Verdict::GoesOn);
     course.see(seen(2, &waiting));
-    insta::assert_snapshot!(told(course.verdict(at(1))), @"CrashLoopBackOff: it was given up after 3 attempts; the target release ended with exit code 101; its last words: boom");
+    insta::assert_snapshot!(told(course.verdict(at(1), true)), @"CrashLoopBackOff: it was given up after 3 attempts; the target release ended with exit code 101; its last words: boom");
 }
 
 #[test]
@@ -119,7 +119,7 @@ fn what_was_left_out_of_the_results_is_told() {
 fn a_release_may_say_that_it_cannot_go_on() {
     let mut course = asked();
     course.read(Ok(said(ExecutionStatus::Failed)), at(1));
-    assert_eq!(course.verdict(at(1)), Verdict::GoesOn);
+    assert_eq!(course.verdict(at(1), true), Verdict::GoesOn);
     let troubles: Vec<String> = course.troubles().into_iter().map(|it| it.message).collect();
     insta::assert_snapshot!(troubles.join("\n"), @"the target release says that it cannot go on: no nodes");
 }
@@ -128,12 +128,22 @@ fn a_release_may_say_that_it_cannot_go_on() {
 fn who_waits_for_a_run_does_not_wait_for_ever() {
     let mut course = awaited();
     course.read(Ok(said(ExecutionStatus::Running)), at(4));
-    assert_eq!(course.verdict(at(4)), Verdict::GoesOn);
-    insta::assert_snapshot!(told(course.verdict(at(5))), @"NoResultsInTime: it was given up because it said nothing new for 5m");
+    assert_eq!(course.verdict(at(4), true), Verdict::GoesOn);
+    insta::assert_snapshot!(told(course.verdict(at(5), true)), @"NoResultsInTime: it was given up because it said nothing new for 5m");
     for status in [ExecutionStatus::Completed, ExecutionStatus::Failed] {
         course.read(Ok(said(status)), at(4));
-        assert_eq!(course.verdict(at(4)), Verdict::Done);
+        assert_eq!(course.verdict(at(4), true), Verdict::Done);
     }
+}
+
+#[test]
+fn who_waits_for_the_dry_run_does_not_wait_for_ever_either() {
+    let mut course = awaited();
+    course.read(Ok(said(ExecutionStatus::Completed)), at(1));
+    assert_eq!(course.verdict(at(4), false), Verdict::GoesOn);
+    assert_eq!(course.deadline(), Some(at(5)));
+    insta::assert_snapshot!(told(course.verdict(at(5), false)), @"NoResultsInTime: it was given up because its dry-run was not over after 5m");
+    assert_eq!(course.verdict(at(5), true), Verdict::Done);
 }
 
 #[test]
@@ -144,5 +154,5 @@ fn who_comes_later_waits_from_then_on() {
     course.expect(Patience { silence: HOUR, whole }, at(30));
     assert_eq!(course.deadline(), Some(at(35)));
     course.read(Ok(said(ExecutionStatus::Completed)), at(31));
-    assert_eq!(course.verdict(at(31)), Verdict::Done);
+    assert_eq!(course.verdict(at(31), true), Verdict::Done);
 }
