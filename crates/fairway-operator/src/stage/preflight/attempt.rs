@@ -62,6 +62,27 @@ impl Attempt {
         Patience { silence, whole: self.wanted.implicit.then_some(whole) }
     }
 
+    /// Whether it was waited long enough for it to begin.
+    fn is_late(&self, settings: &PreflightSettings, now: Timestamp) -> bool {
+        let Patience { silence, whole } = self.patience(settings);
+        let spent = Duration::try_from(now.duration_since(self.began)).unwrap_or_default();
+        spent >= whole.unwrap_or(silence)
+    }
+
+    /// Its release cannot be started, and that is why. What may pass is waited for: as long as for a
+    /// run, and before an update as long as that itself waits for the release.
+    pub(super) fn is_not_ready(
+        &mut self,
+        trouble: &Trouble,
+        settings: &PreflightSettings,
+        now: Timestamp,
+    ) {
+        let is_over = !self.wanted.implicit && self.is_late(settings, now);
+        if trouble.is_final || is_over {
+            self.end = Some(End::GivenUp(trouble.clone()));
+        }
+    }
+
     /// Its run is in the cluster, and that is to become of it.
     pub(super) fn is_under_way(&mut self, verdict: Verdict) {
         (self.failure, self.moved) = (None, false);
@@ -100,9 +121,8 @@ impl Attempt {
         version: &str,
     ) -> Option<Standing> {
         let patience = self.patience(&site.settings);
-        let may_take = patience.whole.unwrap_or(patience.silence);
-        let spent = Duration::try_from(clock::now().duration_since(self.began)).unwrap_or_default();
-        if let Some(failure) = self.failure.clone().filter(|_| spent >= may_take) {
+        let is_late = self.is_late(&site.settings, clock::now());
+        if let Some(failure) = self.failure.clone().filter(|_| is_late) {
             self.end = Some(End::GivenUp(failure));
             return None;
         }
@@ -132,4 +152,33 @@ impl Attempt {
 fn pause(failures: u32) -> Duration {
     let (first, longest) = RETRY;
     first.saturating_mul(2_u32.saturating_pow(failures.saturating_sub(1))).min(longest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(minute: i64) -> Timestamp {
+        Timestamp::from_second(minute * 60).unwrap()
+    }
+
+    #[test]
+    fn a_release_that_cannot_be_started_is_not_waited_for_without_end() {
+        let passing = Trouble::passing(preflight_failed::RETRIEVE_PAYLOAD, "down".to_owned());
+        let other = Trouble::lasting(preflight_failed::VERIFY_PAYLOAD_VERSION, "5.7".to_owned());
+        let settings = PreflightSettings::default();
+        for (trouble, implicit, minute, is_given_up) in [
+            (&passing, false, 59, false),
+            (&passing, false, 60, true),
+            // An update that cannot be fetched does not begin, and says so.
+            (&passing, true, 60, false),
+            (&other, false, 0, true),
+            (&other, true, 0, true),
+        ] {
+            let mut attempt = Attempt::new(Wanted { implicit, ..Wanted::default() }, at(0));
+            attempt.is_not_ready(trouble, &settings, at(minute));
+            let given_up = matches!(&attempt.end, Some(End::GivenUp(why)) if why == trouble);
+            assert_eq!(given_up, is_given_up, "{trouble:?} {implicit} {minute}");
+        }
+    }
 }

@@ -144,6 +144,9 @@ impl Stage {
         let request = self.request(view);
         self.heed(view, &request);
         let ready = self.ready(view);
+        if let Err(trouble) = &ready {
+            self.is_not_ready(trouble);
+        }
         let target = ready.as_ref().ok().and_then(Option::as_ref);
         self.advance(view, &request, target);
         self.rehearse(view, target);
@@ -267,6 +270,20 @@ impl Stage {
                 let release = described.unwrap_or_else(of_image);
                 Ok(Some(Ready { release, content, unverified }))
             }
+        }
+    }
+
+    /// The release cannot be asked. A run that is there goes on, unless it is of another release than
+    /// the one that was meant.
+    fn is_not_ready(&mut self, trouble: &Trouble) {
+        let has_run = matches!(self.standing, Standing::Active(_) | Standing::Starting(_));
+        let Some(attempt) = self.attempt.as_mut().filter(|_| !has_run || trouble.is_final) else {
+            return;
+        };
+        let now = clock::now();
+        attempt.is_not_ready(trouble, &self.site.settings, now);
+        if let Some(end) = &attempt.end {
+            self.keeping.conclude(&attempt.wanted.image, end, now);
         }
     }
 
