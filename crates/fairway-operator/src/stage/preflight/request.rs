@@ -12,8 +12,8 @@ pub(super) enum Request {
     Nothing,
     /// One that cannot be carried out. It is no update either.
     Held(Held),
-    /// One of a version that nobody can look up yet.
-    NotKnownYet { version: String },
+    /// One of a version that nobody can look up yet; for the policy alone, or for somebody.
+    NotKnownYet { version: String, implicit: bool },
     /// One of that release.
     Wanted(Wanted),
 }
@@ -29,6 +29,18 @@ pub(super) struct Wanted {
     pub(super) forced: bool,
     /// Whether nobody asked for it but the policy, before an update begins.
     pub(super) implicit: bool,
+}
+
+impl Request {
+    /// Whether that release is asked for, or may be: every change of the spec has to be answered by
+    /// the update service before it is known what its version means now.
+    pub(super) fn may_mean(&self, wanted: &Wanted) -> bool {
+        match self {
+            Self::Wanted(it) => it == wanted,
+            Self::NotKnownYet { version, .. } => wanted.version.as_ref() == Some(version),
+            Self::Nothing | Self::Held(_) => false,
+        }
+    }
 }
 
 /// Why a request is not carried out.
@@ -98,8 +110,14 @@ fn implicit(update: &Update, known: Known) -> Request {
     if is_off || !update.is_update() {
         return Request::Nothing;
     }
-    // Updates that cannot be found are told about where updates are.
-    let Ok(image) = look_up(update, known) else { return Request::Nothing };
+    let image = match look_up(update, known) {
+        Ok(image) => image,
+        Err(Request::NotKnownYet { version, .. }) => {
+            return Request::NotKnownYet { version, implicit: true };
+        }
+        // Updates that cannot be found are told about where updates are.
+        Err(_) => return Request::Nothing,
+    };
     let has_begun = known.desired.is_none_or(|desired| same_content(desired, &image));
     if has_begun {
         return Request::Nothing;
@@ -122,7 +140,7 @@ fn look_up(update: &Update, known: Known) -> Result<String, Request> {
         return Ok(known.own.image.clone());
     }
     let Some(updates) = known.updates else {
-        return Err(Request::NotKnownYet { version: version.to_owned() });
+        return Err(Request::NotKnownYet { version: version.to_owned(), implicit: false });
     };
     let wanted = if is_multi { Some(Architecture::Multi) } else { known.own.architecture.clone() };
     let mut found = updates.releases(version);

@@ -210,14 +210,14 @@ impl Stage {
 
     /// Takes in what is asked for. What became of another request is forgotten.
     fn heed(&mut self, view: &View, request: &Request) {
+        let before = self.attempt.as_ref().map(|attempt| &attempt.wanted);
+        if before.is_some_and(|before| request.may_mean(before)) {
+            return;
+        }
         let wanted = match request {
             Request::Wanted(wanted) => Some(wanted),
             _ => None,
         };
-        let before = self.attempt.as_ref().map(|attempt| &attempt.wanted);
-        if before == wanted {
-            return;
-        }
         let is_same =
             |before: &&Wanted| wanted.is_some_and(|it| same_content(&it.image, &before.image));
         // Who asks for the same release in other words goes on with what is known of it.
@@ -418,12 +418,15 @@ impl Stage {
 
     /// How far the request is.
     fn phase<'a>(&'a self, request: &'a Request, ready: Option<&'a Ready>) -> Phase<'a> {
-        let (wanted, attempt) = match (request, &self.attempt) {
-            (Request::Held(held), _) => return Phase::Held(held),
-            (Request::NotKnownYet { version }, _) => return Phase::LookingUp(version),
-            (Request::Wanted(wanted), Some(attempt)) => (wanted, attempt),
+        let attempt = match (request, &self.attempt) {
+            (_, Some(attempt)) => attempt,
+            (Request::Held(held), None) => return Phase::Held(held),
+            (Request::NotKnownYet { version, implicit: false }, None) => {
+                return Phase::LookingUp(version);
+            }
             _ => return Phase::NotRequested,
         };
+        let wanted = &attempt.wanted;
         let named = Named {
             version: wanted
                 .version

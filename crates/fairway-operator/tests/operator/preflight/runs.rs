@@ -1,7 +1,8 @@
 //! Runs that are begun, followed, and ended.
 
 use anyhow::Result;
-use fairway_api::cluster_version::{Update, UpdateMode};
+use fairway_api::ConditionStatus;
+use fairway_api::cluster_version::{AcceptRisk, Update, UpdateMode};
 use fairway_findings::{ExecutionStatus, Finding};
 use kube::api::ListParams;
 
@@ -75,6 +76,35 @@ async fn a_run_outlives_its_operator_and_follows_it_to_another_node() -> Result<
 }
 
 #[tokio::test]
+async fn a_change_of_the_spec_does_not_end_what_is_asked_for_by_version() -> Result<()> {
+    let stage = Stage::begin().await?;
+    let image = stage.release("5.1.0")?;
+    let asked = Update {
+        version: Some("5.1.0".to_owned()),
+        mode: Some(UpdateMode::Preflight),
+        force: Some(true),
+        ..Update::default()
+    };
+    let generation = stage.want(Some(&asked)).await?;
+    stage.until_reason("PreflightRunning", "Starting").await?;
+    stage.answer(generation, "5.1.0", &image)?;
+    let run = stage.until_run(&image, "5.1.0").await?;
+    run.write(&run.document(ExecutionStatus::Completed))?;
+    stage.until_reason("PreflightRunning", "Monitoring").await?;
+
+    let accept_risks = vec![AcceptRisk { name: "DiskLoss".to_owned(), ..AcceptRisk::default() }];
+    let asked = Update { accept_risks, ..asked };
+    let generation = stage.want(Some(&asked)).await?;
+    let said = stage.until("a look", |preflight| preflight.generation == generation).await?;
+    assert_eq!(said.conditions[0].reason.as_deref(), Some("Monitoring"), "{said:#?}");
+    stage.answer(generation, "5.1.0", &image)?;
+    run.write(&run.document(ExecutionStatus::Running))?;
+    stage.until_reason("PreflightRunning", "Checking").await?;
+    assert_eq!(stage.directories()?, [run.id], "it is the same run");
+    Ok(())
+}
+
+#[tokio::test]
 async fn an_operator_that_starts_removes_what_nobody_asks_for() -> Result<()> {
     let mut stage = Stage::begin().await?;
     let image = stage.release("5.1.0")?;
@@ -104,7 +134,10 @@ async fn what_cannot_be_carried_out_is_told_and_nothing_begins() -> Result<()> {
         (asked("registry.example/release:5.1.0", None, preflight()), "RetrievePayload"),
     ] {
         stage.want(Some(&update)).await?;
-        stage.until_reason("PreflightFailed", reason).await?;
+        let said = stage.until_reason("PreflightFailed", reason).await?;
+        let waits = reason == "ImageVerificationFailed";
+        let running = said.conditions[0].status == ConditionStatus::True;
+        assert_eq!(running, waits, "only a signature may still come: {said:#?}");
     }
     stage.settings.enabled = false;
     stage.start("node-1")?;

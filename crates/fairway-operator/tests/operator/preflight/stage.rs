@@ -8,6 +8,7 @@ use anyhow::{Context as _, Result, ensure};
 use fairway_api::cluster_version::{Update, UpdateMode};
 use fairway_api::{CLUSTER_VERSION_NAME, ClusterVersion};
 use fairway_findings::{CheckReport, CheckStatus, Document, ExecutionStatus, FORMAT};
+use fairway_graph::wire;
 use fairway_operator::cluster::Sight;
 use fairway_operator::election::Leadership;
 use fairway_operator::metrics::Metrics;
@@ -164,15 +165,27 @@ impl Stage {
             force: Some(true),
             ..Update::default()
         }))
-        .await
+        .await?;
+        Ok(())
     }
 
-    pub(crate) async fn want(&self, update: Option<&Update>) -> Result<()> {
+    /// The update service knows one release; it was asked for the spec of that generation.
+    pub(crate) fn answer(&self, generation: i64, version: &str, image: &str) -> Result<()> {
+        let node = json!({"version": version, "payload": image});
+        let answer = json!({"version": 1, "nodes": [node], "edges": []}).to_string();
+        let (graph, _) = wire::read("answer", answer.as_bytes())?;
+        let updates = Updates { generation, graph: Arc::new(graph), ..Updates::default() };
+        self.updates.send_replace(Some(Arc::new(updates)));
+        Ok(())
+    }
+
+    /// Changes what is asked for, and says which generation that makes.
+    pub(crate) async fn want(&self, update: Option<&Update>) -> Result<i64> {
         let desired = update.map(Update::merge_patch).transpose()?.unwrap_or(Value::Null);
         let patch = Patch::Merge(json!({"spec": {"desiredUpdate": desired}}));
         let versions: Api<ClusterVersion> = Api::all(self.cluster.client());
-        versions.patch(CLUSTER_VERSION_NAME, &PatchParams::default(), &patch).await?;
-        Ok(())
+        let changed = versions.patch(CLUSTER_VERSION_NAME, &PatchParams::default(), &patch).await?;
+        changed.metadata.generation.context("it has a generation")
     }
 
     /// Waits until it says something.

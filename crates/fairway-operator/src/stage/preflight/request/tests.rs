@@ -119,7 +119,34 @@ fn what_cannot_be_carried_out_is_held() {
     let nothing = Update { version: None, ..update.clone() };
     assert_eq!(asked(&nothing), Request::Held(Held::NoRelease));
     let not_yet = World { updates: None, ..World::default() }.asked(&update);
-    assert_eq!(not_yet, Request::NotKnownYet { version: version() });
+    assert_eq!(not_yet, Request::NotKnownYet { version: version(), implicit: false });
+}
+
+#[test]
+fn while_a_version_is_looked_up_again_it_may_mean_what_it_meant() {
+    let wanted = |version: Option<&str>| Wanted {
+        image: release("5.1.0").image,
+        version: version.map(str::to_owned),
+        ..Wanted::default()
+    };
+    let before = wanted(Some("5.1.0"));
+    let not_yet = |on_update, mode| {
+        let update = Update { mode, ..preflight("5.1.0") };
+        World { on_update, updates: None, ..World::default() }.asked(&update)
+    };
+    for (request, may_mean) in [
+        (not_yet(OnUpdate::Off, Some(UpdateMode::Preflight)), true),
+        (not_yet(OnUpdate::Report, None), true),
+        (not_yet(OnUpdate::Off, None), false),
+        (asked(&preflight("5.1.0")), true),
+        (asked(&preflight("5.2.0")), false),
+        (World { updates: None, ..World::default() }.asked(&preflight("5.2.0")), false),
+        (World { enabled: false, ..World::default() }.asked(&preflight("5.1.0")), false),
+    ] {
+        assert_eq!(request.may_mean(&before), may_mean, "{request:?}");
+    }
+    let by_image = wanted(None);
+    assert!(!not_yet(OnUpdate::Off, Some(UpdateMode::Preflight)).may_mean(&by_image));
 }
 
 #[test]
