@@ -101,6 +101,11 @@ pub(super) fn deployment(
     }
 }
 
+/// The name of the Secret of a run. Each has its own: that of the run before goes when it goes.
+pub(super) fn secret_name(run: &Run) -> String {
+    format!("{NAME}-{}", run.id)
+}
+
 /// What everything that belongs to a run is marked with.
 pub(super) fn metadata(run: &Run) -> ObjectMeta {
     let target = (record::TARGET_IMAGE.to_owned(), run.image.clone());
@@ -137,9 +142,9 @@ fn label_safe(version: &str) -> String {
 
 fn pod(run: &Run, results: &Path, surroundings: &Surroundings, limits: &PreflightPod) -> PodSpec {
     let own = &surroundings.own;
-    let secrets = surroundings.has_pull_secret.then(|| LocalObjectReference { name: NAME.into() });
+    let secret = surroundings.has_pull_secret.then(|| secret_name(run));
     let mut volumes = vec![results_volume(results, &run.id)];
-    volumes.extend(surroundings.has_pull_secret.then(secret_volume));
+    volumes.extend(secret.clone().map(secret_volume));
     volumes.extend(own.authorities.clone().map(|(volume, _)| volume));
     let tolerations = limits.tolerations.clone().or_else(|| own.tolerations.clone());
     PodSpec {
@@ -152,7 +157,7 @@ fn pod(run: &Run, results: &Path, surroundings: &Surroundings, limits: &Prefligh
         host_network: Some(true),
         dns_policy: Some(own.dns_policy.clone().unwrap_or_else(|| "Default".to_owned())),
         termination_grace_period_seconds: Some(GRACE),
-        image_pull_secrets: secrets.map(|secret| vec![secret]),
+        image_pull_secrets: secret.map(|name| vec![LocalObjectReference { name }]),
         security_context: Some(PodSecurityContext {
             run_as_non_root: Some(true),
             run_as_user: Some(RUNNER.into()),
@@ -232,11 +237,11 @@ fn results_volume(results: &Path, run: &RunId) -> Volume {
     }
 }
 
-fn secret_volume() -> Volume {
+fn secret_volume(name: String) -> Volume {
     Volume {
         name: "pull-secret".to_owned(),
         secret: Some(SecretVolumeSource {
-            secret_name: Some(NAME.to_owned()),
+            secret_name: Some(name),
             ..SecretVolumeSource::default()
         }),
         ..Volume::default()

@@ -170,9 +170,7 @@ impl Hands {
     ) -> Result<(), HandsError> {
         let deployments: Api<Deployment> = Api::namespaced(self.client.clone(), namespace);
         let own = in_time(deployments.get_opt(OPERATOR)).await?;
-        let secrets: Api<Secret> = Api::namespaced(self.client.clone(), PULL_SECRET.0);
-        let secret = in_time(secrets.get_opt(PULL_SECRET.1)).await?.and_then(|it| it.data);
-        let secret = secret.and_then(|mut data| data.remove(PULL_SECRET_KEY));
+        let secret = self.pull_secret().await?;
         let surroundings = Surroundings {
             own: own.as_ref().map(OwnPod::of).unwrap_or_default(),
             has_pull_secret: secret.is_some(),
@@ -180,12 +178,56 @@ impl Hands {
         let results = &settings.results.on_node;
         let wanted = deployment::deployment(run, namespace, results, &surroundings, &settings.pod);
         let created = self.write(deployments.create(&PostParams::default(), &wanted)).await?;
-        if let Some(bytes) = secret {
-            let secret = pull_secret(run, &created, bytes);
-            let secrets: Api<Secret> = Api::namespaced(self.client.clone(), namespace);
-            self.write(secrets.create(&PostParams::default(), &secret)).await?;
+        match secret {
+            Some(bytes) => self.give_secret(run, namespace, &created, bytes).await,
+            None => Ok(()),
         }
-        Ok(())
+    }
+
+    /// Goes on with a run that an operator before this one has begun, and may not have brought to
+    /// the end.
+    pub(super) async fn resume(
+        self,
+        run: Run,
+        namespace: String,
+        directory: RunDirectory,
+    ) -> Result<RunDirectory, Trouble> {
+        match Box::pin(self.complete(&run, &namespace)).await {
+            Ok(()) => Ok(directory),
+            Err(error) => Err(not_created(&text::chain(&error))),
+        }
+    }
+
+    async fn complete(&self, run: &Run, namespace: &str) -> Result<(), HandsError> {
+        let deployments: Api<Deployment> = Api::namespaced(self.client.clone(), namespace);
+        let found = in_time(deployments.get_opt(NAME)).await?;
+        match (found, self.pull_secret().await?) {
+            (Some(found), Some(bytes)) => self.give_secret(run, namespace, &found, bytes).await,
+            _ => Ok(()),
+        }
+    }
+
+    /// Who the cluster is for registries.
+    async fn pull_secret(&self) -> Result<Option<ByteString>, HandsError> {
+        let secrets: Api<Secret> = Api::namespaced(self.client.clone(), PULL_SECRET.0);
+        let data = in_time(secrets.get_opt(PULL_SECRET.1)).await?.and_then(|it| it.data);
+        Ok(data.and_then(|mut data| data.remove(PULL_SECRET_KEY)))
+    }
+
+    /// Tells a run who the cluster is for registries, unless it knows.
+    async fn give_secret(
+        &self,
+        run: &Run,
+        namespace: &str,
+        owner: &Deployment,
+        bytes: ByteString,
+    ) -> Result<(), HandsError> {
+        let secret = secret_of(run, owner, bytes);
+        let secrets: Api<Secret> = Api::namespaced(self.client.clone(), namespace);
+        match self.write(secrets.create(&PostParams::default(), &secret)).await {
+            Err(HandsError::Refused(kube::Error::Api(status))) if status.code == 409 => Ok(()),
+            created => created.map(drop),
+        }
     }
 
     /// Writes for as long as this operator leads. Who leads no more is dropped by the election, and
@@ -242,10 +284,10 @@ async fn in_time<T>(request: impl Future<Output = kube::Result<T>>) -> Result<T,
 }
 
 /// Who the cluster is for registries, where the run can read it: it may read no Secret by itself.
-fn pull_secret(run: &Run, owner: &Deployment, bytes: ByteString) -> Secret {
+fn secret_of(run: &Run, owner: &Deployment, bytes: ByteString) -> Secret {
     Secret {
         metadata: ObjectMeta {
-            name: Some(NAME.to_owned()),
+            name: Some(deployment::secret_name(run)),
             owner_references: owner.owner_ref(&()).map(|owner| vec![owner]),
             ..deployment::metadata(run)
         },

@@ -331,7 +331,7 @@ impl Stage {
             return self.site.clear();
         };
         let next = attempt.go_on(&self.site, &self.own, &run);
-        if matches!(next, Standing::Active(_)) {
+        if matches!(next, Standing::Starting(_)) {
             let release = Release {
                 version: run.version.clone(),
                 image: run.image.clone(),

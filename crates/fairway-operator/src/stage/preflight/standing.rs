@@ -76,7 +76,9 @@ impl Site {
     pub(super) fn adopt(&self, run: Run, patience: Patience) -> io::Result<Standing> {
         let directory = self.root().open(&run.id)?;
         tracing::info!(run = %run.id, version = run.version, "a preflight goes on");
-        Ok(self.active(run, directory, patience))
+        let namespace = self.place.namespace.clone();
+        let work = self.hands.clone().resume(run.clone(), namespace, directory).boxed();
+        Ok(Standing::Starting(Box::new(Starting { run, patience, work })))
     }
 
     fn active(&self, run: Run, directory: RunDirectory, patience: Patience) -> Standing {

@@ -4,7 +4,9 @@ use anyhow::Result;
 use fairway_api::ConditionStatus;
 use fairway_api::cluster_version::{AcceptRisk, Update, UpdateMode};
 use fairway_findings::{ExecutionStatus, Finding};
-use kube::api::ListParams;
+use k8s_openapi::api::core::v1::Secret;
+use kube::Api;
+use kube::api::{DeleteParams, ListParams};
 
 use super::stage::Stage;
 
@@ -102,6 +104,27 @@ async fn a_change_of_the_spec_does_not_end_what_is_asked_for_by_version() -> Res
     stage.until_reason("PreflightRunning", "Checking").await?;
     assert_eq!(stage.directories()?, [run.id], "it is the same run");
     Ok(())
+}
+
+#[tokio::test]
+async fn each_run_gets_a_pull_secret_of_its_own_even_if_its_operator_dies_before() -> Result<()> {
+    let mut stage = Stage::begin().await?;
+    stage.be_known_to_registries(true).await?;
+    for version in ["5.1.0", "5.2.0"] {
+        let image = stage.release(version)?;
+        stage.ask(&image).await?;
+        let run = stage.until_run(&image, version).await?;
+        let name = stage.until_known(&run).await?;
+        stage.until("the run", |preflight| !preflight.is_clear).await?;
+
+        stage.stop();
+        let secrets: Api<Secret> = stage.namespace.api();
+        secrets.delete(&name, &DeleteParams::default()).await?;
+        stage.start("node-1")?;
+        stage.until_known(&run).await?;
+        assert_eq!(stage.directories()?, [run.id], "it is the same run");
+    }
+    stage.be_known_to_registries(false).await
 }
 
 #[tokio::test]

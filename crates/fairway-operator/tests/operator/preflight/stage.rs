@@ -21,7 +21,8 @@ use fairway_testkit::releases::TestRelease;
 use fairway_testkit::wait::PATIENCE;
 use fairway_testkit::{TestCluster, TestNamespace, objects, wait};
 use k8s_openapi::api::apps::v1::Deployment;
-use kube::api::{ListParams, Patch, PatchParams, PostParams};
+use k8s_openapi::api::core::v1::{Namespace, Secret};
+use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams};
 use kube::{Api, ResourceExt as _};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -222,6 +223,37 @@ impl Stage {
             failed.message.as_deref().unwrap_or_default().contains(words) == is_told
         })
         .await
+    }
+
+    /// The cluster is somebody for registries, or nobody again.
+    pub(crate) async fn be_known_to_registries(&self, is_known: bool) -> Result<()> {
+        let client = self.cluster.client();
+        let secrets: Api<Secret> = Api::namespaced(client.clone(), "openshift-config");
+        if !is_known {
+            secrets.delete("pull-secret", &DeleteParams::default()).await?;
+            return Ok(());
+        }
+        let create = PostParams::default();
+        let namespace: Namespace =
+            serde_json::from_value(json!({"metadata": {"name": "openshift-config"}}))?;
+        let namespaces: Api<Namespace> = Api::all(client);
+        if namespaces.get_opt("openshift-config").await?.is_none() {
+            namespaces.create(&create, &namespace).await?;
+        }
+        let secret: Secret = serde_json::from_value(json!({
+            "metadata": {"name": "pull-secret"},
+            "type": "kubernetes.io/dockerconfigjson",
+            "data": {".dockerconfigjson": "eyJhdXRocyI6e319"},
+        }))?;
+        secrets.create(&create, &secret).await?;
+        Ok(())
+    }
+
+    /// Waits until a run knows who the cluster is for registries.
+    pub(crate) async fn until_known(&self, run: &Run) -> Result<String> {
+        let name = format!("{NAME}-{}", run.id);
+        let secrets: Api<Secret> = self.namespace.api();
+        wait::until(&name, async || Ok(secrets.get_opt(&name).await?.map(|_| name.clone()))).await
     }
 
     pub(crate) fn deployments(&self) -> Api<Deployment> {
