@@ -62,6 +62,11 @@ impl Attempt {
         Patience { silence, whole: self.wanted.implicit.then_some(whole) }
     }
 
+    /// The release that was asked before an update to it, once it has said what it has to say.
+    pub(super) fn answered(&self) -> Option<&str> {
+        (self.wanted.implicit && self.end.is_some()).then_some(self.wanted.image.as_str())
+    }
+
     /// Whether it was waited long enough for it to begin.
     fn is_late(&self, settings: &PreflightSettings, now: Timestamp) -> bool {
         let Patience { silence, whole } = self.patience(settings);
@@ -160,6 +165,23 @@ mod tests {
 
     fn at(minute: i64) -> Timestamp {
         Timestamp::from_second(minute * 60).unwrap()
+    }
+
+    #[test]
+    fn only_who_was_asked_before_an_update_and_is_done_has_answered_it() {
+        let given_up = || Trouble::lasting(preflight_failed::OOM_KILLED, "too big".to_owned());
+        for (implicit, verdict, has_answered) in [
+            (true, Verdict::GoesOn, false),
+            (true, Verdict::Done, true),
+            (true, Verdict::GivenUp(given_up()), true),
+            (false, Verdict::GoesOn, false),
+            (false, Verdict::GivenUp(given_up()), false),
+        ] {
+            let mut attempt = Attempt::new(Wanted { implicit, ..Wanted::default() }, at(0));
+            assert_eq!(attempt.answered(), None);
+            attempt.is_under_way(verdict.clone());
+            assert_eq!(attempt.answered().is_some(), has_answered, "{implicit} {verdict:?}");
+        }
     }
 
     #[test]

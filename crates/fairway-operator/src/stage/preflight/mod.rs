@@ -66,8 +66,9 @@ pub struct Preflight {
 pub struct Outcome {
     /// Whether every check has answered, about the release that runs now.
     pub complete: bool,
-    /// Why it will not be, where that is so: the run is over or could not begin.
-    pub given_up: Option<String>,
+    /// Whether it was asked before the update that the spec asks for, and is done with: what it said
+    /// on another occasion may be weeks old.
+    pub answers: bool,
     /// The names of what was found that counts: whoever accepted all of them may skip a minor version.
     pub findings: Vec<String>,
 }

@@ -19,7 +19,7 @@ use super::memory::Memory;
 use super::rehearsal::{self, Rehearsal};
 use super::request::{Known, Request, Wanted, request};
 use super::standing::{Site, Standing};
-use super::{Preflight, memory};
+use super::{Outcome, Preflight, memory};
 use crate::clock;
 use crate::event;
 use crate::metrics;
@@ -413,6 +413,9 @@ impl Stage {
         self.keeping.tell(&mut preflight, |image| {
             view.offers(image) || same_content(image, &self.own.release.image)
         });
+        if let Some(image) = attempt.and_then(Attempt::answered) {
+            outcome(&mut preflight.outcomes, image).answers = true;
+        }
         preflight
     }
 
@@ -447,6 +450,12 @@ impl Stage {
             (None, _) => Phase::Clearing(named),
         }
     }
+}
+
+/// What is known of that content, wherever it is kept; nothing but that it was asked for, if need be.
+fn outcome<'a>(outcomes: &'a mut BTreeMap<String, Outcome>, image: &str) -> &'a mut Outcome {
+    let known = outcomes.keys().find(|known| same_content(known, image)).cloned();
+    outcomes.entry(known.unwrap_or_else(|| image.to_owned())).or_default()
 }
 
 fn not_retrieved(failure: &Failure) -> Trouble {

@@ -49,12 +49,12 @@ impl Patience {
     }
 }
 
-/// Whether a preflight still has to say something, and how long that is waited for.
+/// Whether a preflight still has to say something, and how long that is waited for. What it said
+/// when somebody else asked is no answer: the cluster may be another by now.
 pub(super) fn for_answer(on_update: OnUpdate, said: Option<&Outcome>) -> Option<Limit> {
-    let is_said = said.is_some_and(|said| said.complete || said.given_up.is_some());
     match on_update {
         OnUpdate::Off => None,
-        _ if is_said => None,
+        _ if said.is_some_and(|said| said.answers) => None,
         OnUpdate::Report => Some(Limit::After(ANSWER)),
         OnUpdate::Require => Some(Limit::Never),
     }
@@ -72,14 +72,15 @@ mod tests {
     #[test]
     fn what_is_required_is_waited_for_without_end() {
         let running = Outcome::default();
-        let complete = Outcome { complete: true, ..Outcome::default() };
-        let given_up = Outcome { given_up: Some("it crashed".to_owned()), ..Outcome::default() };
-        for said in [None, Some(&running)] {
+        let long_ago = Outcome { complete: true, ..Outcome::default() };
+        let given_up = Outcome { answers: true, ..Outcome::default() };
+        let answered = Outcome { complete: true, answers: true, ..Outcome::default() };
+        for said in [None, Some(&running), Some(&long_ago)] {
             assert_eq!(for_answer(OnUpdate::Off, said), None);
             assert_eq!(for_answer(OnUpdate::Report, said), Some(Limit::After(ANSWER)));
             assert_eq!(for_answer(OnUpdate::Require, said), Some(Limit::Never));
         }
-        for said in [Some(&complete), Some(&given_up)] {
+        for said in [Some(&given_up), Some(&answered)] {
             for on_update in [OnUpdate::Off, OnUpdate::Report, OnUpdate::Require] {
                 assert_eq!(for_answer(on_update, said), None);
             }

@@ -294,7 +294,7 @@ fn the_image_has_to_have_the_version_that_was_asked_for() {
 
 #[test]
 fn a_minor_version_is_skipped_after_a_preflight_that_left_nothing_open() {
-    let found = Outcome { complete: true, given_up: None, findings: vec!["OldKernel".to_owned()] };
+    let found = Outcome { complete: true, answers: false, findings: vec!["OldKernel".to_owned()] };
     let running = Outcome { complete: false, ..found.clone() };
     let asked = |looked_at: &Outcome, accepts: &'static [&'static str]| Asked {
         accepts,
