@@ -66,8 +66,10 @@ pub(super) fn trouble(pod: &Pod, events: &[&Event], has_results: bool) -> Option
             return Some(not_started(message));
         }
     }
+    // Once it runs again and has spoken, how it ended before is no trouble any more.
+    let is_well = state.running.is_some() && has_results;
     let last = status.last_state.as_ref().and_then(|state| state.terminated.as_ref());
-    let ended = state.terminated.as_ref().or(last);
+    let ended = state.terminated.as_ref().or(last.filter(|_| !is_well));
     ended.map(|ended| ended_with(ended, has_results))
 }
 

@@ -152,6 +152,15 @@ fn a_program_that_has_said_something_knows_preflights() {
 }
 
 #[test]
+fn how_a_program_ended_is_no_trouble_once_it_runs_again_and_has_spoken() {
+    let ended = json!({"terminated": {"exitCode": 137, "reason": "OOMKilled"}});
+    let status = json!({"restartCount": 1, "state": {"running": {}}, "lastState": ended});
+    let seen = Seen { pods: vec![container(&status)], ..Seen::default() };
+    assert_eq!(seen.trouble(false).map(|it| it.reason), Some(preflight_failed::OOM_KILLED));
+    assert_eq!(seen.trouble(true), None);
+}
+
+#[test]
 fn crashes_are_counted_over_all_pods() {
     let crashed = |restarts: u32, state: &Value| {
         container(&json!({"restartCount": restarts, "state": state}))
