@@ -71,14 +71,18 @@ impl Rehearsal {
         }
     }
 
-    /// Adds what it found to what the target release says. The first pass is not over before it is.
-    pub(super) fn add_to(&self, document: &mut Document) {
-        match &self.state {
-            State::Done(report, findings) => {
+    /// Adds what it found to what the target release says, which cannot say it in its place. The
+    /// first pass is not over before it is, even if it has not begun: what it found for an operator
+    /// before this one stands until then.
+    pub(super) fn add_to(document: &mut Document, rehearsal: Option<&Self>) {
+        document.checks.retain(|check| check.name != dry_run::NAME);
+        document.risks.retain(|found| found.check != dry_run::NAME);
+        match rehearsal.map(|rehearsal| &rehearsal.state) {
+            Some(State::Done(report, findings)) => {
                 document.checks.push(report.clone());
                 document.risks.extend(findings.iter().cloned());
             }
-            State::Running(_) => {
+            Some(State::Running(_)) | None => {
                 document.checks.push(under_way());
                 if document.execution_status == ExecutionStatus::Completed {
                     document.execution_status = ExecutionStatus::Running;
@@ -139,10 +143,25 @@ mod tests {
 
     #[test]
     fn the_pass_is_not_over_before_the_dry_run_is() {
+        let running = rehearsal(State::Running(futures::future::pending().boxed()));
+        for rehearsal in [Some(&running), None] {
+            let mut document = said();
+            Rehearsal::add_to(&mut document, rehearsal);
+            assert_eq!(document.execution_status, ExecutionStatus::Running);
+            assert_eq!(document.checks[0].status, CheckStatus::Running);
+        }
+    }
+
+    #[test]
+    fn nobody_else_speaks_for_the_dry_run() {
         let mut document = said();
-        rehearsal(State::Running(futures::future::pending().boxed())).add_to(&mut document);
-        assert_eq!(document.execution_status, ExecutionStatus::Running);
-        assert_eq!(document.checks[0].status, CheckStatus::Running);
+        document.checks.push(CheckReport { status: CheckStatus::Passed, ..under_way() });
+        let check = dry_run::NAME.to_owned();
+        document.risks.push(Finding { check, ..Finding::default() });
+        Rehearsal::add_to(&mut document, None);
+        let checks: Vec<_> = document.checks.iter().map(|it| (&*it.name, it.status)).collect();
+        assert_eq!(checks[0], ("dry-run", CheckStatus::Running), "{checks:?}");
+        assert_eq!((checks.len(), document.risks.len()), (2, 0));
     }
 
     #[test]
@@ -150,7 +169,8 @@ mod tests {
         let mut document = said();
         let report = CheckReport { status: CheckStatus::Found, ..under_way() };
         let finding = Finding { name: "ManifestDenied".to_owned(), ..Finding::default() };
-        rehearsal(State::Done(report, vec![finding])).add_to(&mut document);
+        let done = rehearsal(State::Done(report, vec![finding]));
+        Rehearsal::add_to(&mut document, Some(&done));
         assert_eq!(document.execution_status, ExecutionStatus::Completed);
         let names: Vec<&str> = document.checks.iter().map(|check| check.name.as_str()).collect();
         assert_eq!((names, document.risks.len()), (vec!["dry-run", "nodes"], 1));

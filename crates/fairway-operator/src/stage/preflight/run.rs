@@ -158,9 +158,8 @@ impl Stage {
         if let Standing::Active(active) = &mut self.standing
             && let Some(mut document) = active.news()
         {
-            if let Some(rehearsal) = &self.rehearsal {
-                rehearsal.add_to(&mut document);
-            }
+            let its = self.rehearsal.as_ref().filter(|it| it.is_of(&active.run.id));
+            Rehearsal::add_to(&mut document, its);
             self.keeping.learn(&active.run.image, document, clock::now());
         }
     }
@@ -368,7 +367,7 @@ impl Stage {
         };
         if attempt.end.is_none() {
             active.expect(attempt.patience(&self.site.settings), attempt.began);
-            let is_rehearsed = self.rehearsal.as_ref().is_none_or(Rehearsal::is_over);
+            let is_rehearsed = self.rehearsal.as_ref().is_some_and(Rehearsal::is_over);
             attempt.is_under_way(active.verdict(is_rehearsed));
             let end = attempt.end.as_ref()?;
             self.keeping.conclude(&active.run.image, end, clock::now());

@@ -78,6 +78,22 @@ async fn a_run_outlives_its_operator_and_follows_it_to_another_node() -> Result<
 }
 
 #[tokio::test]
+async fn what_is_not_rehearsed_again_is_not_complete() -> Result<()> {
+    let mut stage = Stage::begin().await?;
+    let image = stage.release("5.1.0")?;
+    stage.ask(&image).await?;
+    let run = stage.until_run(&image, "5.1.0").await?;
+    run.write(&run.document(ExecutionStatus::Completed))?;
+    stage.until_reason("PreflightRunning", "Monitoring").await?;
+    stage.stop();
+    stage.lose_releases()?;
+    stage.start("node-1")?;
+    let said = stage.until_reason("PreflightRunning", "Checking").await?;
+    assert!(!said.outcomes[&image].complete, "{said:#?}");
+    Ok(())
+}
+
+#[tokio::test]
 async fn a_change_of_the_spec_does_not_end_what_is_asked_for_by_version() -> Result<()> {
     let stage = Stage::begin().await?;
     let image = stage.release("5.1.0")?;

@@ -158,6 +158,11 @@ impl Stage {
         Ok(TestRelease::new(version).store(&self.layout())?.0)
     }
 
+    /// No release can be fetched any more.
+    pub(crate) fn lose_releases(&self) -> Result<()> {
+        Ok(fs::remove_dir_all(self.layout())?)
+    }
+
     /// Asks for the opinion of a release. Nobody has signed it.
     pub(crate) async fn ask(&self, image: &str) -> Result<()> {
         self.want(Some(&Update {
