@@ -3,7 +3,7 @@
 use serde::Deserialize as _;
 use serde_json::Value;
 
-use crate::document::Document;
+use crate::document::{Document, ExecutionStatus};
 use crate::json::{self, Malformed};
 use crate::{FORMAT, lenient, limits, text};
 
@@ -67,7 +67,8 @@ impl Document {
     /// Reads a document of that run. Its fields may have any content, and it may have fields that
     /// nobody knows here; what is not kept of it is told.
     pub fn read(bytes: &[u8], expected: &Expected<'_>) -> Result<Reading, ReadError> {
-        let reading = Self::read_any(bytes)?;
+        let mut reading = Self::read_any(bytes)?;
+        reading.document.assume_version(expected.target_version);
         let Self { preflight_id, target_version, target_image, .. } = &reading.document;
         same("run", preflight_id, expected.run)?;
         same("version", target_version, expected.target_version)?;
@@ -90,6 +91,17 @@ impl Document {
             finding.target_version.clone_from(&document.target_version);
         }
         Ok(Reading { document, dropped })
+    }
+
+    /// A release that could not even read itself does not know its version. Why it failed is worth
+    /// hearing all the same, and nothing that it says is an answer.
+    fn assume_version(&mut self, version: &str) {
+        if self.execution_status == ExecutionStatus::Failed && self.target_version.is_empty() {
+            version.clone_into(&mut self.target_version);
+            for finding in &mut self.risks {
+                version.clone_into(&mut finding.target_version);
+            }
+        }
     }
 }
 

@@ -99,6 +99,21 @@ fn what_cannot_be_read_is_told_apart() {
 }
 
 #[test]
+fn a_release_that_failed_need_not_know_its_version() {
+    let words = json!({"targetVersion": "", "executionStatus": "failed", "message": "no payload"});
+    let Reading { document: failed, .. } = read(&document(words)).unwrap();
+    assert_eq!((&*failed.target_version, &*failed.message), ("5.2.0", "no payload"));
+    for other in [
+        json!({"targetVersion": "5.1.0", "executionStatus": "failed"}),
+        json!({"targetVersion": "", "executionStatus": "running"}),
+        json!({"targetVersion": "", "executionStatus": "completed"}),
+    ] {
+        let told = read(&document(other)).unwrap_err();
+        assert!(matches!(told, ReadError::Mismatch { what: "version", .. }), "{told}");
+    }
+}
+
+#[test]
 fn ten_thousand_findings_leave_one_that_says_so() {
     let mut risks: Vec<Value> = (0..9_999).map(|n| json!({"name": format!("Risk{n}")})).collect();
     risks.push(json!({"name": "Last", "severity": "critical"}));

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use fairway_api::{ClusterOperator, Version};
-use fairway_findings::{CheckKind, Document, ExecutionStatus, Finding};
+use fairway_findings::{CheckKind, Document, ExecutionStatus, Expected, Finding};
 use fairway_preflight::check::{Answer, BuiltIn, CannotTell};
 use fairway_preflight::cluster::{Cluster, Resource};
 use fairway_preflight::engine::Pace;
@@ -238,8 +238,10 @@ async fn a_release_that_does_not_find_itself_says_so_in_its_results() -> Result<
     let ended =
         monitor(cluster.client(), &settings(), &selection(), Vec::new(), &places, stop).await;
     assert!(matches!(ended, Err(MonitorError::Payload(_))));
-    let known = read(directory.path()).unwrap();
-    assert_eq!(known.preflight_id, RUN);
+    let written = fs::read(directory.path().join(RESULT))?;
+    let Settings { image, .. } = settings();
+    let expected = Expected { run: RUN, target_version: "5.1.0", target_image: &image };
+    let known = Document::read(&written, &expected)?.document;
     insta::assert_snapshot!(known.message.lines().next().unwrap_or_default(), @"the release cannot be used, for 2 reasons:");
     assert_eq!(known.execution_status, ExecutionStatus::Failed);
     Ok(())
