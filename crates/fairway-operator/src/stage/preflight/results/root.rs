@@ -1,8 +1,9 @@
 //! The directory of all runs.
 
+use std::ffi::{CStr, CString};
 use std::fs;
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, Dir, Gid, Mode, OFlags, Uid};
@@ -10,10 +11,6 @@ use rustix::io::Errno;
 
 use super::{RUNNER, RunDirectory};
 use crate::stage::preflight::run_id::RunId;
-
-/// How deep directories are followed when a run is removed. A run has none: who made deeper ones
-/// wants to keep the operator busy.
-const DEPTH: usize = 16;
 
 /// The directory of all runs, which only the operator sees.
 #[derive(Clone, Debug)]
@@ -46,7 +43,7 @@ impl Root {
         Ok(RunDirectory::new(opened))
     }
 
-    /// Removes the directories of all runs but one.
+    /// Removes the directories of all runs but one, as far as that can be done.
     pub(in crate::stage::preflight) fn remove_others(
         &self,
         keep: Option<&RunId>,
@@ -55,13 +52,12 @@ impl Root {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
             opened => opened?,
         };
-        for name in names(&root)? {
+        let is_over = |name: &CString| {
             let run = name.to_str().ok().and_then(RunId::parse);
-            if run.is_some() && run.as_ref() != keep {
-                remove(&root, &name, DEPTH)?;
-            }
-        }
-        Ok(())
+            run.is_some() && run.as_ref() != keep
+        };
+        let over = names(&root)?.into_iter().filter(is_over).collect();
+        each(over, |name| remove(&root, &name))
     }
 }
 
@@ -71,7 +67,7 @@ fn open_directory(path: &Path) -> io::Result<OwnedFd> {
 }
 
 /// What is in a directory.
-fn names(directory: &OwnedFd) -> io::Result<Vec<std::ffi::CString>> {
+fn names(directory: &OwnedFd) -> io::Result<Vec<CString>> {
     let mut names = Vec::new();
     for entry in Dir::read_from(directory)? {
         let name = entry?.file_name().to_owned();
@@ -82,24 +78,63 @@ fn names(directory: &OwnedFd) -> io::Result<Vec<std::ffi::CString>> {
     Ok(names)
 }
 
-/// Removes something and all that is in it, and follows no link.
-fn remove(parent: &OwnedFd, name: &std::ffi::CStr, depth: usize) -> io::Result<()> {
-    match rustix::fs::unlinkat(parent, name, AtFlags::empty()) {
-        Ok(()) | Err(Errno::NOENT) => return Ok(()),
-        Err(Errno::ISDIR | Errno::PERM) if depth > 0 => {}
-        Err(error) => return Err(error.into()),
+/// Removes one after the other, with what turns up on the way. One that stays does not keep the
+/// others; the first error is told.
+fn each<T>(mut over: Vec<T>, mut remove: impl FnMut(T) -> io::Result<Vec<T>>) -> io::Result<()> {
+    let mut first = Ok(());
+    while let Some(one) = over.pop() {
+        match remove(one) {
+            Ok(more) => over.extend(more),
+            Err(error) => first = first.and(Err(error)),
+        }
     }
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let directory = rustix::fs::openat(parent, name, flags, Mode::empty())?;
+    first
+}
+
+/// Removes a run, and follows no link. Directories in it, of which a run has none, become runs of
+/// their own that are over: so no depth is too deep, and none is forgotten.
+fn remove(root: &OwnedFd, run: &CStr) -> io::Result<Vec<CString>> {
+    let mut lifted = Vec::new();
+    if is_unlinked(root, run)? {
+        return Ok(lifted);
+    }
+    let directory = reopen(root, run)?;
     for inside in names(&directory)? {
-        remove(&directory, &inside, depth - 1)?;
+        if is_unlinked(&directory, &inside)? {
+            continue;
+        }
+        // Whoever moves a directory has to be allowed to write to it.
+        reopen(&directory, &inside)?;
+        let name = CString::new(RunId::random()?.to_string())?;
+        rustix::fs::renameat(&directory, &inside, root, &name)?;
+        lifted.push(name);
     }
-    Ok(rustix::fs::unlinkat(parent, name, AtFlags::REMOVEDIR)?)
+    rustix::fs::unlinkat(root, run, AtFlags::REMOVEDIR)?;
+    Ok(lifted)
+}
+
+/// Removes whatever is not a directory.
+fn is_unlinked(parent: &OwnedFd, name: &CStr) -> io::Result<bool> {
+    match rustix::fs::unlinkat(parent, name, AtFlags::empty()) {
+        Ok(()) | Err(Errno::NOENT) => Ok(true),
+        Err(Errno::ISDIR | Errno::PERM) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Opens a directory, also one that the run has shut: the operator is the same user, and may open
+/// it again.
+fn reopen(parent: &OwnedFd, name: &CStr) -> io::Result<OwnedFd> {
+    let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let place = rustix::fs::openat(parent, name, flags | OFlags::PATH, Mode::empty())?;
+    // There is no other way to change what is surely no link.
+    rustix::fs::chmod(format!("/proc/self/fd/{}", place.as_raw_fd()), Mode::RWXU)?;
+    Ok(rustix::fs::openat(&place, c".", flags | OFlags::RDONLY, Mode::empty())?)
 }
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::symlink;
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
 
     use super::*;
 
@@ -152,12 +187,32 @@ mod tests {
     }
 
     #[test]
-    fn a_bottomless_directory_does_not_keep_the_operator_busy() {
+    fn neither_depth_nor_a_shut_door_keeps_a_directory() {
         let temporary = tempfile::tempdir().unwrap();
         let root = Root::new(temporary.path());
         root.make(&run("1")).unwrap();
-        let deep = temporary.path().join(run("1").as_str()).join("a/".repeat(DEPTH + 1));
-        fs::create_dir_all(deep).unwrap();
-        assert!(root.remove_others(None).is_err());
+        let inside = temporary.path().join(run("1").as_str());
+        fs::create_dir_all(inside.join("a/".repeat(1000)).join("b")).unwrap();
+        fs::create_dir_all(inside.join("c/d/e")).unwrap();
+        for shut in ["c/d", "c", "."] {
+            fs::set_permissions(inside.join(shut), fs::Permissions::from_mode(0)).unwrap();
+        }
+        root.remove_others(None).unwrap();
+        assert_eq!(fs::read_dir(temporary.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn one_that_stays_does_not_keep_the_others() {
+        let mut removed = Vec::new();
+        let result = each(vec![1, 2, 3], |number| match number {
+            2 => Err(io::Error::other("it stays")),
+            3 => Ok(vec![30]),
+            other => {
+                removed.push(other);
+                Ok(Vec::new())
+            }
+        });
+        assert_eq!(removed, [30, 1]);
+        assert_eq!(result.unwrap_err().to_string(), "it stays");
     }
 }
