@@ -161,14 +161,15 @@ condition! {
         "the results cannot be understood"
         => "Tell whoever built the release what the message says";
     RESULTS_TOO_LARGE = "ResultsTooLarge":
-        "the results are larger than the limit of 1 MiB"
+        "the results are larger than the limit of 1 MiB, or all that is beside them larger than 8 MiB"
         => "Tell whoever built the release; it should report fewer or shorter findings";
     RESULTS_MISMATCH = "ResultsMismatch":
         "the results belong to another run or another release"
         => "Repeat the preflight: `fairway upgrade --clear-preflight`, then \
             `fairway upgrade --mode=preflight --to=VERSION`";
     RESULTS_REFUSED = "ResultsRefused":
-        "the results are not a plain file, such as a link, and were not opened"
+        "the results are not a plain file, such as a link, and were not opened, or their directory is \
+         hidden"
         => "Do not use this release until its publisher has explained it";
     RESULTS_UNREADABLE = "ResultsUnreadable":
         "the operator cannot make or read the directory for the results"

@@ -12,7 +12,7 @@ use super::course::{Course, Patience, Verdict};
 use super::deployment::{RUN, Run};
 use super::desk::Desk;
 use super::diagnosis::{Seen, Trouble};
-use super::results::{RESULT, ReadError, RunDirectory, Stamp};
+use super::results::{Excess, RESULT, ReadError, RunDirectory, Stamp};
 use super::standing::Site;
 use crate::clock;
 use crate::cluster::{Objects, PreflightSight};
@@ -105,6 +105,10 @@ impl Active {
 
     /// Reads what the run has written, if that is new.
     fn read_results(&mut self) -> bool {
+        if let Ok(Some(excess)) = self.directory.excess() {
+            self.course.read(Err(too_much(&excess)), clock::now());
+            return true;
+        }
         let stamp = self.directory.stamp(RESULT);
         if stamp == self.read {
             return false;
@@ -137,6 +141,15 @@ fn understood(bytes: &[u8], run: &Run) -> Result<Reading, Trouble> {
         };
         Trouble::passing(reason, text::chain(&error))
     })
+}
+
+/// A run that fills the disk of its node is ended: it takes others with it.
+fn too_much(excess: &Excess) -> Trouble {
+    let reason = match excess {
+        Excess::Files | Excess::OnDisk => preflight_failed::RESULTS_TOO_LARGE,
+        Excess::Directory | Excess::Shut => preflight_failed::RESULTS_REFUSED,
+    };
+    Trouble::lasting(reason, excess.to_string())
 }
 
 fn refused(error: &ReadError) -> Trouble {

@@ -5,11 +5,21 @@ use std::fs::File;
 use std::io::{self, Read as _, Write as _};
 use std::os::fd::OwnedFd;
 
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, ResolveFlags, Stat};
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, ResolveFlags, Stat};
 use rustix::io::Errno;
 
 /// Bytes of a file that are read.
 pub(in crate::stage::preflight) const LIMIT: u64 = 1 << 20;
+
+/// Files that a run may have: results, what it asks for, the answer to that, and a draft of each,
+/// with room for what later releases may add.
+const MAX_FILES: usize = 16;
+
+/// What they may take of the node's disk. Others need that, the operator among them.
+const MAX_ON_DISK: u64 = 8 << 20;
+
+/// Bytes of what the kernel counts as a block, whatever the file system does.
+const BLOCK: u64 = 512;
 
 /// A directory of one run.
 #[derive(Debug)]
@@ -33,6 +43,19 @@ pub(in crate::stage::preflight) enum ReadError {
     TooLarge { name: String },
     #[error("{name} cannot be read")]
     Unreadable { name: String, source: io::Error },
+}
+
+/// What a run does to the disk of the node that no run may do.
+#[derive(Debug, thiserror::Error)]
+pub(in crate::stage::preflight) enum Excess {
+    #[error("the directory of the results has more than {MAX_FILES} files")]
+    Files,
+    #[error("the files beside the results take more than {} MiB", MAX_ON_DISK >> 20)]
+    OnDisk,
+    #[error("there is a directory beside the results")]
+    Directory,
+    #[error("the directory of the results was shut")]
+    Shut,
 }
 
 impl RunDirectory {
@@ -75,6 +98,36 @@ impl RunDirectory {
             return Err(ReadError::TooLarge { name: name.to_owned() });
         }
         Ok(Some(content))
+    }
+
+    /// Whether the run keeps more on the disk of the node than it may.
+    pub(in crate::stage::preflight) fn excess(&self) -> io::Result<Option<Excess>> {
+        let mut on_disk = 0;
+        let entries = match Dir::read_from(&self.0) {
+            Err(Errno::ACCESS) => return Ok(Some(Excess::Shut)),
+            entries => entries?,
+        };
+        // With the two that every directory has, for itself and for the one above.
+        for (count, entry) in entries.enumerate() {
+            if count >= MAX_FILES + 2 {
+                return Ok(Some(Excess::Files));
+            }
+            let entry = entry?;
+            if matches!(entry.file_name().to_bytes(), b"." | b"..") {
+                continue;
+            }
+            let flags = AtFlags::SYMLINK_NOFOLLOW;
+            let stat = match rustix::fs::statat(&self.0, entry.file_name(), flags) {
+                Err(Errno::NOENT) => continue,
+                stat => stat?,
+            };
+            if FileType::from_raw_mode(stat.st_mode) == FileType::Directory {
+                return Ok(Some(Excess::Directory));
+            }
+            let blocks = u64::try_from(stat.st_blocks).unwrap_or(u64::MAX);
+            on_disk = blocks.saturating_mul(BLOCK).saturating_add(on_disk);
+        }
+        Ok((on_disk > MAX_ON_DISK).then_some(Excess::OnDisk))
     }
 
     /// Puts a file in the place of the one that was there, as one whole.
@@ -188,6 +241,39 @@ mod tests {
         fs::write(temporary.path().join("secret"), "").unwrap();
         assert!(opened.read("../secret").is_err());
         assert!(opened.read("/etc/passwd").is_err());
+    }
+
+    #[test]
+    fn a_run_does_not_fill_the_disk() {
+        type Put = fn(&PathBuf);
+        let cases: [(Put, Option<&str>); 6] = [
+            (|_| {}, None),
+            (|path| (0..16).for_each(|n| fs::write(path.join(n.to_string()), "a").unwrap()), None),
+            (
+                |path| (0..17).for_each(|n| fs::write(path.join(n.to_string()), "").unwrap()),
+                Some("the directory of the results has more than 16 files"),
+            ),
+            (
+                |path| {
+                    for name in ["a", "b"] {
+                        fs::write(path.join(name), vec![1; 5 << 20]).unwrap();
+                    }
+                },
+                Some("the files beside the results take more than 8 MiB"),
+            ),
+            // Only what takes room counts.
+            (|path| File::create(path.join("a")).unwrap().set_len(1 << 40).unwrap(), None),
+            (
+                |path| fs::create_dir(path.join("a")).unwrap(),
+                Some("there is a directory beside the results"),
+            ),
+        ];
+        for (put, expected) in cases {
+            let (_temporary, path, opened) = directory();
+            put(&path);
+            let excess = opened.excess().unwrap().map(|excess| excess.to_string());
+            assert_eq!(excess.as_deref(), expected);
+        }
     }
 
     #[test]

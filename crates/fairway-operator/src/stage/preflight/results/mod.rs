@@ -4,7 +4,7 @@
 mod directory;
 mod root;
 
-pub(super) use directory::{ReadError, RunDirectory, Stamp};
+pub(super) use directory::{Excess, ReadError, RunDirectory, Stamp};
 pub(super) use root::Root;
 
 /// The file with what was found.
