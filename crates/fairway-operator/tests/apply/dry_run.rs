@@ -87,6 +87,18 @@ async fn nothing_is_written_and_every_request_says_so() -> Result<()> {
     });
     let namespace =
         json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "not-yet"}});
+    let definition = json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {"name": "widgets.unheard.example.com"},
+        "spec": {
+            "group": "unheard.example.com", "scope": "Cluster",
+            "names": {"kind": "Widget", "plural": "widgets"},
+            "versions": [{
+                "name": "v1", "served": true, "storage": true,
+                "schema": {"openAPIV3Schema": {"type": "object"}},
+            }],
+        },
+    });
     let widget = json!({
         "apiVersion": "unheard.example.com/v1", "kind": "Widget", "metadata": {"name": "a"},
     });
@@ -100,6 +112,7 @@ async fn nothing_is_written_and_every_request_says_so() -> Result<()> {
         annotated(ground.config_map("there", &json!({})), "release.openshift.io/delete"),
         namespace.clone(),
         elsewhere,
+        definition,
         widget,
     ]
     .map(for_all);
@@ -110,12 +123,12 @@ async fn nothing_is_written_and_every_request_says_so() -> Result<()> {
     let (report, findings) = ground.dry_run(&manifests).await;
     assert_eq!(findings, []);
     assert_eq!(report.status, CheckStatus::Passed);
-    insta::assert_snapshot!(report.message, @"objects tried: 5 of 9; not written by the update: 2; in need of what the release brings first: 2");
+    insta::assert_snapshot!(report.message, @"objects tried: 6 of 10; not written by the update: 2; in need of what the release brings first: 2");
 
     let ours = |event: &AuditEvent| !event.user.username.starts_with("system:");
     let asked = log.since(mark)?.into_iter().filter(ours);
     let writes: Vec<_> = asked.filter(AuditEvent::is_write).collect();
-    assert_eq!(writes.len(), 7, "{writes:#?}");
+    assert_eq!(writes.len(), 8, "{writes:#?}");
     assert!(writes.iter().all(AuditEvent::is_dry_run), "{writes:#?}");
     assert_eq!(ground.live(&there).await?, before);
     let new = [ground.config_map("new", &json!({})), ground.repeating(), namespace];

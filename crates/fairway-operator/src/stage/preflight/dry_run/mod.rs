@@ -4,9 +4,9 @@
 //! write it, with `dryRun=All`: nothing is written. It needs the right to write, and is therefore
 //! made by the release that runs. Found are objects that are not valid here (`ManifestInvalid`),
 //! whose fields cannot be changed any more (`ManifestImmutable`), that a quota or the like forbids
-//! (`ManifestForbidden`), or that a policy or a webhook denies (`ManifestDenied`). What the release
-//! itself brings first, such as kinds and namespaces, and what webhooks do not let be tried is
-//! counted, and no finding. Objects that the release deletes, that only have to be there and are, and
+//! (`ManifestForbidden`), that a policy or a webhook denies (`ManifestDenied`), or whose kind or
+//! namespace nobody brings (`ManifestPrerequisiteMissing`). What the release itself brings first, and
+//! what webhooks do not let be tried is counted, and no finding. Objects that the release deletes, that only have to be there and are, and
 //! that `spec.overrides` leaves to the administrator are not tried.
 
 mod report;
@@ -23,7 +23,7 @@ use tokio::time::Instant;
 
 pub(super) use self::report::NAME;
 use self::report::Tally;
-use self::verdict::{Kind, Verdict};
+use self::verdict::{Brought, Verdict};
 use crate::apply::{Context, Rehearsal};
 use crate::clock;
 
@@ -114,7 +114,7 @@ impl<'a> Trial<'a> {
 struct Inquiry<'a> {
     rehearsal: Rehearsal,
     context: &'a Context,
-    defined: BTreeSet<Kind>,
+    brought: Brought,
     /// How many got no answer, one after the other.
     silence: usize,
 }
@@ -124,7 +124,7 @@ impl<'a> Inquiry<'a> {
         Self {
             rehearsal: Rehearsal::new(client, settings.between),
             context: trial.context,
-            defined: verdict::defined(trial.manifests),
+            brought: Brought::by(trial.wanted()),
             silence: 0,
         }
     }
@@ -134,7 +134,7 @@ impl<'a> Inquiry<'a> {
             return Verdict::Unanswered("the API server does not answer".to_owned());
         }
         let answer = self.rehearsal.rehearse(manifest, self.context).await;
-        let verdict = verdict::of(manifest, answer, &self.defined);
+        let verdict = verdict::of(manifest, answer, &self.brought);
         self.silence = if verdict.is_silence() { self.silence + 1 } else { 0 };
         verdict
     }

@@ -106,6 +106,9 @@ fn finding(refusal: Refusal, told: &[Told], version: &str) -> Option<Finding> {
         Refusal::Immutable => ("ManifestImmutable", "as a change of what cannot be changed"),
         Refusal::Forbidden => ("ManifestForbidden", "as forbidden"),
         Refusal::Denied => ("ManifestDenied", "as denied by a policy or a webhook"),
+        Refusal::Missing => {
+            ("ManifestPrerequisiteMissing", "for want of something that the release does not bring")
+        }
     };
     let objects = if told.len() == 1 { "object" } else { "objects" };
     let message = format!(
@@ -113,11 +116,16 @@ fn finding(refusal: Refusal, told: &[Told], version: &str) -> Option<Finding> {
         told.len(),
         listed(told),
     );
+    let found = match refusal {
+        // A component of the release may still make it when it runs.
+        Refusal::Missing => Finding::warning(name, message),
+        _ => Finding::critical(name, message),
+    };
     Some(Finding {
         target_version: version.to_owned(),
         check: NAME.to_owned(),
         reason: Reason::PreflightValidation,
-        ..Finding::critical(name, message).remediation(remedy(refusal, first))
+        ..found.remediation(remedy(refusal, first))
     })
 }
 
@@ -149,6 +157,12 @@ fn remedy(refusal: Refusal, first: &ObjectId) -> String {
                             brings: `kubectl get \
                             validatingwebhookconfigurations,mutatingwebhookconfigurations`."
             .to_owned(),
+        Refusal::Missing => {
+            "Install what brings it before the update, or ask the publisher of the \
+                             release what does: `kubectl get \
+                             customresourcedefinitions,apiservices,namespaces` shows what there is."
+                .to_owned()
+        }
     }
 }
 
@@ -211,18 +225,21 @@ mod tests {
         let refused = |refusal| Verdict::Refused(refusal, format!("{refusal:?} it is"));
         let mut verdicts = vec![Verdict::Good; 2];
         verdicts.extend([Refusal::Denied, Refusal::Immutable, Refusal::Forbidden].map(refused));
+        verdicts.push(refused(Refusal::Missing));
         verdicts.extend(vec![refused(Refusal::Invalid); 7]);
         verdicts.push(Verdict::Unanswered("x".to_owned()));
         insta::assert_snapshot!(told(&tally(verdicts)), @r#"
-        dry-run Found: objects tried: 12 of 13; without an answer: 1, such as deployment "shop/web-12" (x)
+        dry-run Found: objects tried: 13 of 14; without an answer: 1, such as deployment "shop/web-13" (x)
         ManifestDenied (critical): The API server would refuse 1 object of 5.1.0 as denied by a policy or a webhook: deployment "shop/web-2" (Denied it is).
           Let the policy or the webhook that is named allow what the release brings: `kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations`.
         ManifestForbidden (critical): The API server would refuse 1 object of 5.1.0 as forbidden: deployment "shop/web-4" (Forbidden it is).
           Make room for it, or lift what forbids it: `kubectl -n shop describe resourcequotas`.
         ManifestImmutable (critical): The API server would refuse 1 object of 5.1.0 as a change of what cannot be changed: deployment "shop/web-3" (Immutable it is).
           Delete the object when it is not needed for a moment, so that the update creates it anew: `kubectl -n shop delete deployment.apps web-3`.
-        ManifestInvalid (critical): The API server would refuse 7 objects of 5.1.0 as invalid: deployment "shop/web-5" (Invalid it is); deployment "shop/web-6" (Invalid it is); deployment "shop/web-7" (Invalid it is); deployment "shop/web-8" (Invalid it is); deployment "shop/web-9" (Invalid it is); and 2 more.
-          See what stands against it in the object: `kubectl -n shop get deployment.apps web-5 -o yaml`. What you want to manage yourself, list as unmanaged in spec.overrides: `kubectl edit clusterversion version`.
+        ManifestInvalid (critical): The API server would refuse 7 objects of 5.1.0 as invalid: deployment "shop/web-6" (Invalid it is); deployment "shop/web-7" (Invalid it is); deployment "shop/web-8" (Invalid it is); deployment "shop/web-9" (Invalid it is); deployment "shop/web-10" (Invalid it is); and 2 more.
+          See what stands against it in the object: `kubectl -n shop get deployment.apps web-6 -o yaml`. What you want to manage yourself, list as unmanaged in spec.overrides: `kubectl edit clusterversion version`.
+        ManifestPrerequisiteMissing (warning): The API server would refuse 1 object of 5.1.0 for want of something that the release does not bring: deployment "shop/web-5" (Missing it is).
+          Install what brings it before the update, or ask the publisher of the release what does: `kubectl get customresourcedefinitions,apiservices,namespaces` shows what there is.
         "#);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use fairway_release::Manifest;
+use fairway_release::{Manifest, ObjectId};
 use kube::core::Status;
 use serde_json::Value;
 
@@ -43,49 +43,87 @@ pub(super) enum Refusal {
     Forbidden,
     /// A policy or a webhook does not allow it.
     Denied,
+    /// Its kind or its namespace is not there, and the release does not bring it.
+    Missing,
 }
 
-/// A kind by group and name.
-pub(super) type Kind = (String, String);
-
-/// The kinds that a release defines.
-pub(super) fn defined(manifests: &[Manifest]) -> BTreeSet<Kind> {
-    let definitions = manifests.iter().filter(|manifest| {
-        manifest.id.group == "apiextensions.k8s.io"
-            && manifest.id.kind == "CustomResourceDefinition"
-    });
-    let kind = |manifest: &Manifest| {
-        let object = manifest.object();
-        let text = |path: &str| object.pointer(path).and_then(Value::as_str).map(str::to_owned);
-        Some((text("/spec/group")?, text("/spec/names/kind")?))
-    };
-    definitions.filter_map(kind).collect()
+/// What a release brings for its own objects.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Brought {
+    /// Kinds, by group and name.
+    kinds: BTreeSet<(String, String)>,
+    namespaces: BTreeSet<String>,
 }
 
-/// What an answer means for an object of a release that defines some kinds.
+impl Brought {
+    pub(super) fn by<'a>(manifests: impl IntoIterator<Item = &'a Manifest>) -> Self {
+        let mut brought = Self::default();
+        for manifest in manifests {
+            match (manifest.id.group.as_str(), manifest.id.kind.as_str()) {
+                ("apiextensions.k8s.io", "CustomResourceDefinition") => {
+                    brought.kinds.extend(defined_kind(manifest));
+                }
+                ("", "Namespace") => {
+                    brought.namespaces.insert(manifest.id.name.clone());
+                }
+                _ => {}
+            }
+        }
+        brought
+    }
+
+    fn defines(&self, ObjectId { group, kind, .. }: &ObjectId) -> bool {
+        self.kinds.contains(&(group.clone(), kind.clone()))
+    }
+
+    /// Whether the kind of an object is there before the object is written.
+    fn may_bring(&self, id: &ObjectId) -> bool {
+        // With a release comes its Kubernetes, and that may have kinds that this one has not.
+        let is_of_kubernetes = !id.group.contains('.') || id.group.ends_with(".k8s.io");
+        is_of_kubernetes || self.defines(id)
+    }
+
+    /// Whether an answer is about the namespace of an object, and the release does not bring that.
+    fn lacks_namespace(&self, id: &ObjectId, status: &Status) -> bool {
+        let about = format!("namespaces \"{}\" not found", id.namespace);
+        status.code == 404
+            && status.message.contains(&about)
+            && !self.namespaces.contains(&id.namespace)
+    }
+}
+
+fn defined_kind(manifest: &Manifest) -> Option<(String, String)> {
+    let object = manifest.object();
+    let text = |path: &str| object.pointer(path).and_then(Value::as_str).map(str::to_owned);
+    Some((text("/spec/group")?, text("/spec/names/kind")?))
+}
+
+/// What an answer means for an object of a release that brings this.
 pub(super) fn of(
     manifest: &Manifest,
     answer: Result<Rehearsed, ApplyError>,
-    defined: &BTreeSet<Kind>,
+    brought: &Brought,
 ) -> Verdict {
+    let id = &manifest.id;
     match answer {
         Ok(Rehearsed::Taken) => Verdict::Good,
         Ok(Rehearsed::Left) => Verdict::Left,
-        Ok(Rehearsed::UnknownKind) => Verdict::NotYet,
+        Ok(Rehearsed::UnknownKind) if brought.may_bring(id) => Verdict::NotYet,
+        Ok(Rehearsed::UnknownKind) => {
+            let why = format!("there is no kind {} in {}", id.kind, id.group);
+            Verdict::Refused(Refusal::Missing, why)
+        }
         Err(ApplyError::Manifest(error)) => Verdict::Refused(Refusal::Invalid, error.to_string()),
+        Err(ApplyError::Api(kube::Error::Api(status))) if brought.lacks_namespace(id, &status) => {
+            Verdict::Refused(Refusal::Missing, format!("there is no namespace {}", id.namespace))
+        }
         Err(ApplyError::Api(kube::Error::Api(status))) => match of_status(&status) {
             // The definition changes before the object does.
-            Verdict::Refused(Refusal::Invalid, _) if is_defined(manifest, defined) => {
-                Verdict::NotYet
-            }
+            Verdict::Refused(Refusal::Invalid, _) if brought.defines(id) => Verdict::NotYet,
             verdict => verdict,
         },
         Err(error) => Verdict::Unanswered(text::cause(&error)),
     }
-}
-
-fn is_defined(manifest: &Manifest, defined: &BTreeSet<Kind>) -> bool {
-    defined.contains(&(manifest.id.group.clone(), manifest.id.kind.clone()))
 }
 
 /// What admission says when something is not there that the release may bring.
@@ -184,25 +222,59 @@ mod tests {
             (503, "", "Unanswered"),
             (401, "Unauthorized", "Unanswered"),
         ] {
-            let verdict = of(&widget(), refused(code, message), &BTreeSet::new());
+            let verdict = of(&widget(), refused(code, message), &Brought::default());
             assert_eq!(kind(&verdict), expected, "{code} {message}");
         }
-        assert_eq!(kind(&of(&widget(), Err(ApplyError::NoAnswer), &BTreeSet::new())), "Unanswered");
-        let unknown = of(&widget(), Ok(Rehearsed::UnknownKind), &BTreeSet::new());
-        assert_eq!(unknown, Verdict::NotYet);
+        let silence = of(&widget(), Err(ApplyError::NoAnswer), &Brought::default());
+        assert_eq!(kind(&silence), "Unanswered");
     }
 
-    #[test]
-    fn what_a_new_definition_says_is_not_known_yet() {
+    fn definition() -> Manifest {
         let definition = json!({
             "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
             "metadata": {"name": "widgets.example.com"},
             "spec": {"group": "example.com", "names": {"kind": "Widget"}},
         });
-        let defined = defined(&[releases::manifest(&definition).unwrap(), widget()]);
-        let invalid = of(&widget(), refused(422, "spec.size: Unsupported value"), &defined);
+        releases::manifest(&definition).unwrap()
+    }
+
+    #[test]
+    fn what_a_new_definition_says_is_not_known_yet() {
+        let brought = Brought::by([&definition(), &widget()]);
+        let invalid = of(&widget(), refused(422, "spec.size: Unsupported value"), &brought);
         assert_eq!(invalid, Verdict::NotYet);
-        let denied = of(&widget(), refused(403, "exceeded quota: q"), &defined);
+        let denied = of(&widget(), refused(403, "exceeded quota: q"), &brought);
         assert_eq!(kind(&denied), "Refused(Forbidden", "that has nothing to do with it");
+    }
+
+    #[test]
+    fn a_kind_that_nobody_brings_is_missing() {
+        let unknown = |manifest: &Manifest, brought: &Brought| {
+            kind(&of(manifest, Ok(Rehearsed::UnknownKind), brought))
+        };
+        assert_eq!(unknown(&widget(), &Brought::by([&definition()])), "NotYet");
+        assert_eq!(unknown(&widget(), &Brought::default()), "Refused(Missing");
+        for api_version in ["policy/v3", "flowcontrol.apiserver.k8s.io/v9"] {
+            let object =
+                json!({"apiVersion": api_version, "kind": "New", "metadata": {"name": "a"}});
+            let object = releases::manifest(&object).unwrap();
+            assert_eq!(unknown(&object, &Brought::default()), "NotYet", "Kubernetes may bring it");
+        }
+    }
+
+    #[test]
+    fn a_namespace_that_nobody_brings_is_missing() {
+        let object = |kind: &str, metadata| {
+            let object = json!({"apiVersion": "v1", "kind": kind, "metadata": metadata});
+            releases::manifest(&object).unwrap()
+        };
+        let map = object("ConfigMap", json!({"name": "a", "namespace": "b"}));
+        let namespace = object("Namespace", json!({"name": "b"}));
+        let asked =
+            |message: &str, brought: &Brought| kind(&of(&map, refused(404, message), brought));
+        let absent = r#"namespaces "b" not found"#;
+        assert_eq!(asked(absent, &Brought::by([&namespace])), "NotYet");
+        assert_eq!(asked(absent, &Brought::default()), "Refused(Missing");
+        assert_eq!(asked("page not found", &Brought::default()), "NotYet");
     }
 }
