@@ -38,6 +38,10 @@ const MEMORY: &str = "100Mi";
 /// Room for the manifests: a large platform has 20 MiB of them.
 const MANIFESTS_SIZE: &str = "256Mi";
 
+/// What a check may take of its node's disk in all: its volumes, its log, what it writes elsewhere,
+/// and with some container runtimes a copy of its image.
+const DISK: &str = "1Gi";
+
 /// Room for what a check writes into a volume of its own.
 const VOLUME_SIZE: &str = "64Mi";
 
@@ -134,6 +138,8 @@ fn container(check: &Check<'_>, run: &Run, now: Timestamp) -> Value {
 
 /// Brings the manifests of the target release to where the check finds them.
 fn manifests_container(run: &Run) -> Value {
+    let mut confined = confined();
+    confined["readOnlyRootFilesystem"] = true.into();
     json!({
         "name": "manifests",
         "image": run.target_image,
@@ -141,7 +147,7 @@ fn manifests_container(run: &Run) -> Value {
         "args": COPY_MANIFESTS.into_iter().chain([MANIFESTS]).collect::<Vec<_>>(),
         "volumeMounts": [{"name": MANIFESTS_VOLUME, "mountPath": MANIFESTS}],
         "resources": resources(),
-        "securityContext": confined(),
+        "securityContext": confined,
         "terminationMessagePolicy": "FallbackToLogsOnError",
     })
 }
@@ -166,8 +172,9 @@ fn variables(check: &Check<'_>, run: &Run, now: Timestamp) -> Vec<Value> {
 
 fn resources() -> Value {
     json!({
-        "requests": {"cpu": "10m", "memory": "32Mi"},
-        "limits": {"cpu": "500m", "memory": MEMORY},
+        // Without one for the disk, that would be its limit, and take the room of others.
+        "requests": {"cpu": "10m", "memory": "32Mi", "ephemeral-storage": "0"},
+        "limits": {"cpu": "500m", "memory": MEMORY, "ephemeral-storage": DISK},
     })
 }
 
