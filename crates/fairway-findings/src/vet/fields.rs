@@ -33,6 +33,11 @@ impl<'a> Field<'a> {
         values.iter().enumerate().map(item).collect()
     }
 
+    /// Whether it is a list with something in it.
+    pub(super) fn is_filled_list(&self) -> bool {
+        self.value.as_array().is_some_and(|values| !values.is_empty())
+    }
+
     /// The text; empty where it is something else.
     pub(super) fn text(&self) -> &'a str {
         self.value.as_str().unwrap_or_default()

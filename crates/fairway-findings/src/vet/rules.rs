@@ -32,7 +32,11 @@ pub fn read_only(role: &Value, scope: Scope) -> Result<(), (String, &'static str
     if aggregated.is_set() {
         return Err((aggregated.path, "a role says itself what it gives"));
     }
-    for rule in role.field("rules").items() {
+    let rules = role.field("rules");
+    if rules.is_set() && !rules.is_filled_list() {
+        return Err((rules.path, "rules are a list"));
+    }
+    for rule in rules.items() {
         reads(&rule, scope).map_err(|(field, why)| (field.path, why))?;
     }
     Ok(())
@@ -64,8 +68,8 @@ fn words<'a>(
     list: &Field<'a>,
     wrong: impl Fn(&str) -> Option<&'static str>,
 ) -> Result<(), (Field<'a>, &'static str)> {
-    if !list.is_set() {
-        return Err((list.clone(), "a rule says what it gives"));
+    if !list.is_filled_list() {
+        return Err((list.clone(), "a rule lists what it gives"));
     }
     for word in list.items() {
         let why = word.value.as_str().map_or(Some("a rule consists of words"), &wrong);
@@ -86,7 +90,7 @@ fn credentials<'a>(rule: &Field<'a>, scope: Scope) -> Result<(), (Field<'a>, &'s
         return Ok(());
     };
     let names = rule.field("resourceNames");
-    let is_named = names.is_set() && names.items().iter().all(Field::is_set);
+    let is_named = names.is_filled_list() && names.items().iter().all(Field::is_set);
     match scope {
         Scope::Namespace if is_named => Ok(()),
         Scope::Namespace => Err((secret, "a check reads Secrets by resourceNames alone")),
