@@ -22,16 +22,25 @@ pub(crate) async fn run(
     target: Arc<Target>,
     patience: Duration,
 ) -> Outcome {
-    let work = tokio::spawn(async move { check.run(&cluster, &target).await });
-    match timeout(patience, AbortOnDropHandle::new(work)).await {
-        Ok(Ok(Ok(Answer { findings, left_out }))) => Outcome::Answered { findings, left_out },
-        Ok(Ok(Err(why))) => unanswered(&why),
-        Ok(Err(broken)) => Outcome::unanswered(CheckStatus::Failed, last_words(broken)),
-        Err(_) => Outcome::unanswered(
-            CheckStatus::TimedOut,
-            format!("it was not done after {} seconds", patience.as_secs()),
-        ),
-    }
+    let work = whatever_happens(async move {
+        match check.run(&cluster, &target).await {
+            Ok(Answer { findings, left_out }) => Outcome::Answered { findings, left_out },
+            Err(why) => unanswered(&why),
+        }
+    });
+    let late = |_| {
+        let why = format!("it was not done after {} seconds", patience.as_secs());
+        Outcome::unanswered(CheckStatus::TimedOut, why)
+    };
+    timeout(patience, work).await.unwrap_or_else(late)
+}
+
+/// Does work that is a task of its own. Should it break down, that is its outcome.
+pub(crate) async fn whatever_happens(
+    work: impl Future<Output = Outcome> + Send + 'static,
+) -> Outcome {
+    let broken = |error| Outcome::unanswered(CheckStatus::Failed, last_words(error));
+    AbortOnDropHandle::new(tokio::spawn(work)).await.unwrap_or_else(broken)
 }
 
 fn unanswered(why: &CannotTell) -> Outcome {
@@ -124,6 +133,13 @@ mod tests {
             let outcome = run(check, seen(&cluster), Arc::clone(&target), patience).await;
             assert_eq!(outcome, expected);
         }
+    }
+
+    #[tokio::test]
+    async fn work_that_breaks_down_has_an_outcome() {
+        let outcome = whatever_happens(async { panic!("on purpose") }).await;
+        let why = "it broke down, which is a mistake in Fairway: on purpose";
+        assert_eq!(outcome, Outcome::unanswered(CheckStatus::Failed, why));
     }
 
     impl Outcome {

@@ -132,8 +132,9 @@ impl Runner {
         } else if let (Some(check), Some(board)) = (self.operators.get(&name), &self.board) {
             let (check, board) = (Arc::clone(check), Arc::clone(board));
             tasks.spawn(async move {
-                let outcome = board.run(&name, &check, patience).await;
-                (name, outcome)
+                let named = name.clone();
+                let work = async move { board.run(&named, &check, patience).await };
+                (name, built_in::whatever_happens(work).await)
             });
         }
     }
