@@ -23,6 +23,9 @@ pub(super) struct Demands {
 /// What is wrong with the certificates of a PEM text, of which the first is the one that is served.
 pub(super) fn faults(pem: &[u8], demands: Demands) -> Result<Vec<String>, CannotTell> {
     let mut faults = Vec::new();
+    if Pem::iter_from_buffer(pem).next().is_none() {
+        return Err(CannotTell::because("there is no certificate"));
+    }
     for (index, pem) in Pem::iter_from_buffer(pem).take(LONGEST_CHAIN).enumerate() {
         let unreadable =
             || CannotTell::because(format!("certificate {} cannot be read", index + 1));
@@ -74,6 +77,14 @@ mod tests {
         assert_eq!(told(STRONG), "");
         assert_eq!(told(CURVE), "");
         insta::assert_snapshot!(told(&format!("{STRONG}{WEAK}")), @"CN=*.apps.platform.example has an RSA key of 1024 bits, where 2048 are wanted");
+    }
+
+    #[test]
+    fn where_there_is_no_certificate_nothing_is_told() {
+        for text in ["", "not in PEM"] {
+            let error = faults(text.as_bytes(), STRICT).unwrap_err();
+            assert_eq!(error.to_string(), "there is no certificate");
+        }
     }
 
     #[test]
