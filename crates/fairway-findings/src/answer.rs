@@ -8,7 +8,7 @@
 //! | 0 | nothing stands against the update |
 //! | 1, 3 | something does: the end of its log says what |
 //! | 4 | it cannot tell |
-//! | 126, 127, with no more than a line of a shell | there is no such command: the operator has no check |
+//! | 126, 127, and a shell that says the same of what it was to run | there is no such command: the operator has no check |
 //! | any other | it crashed |
 //!
 //! A check that claims to have found nothing and yet fails, prints what is no text, more than is
@@ -62,6 +62,8 @@ pub struct Ending<'a> {
     pub exit_code: i32,
     /// The word of the kubelet for how it ended, such as `OOMKilled`.
     pub reason: &'a str,
+    /// What its manifest says that it runs, with arguments; nothing where its image says it.
+    pub command: &'a [String],
 }
 
 /// What a check says.
@@ -116,15 +118,21 @@ fn answered(check: &str, answer: Answer, ending: &Ending<'_>) -> Outcome {
     for finding in &mut risks {
         check.clone_into(&mut finding.check);
     }
-    let skewed = risks.iter().any(|finding| finding.reason == Reason::PreflightVersionSkew);
+    let says = |reason| risks.iter().any(|finding| finding.reason == reason);
+    let (is_skewed, is_partial) =
+        (says(Reason::PreflightVersionSkew), says(Reason::PreflightPartial));
     let status = match execution_status {
+        // One of its questions is without an answer, whatever became of the others.
+        ExecutionStatus::Completed | ExecutionStatus::Failed if is_skewed => {
+            CheckStatus::VersionSkew
+        }
+        ExecutionStatus::Completed if is_partial => CheckStatus::CannotTell,
         ExecutionStatus::Completed if !risks.is_empty() => CheckStatus::Found,
         ExecutionStatus::Completed if ending.exit_code == 0 => CheckStatus::Passed,
         ExecutionStatus::Completed => {
             message = format!("it says that it found nothing, but {}", end_of(ending));
             CheckStatus::Failed
         }
-        ExecutionStatus::Failed if skewed => CheckStatus::VersionSkew,
         ExecutionStatus::Failed => CheckStatus::CannotTell,
         ExecutionStatus::Running => {
             message = format!("it was not done when it ended: {}", end_of(ending));
@@ -176,8 +184,7 @@ fn says_no(check: &str, said: String) -> Finding {
     }
 }
 
-/// Whether it never began because what should begin is not there. A shell that misses a command
-/// ends alike, but a script that ran up to there has something else to say.
+/// Whether it never began because what should begin is not there.
 fn has_no_command(ending: &Ending<'_>) -> bool {
     let is_missing = |said: &str| {
         ["no such file or directory", "executable file not found", "not found"]
@@ -186,9 +193,20 @@ fn has_no_command(ending: &Ending<'_>) -> bool {
     };
     match (ending.reason, ending.exit_code) {
         ("StartError" | "ContainerCannotRun", _) => is_missing(ending.termination_message),
-        (_, 126 | 127) => String::from_utf8_lossy(ending.log).trim().lines().count() <= 1,
+        (_, 126 | 127) => shell_misses_command(ending),
         _ => false,
     }
+}
+
+/// Whether a shell says of what the container runs that it is not there, as in
+/// `sh: 1: /bin/preflight: not found`. A script that misses a tool ends alike, and has crashed.
+fn shell_misses_command(ending: &Ending<'_>) -> bool {
+    let log = String::from_utf8_lossy(ending.log);
+    let mut lines = log.trim().lines();
+    let (Some(line), None) = (lines.next(), lines.next()) else { return false };
+    let missing = line.rsplit(": ").nth(1);
+    let mut words = ending.command.iter().flat_map(|part| part.split_whitespace());
+    missing.is_some_and(|missing| words.any(|word| word == missing))
 }
 
 fn is_no_text(log: &[u8]) -> bool {

@@ -52,9 +52,12 @@ fn what_an_answer_says_about_itself() {
         )
     };
     let skew = r#"[{"name":"TooFar","reason":"PreflightVersionSkew"}]"#;
+    let unsure = r#"[{"name":"A"},{"name":"Unknown","reason":"PreflightPartial"}]"#;
     let texts = [
         ("cannot tell", with("failed", "[]"), 4),
         ("too far apart", with("failed", skew), 4),
+        ("done, but too far apart", with("completed", skew), 0),
+        ("done, but not with all", with("completed", unsure), 0),
         ("found, and ended badly", with("completed", r#"[{"name":"A"}]"#), 139),
         ("nothing, and ended badly", with("completed", "[]"), 137),
         ("not done", with("running", r#"[{"name":"A"}]"#), 0),
@@ -75,6 +78,8 @@ fn what_an_answer_says_about_itself() {
     insta::assert_snapshot!(told.join("\n"), @r#"
     cannot tell: cannotTell | no way to the cloud |  | 
     too far apart: versionSkew | no way to the cloud | TooFar () | 
+    done, but too far apart: versionSkew | no way to the cloud | TooFar () | 
+    done, but not with all: cannotTell | no way to the cloud | A (), Unknown () | 
     found, and ended badly: found | no way to the cloud | A () | 
     nothing, and ended badly: failed | it says that it found nothing, but it was ended by signal 9 |  | 
     not done: failed | it was not done when it ended: it ended with exit code 0 | A () | 
@@ -94,6 +99,8 @@ fn a_check_without_an_answer_is_understood_by_how_it_ended() {
         reason: "StartError",
         ..Ending::default()
     };
+    let command = ["sh", "-c", "/bin/preflight network"].map(str::to_owned);
+    let shell = |said, exit_code| Ending { command: &command, ..log(said, exit_code) };
     let cases = [
         ("all is well", log("looks good\n", 0)),
         ("silently", log("", 0)),
@@ -103,8 +110,10 @@ fn a_check_without_an_answer_is_understood_by_how_it_ended() {
         ("cannot tell", log("no permission", 4)),
         ("a panic", log("thread 'main' panicked", 101)),
         ("a signal", log("", 139)),
-        ("no such command, says a shell", log("sh: 1: /bin/preflight: not found\n", 127)),
-        ("not executable", log("sh: /bin/preflight: Permission denied", 126)),
+        ("no such command, says a shell", shell("sh: 1: /bin/preflight: not found\n", 127)),
+        ("not executable", shell("sh: /bin/preflight: Permission denied", 126)),
+        ("a script that misses its first", shell("/bin/preflight: line 3: oc: not found\n", 127)),
+        ("no such command, says nobody", shell("", 127)),
         ("a script that misses a command", log("looking\nscript: oc: not found\n", 127)),
         (
             "no such command",
@@ -136,6 +145,8 @@ fn a_check_without_an_answer_is_understood_by_how_it_ended() {
     a signal: failed | it was ended by signal 11 and said nothing |  | 
     no such command, says a shell: skipped | its image has no such command: sh: 1: /bin/preflight: not found |  | 
     not executable: skipped | its image has no such command: sh: /bin/preflight: Permission denied |  | 
+    a script that misses its first: failed | it ended with exit code 127: /bin/preflight: line 3: oc: not found |  | 
+    no such command, says nobody: failed | it ended with exit code 127 and said nothing |  | 
     a script that misses a command: failed | it ended with exit code 127: looking
     script: oc: not found |  | 
     no such command: skipped | its image has no such command: exec: "/bin/preflight": stat /bin/preflight: no such file or directory: unknown |  | 
@@ -174,7 +185,9 @@ fn a_log_that_is_hard_to_read_is_read_in_time() {
 proptest! {
     #[test]
     fn nothing_panics(bytes: Vec<u8>, message: String, exit_code: i32, reason: String) {
-        let ending = Ending { log: &bytes, termination_message: &message, exit_code, reason: &reason };
+        let (log, termination_message) = (&*bytes, &*message);
+        let ending =
+            Ending { log, termination_message, exit_code, reason: &reason, ..Ending::default() };
         understand("a", &ending);
     }
 

@@ -79,7 +79,8 @@ fn minors_between(source: &Version, target: &Version) -> u64 {
 }
 
 /// What stands for the answer of a check that gave none: what it did find, and that it is not all,
-/// unless it says so itself.
+/// unless it says so itself. Who knows that it cannot tell one thing is sure of the others; who
+/// broke down is sure of nothing.
 pub(super) fn partial(
     check: &str,
     status: CheckStatus,
@@ -87,8 +88,9 @@ pub(super) fn partial(
     findings: Vec<Finding>,
     identity: &Identity,
 ) -> Vec<Finding> {
+    let is_sure = matches!(status, CheckStatus::CannotTell | CheckStatus::VersionSkew);
     let unsure = |mut finding: Finding| {
-        if finding.reason == Reason::PreflightValidation {
+        if finding.reason == Reason::PreflightValidation && !is_sure {
             finding.reason = Reason::PreflightPartial;
         }
         finding

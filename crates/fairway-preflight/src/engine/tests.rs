@@ -252,6 +252,24 @@ fn what_a_check_found_before_it_broke_is_shown_and_not_sure() {
 }
 
 #[test]
+fn what_a_check_found_that_cannot_tell_all_stays_sure() {
+    let mut engine = engine(vec![job("network")]);
+    engine.begin(at(0));
+    let finding = Finding { name: "DualStack".to_owned(), ..Finding::default() };
+    let (status, why) = (CheckStatus::CannotTell, "why".to_owned());
+    let outcome = Outcome::Unanswered { status, why, findings: vec![finding] };
+    engine.ended("network", outcome, at(1), 0.0);
+    let document = engine.document(at(2));
+    assert!(!document.is_complete());
+    let told: Vec<_> = document.risks.iter().map(|it| (it.name.as_str(), it.reason)).collect();
+    let expected = [
+        ("DualStack", Reason::PreflightValidation),
+        ("NetworkCheckFailed", Reason::PreflightPartial),
+    ];
+    assert_eq!(told, expected);
+}
+
+#[test]
 fn what_the_release_alone_decides_is_not_tried_again() {
     for outcome in [Outcome::Skipped("new".to_owned()), failed(CheckStatus::Refused)] {
         let mut engine = engine(vec![job("network")]);

@@ -15,12 +15,13 @@ use crate::engine::Outcome;
 pub(super) async fn outcome(client: &Client, check: &str, end: End, pod: Option<&Pod>) -> Outcome {
     match end {
         End::Exited { code, reason, message } => {
-            let log = log(client, pod).await;
+            let (log, command) = (log(client, pod).await, command(pod));
             let ending = Ending {
                 log: log.as_deref().unwrap_or_default(),
                 termination_message: &message,
                 exit_code: code,
                 reason: &reason,
+                command: &command,
             };
             match &log {
                 // Without its log, a check that ended well seems to have found nothing.
@@ -47,6 +48,13 @@ fn understood(check: &str, ending: &Ending<'_>) -> Outcome {
         CheckStatus::Skipped => Outcome::Skipped(said.message),
         status => Outcome::Unanswered { status, why: said.message, findings: said.findings },
     }
+}
+
+/// What the manifest says that the check runs.
+fn command(pod: Option<&Pod>) -> Vec<String> {
+    let spec = pod.and_then(|pod| pod.spec.as_ref());
+    let Some(container) = spec.and_then(|spec| spec.containers.first()) else { return Vec::new() };
+    container.command.iter().chain(&container.args).flatten().cloned().collect()
 }
 
 /// All that the check printed, and a byte of what is too much.
