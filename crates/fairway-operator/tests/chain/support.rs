@@ -11,8 +11,8 @@ use fairway_operator::Settings;
 use fairway_operator::election::{ElectionSettings, LeaseName, Timing};
 use fairway_operator::endpoint::EndpointSettings;
 use fairway_operator::settings::{
-    MetricsSource, PreflightSettings, PrometheusSettings, ReleaseSettings, RiskSettings,
-    TargetSettings,
+    MetricsSource, PreflightSettings, PrometheusSettings, ReleaseSettings, ResultsDirectory,
+    RiskSettings, TargetSettings,
 };
 use fairway_operator::stage::updates::{self, Pace, Services};
 use fairway_risk::QueryPolicy;
@@ -330,7 +330,11 @@ fn settings(payload: &Path, image: &str, metrics: MetricsSource, listen: SocketA
             policy: QueryPolicy::default(),
         },
         target: TargetSettings::default(),
-        preflight: PreflightSettings::default(),
+        // Runs on the machine are not its business.
+        preflight: PreflightSettings {
+            results: ResultsDirectory::at(payload.join("preflight")),
+            ..PreflightSettings::default()
+        },
     }
 }
 

@@ -9,8 +9,8 @@ use fairway_api::{ClusterOperator, ClusterVersion};
 use fairway_operator::election::{ElectionSettings, LeaseName, Timing};
 use fairway_operator::endpoint::EndpointSettings;
 use fairway_operator::settings::{
-    MetricsSource, PreflightSettings, PrometheusSettings, ReleaseSettings, RiskSettings,
-    TargetSettings,
+    MetricsSource, PreflightSettings, PrometheusSettings, ReleaseSettings, ResultsDirectory,
+    RiskSettings, TargetSettings,
 };
 use fairway_operator::stage::updates::{self, Services};
 use fairway_operator::{OperatorError, Settings, run};
@@ -67,7 +67,11 @@ fn settings(namespace: &str, payload: &Path, listen: SocketAddr) -> Settings {
             policy: QueryPolicy::default(),
         },
         target: TargetSettings::default(),
-        preflight: PreflightSettings::default(),
+        // Runs on the machine are not its business.
+        preflight: PreflightSettings {
+            results: ResultsDirectory::at(payload.join("preflight")),
+            ..PreflightSettings::default()
+        },
     }
 }
 

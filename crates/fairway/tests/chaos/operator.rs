@@ -38,6 +38,8 @@ impl Start {
             .args(["--lease-duration=15s", "--lease-renew-deadline=10s", "--lease-retry-period=1s"])
             .arg(file("kubeconfig", &self.kubeconfig))
             .arg(file("payload", &self.files.join(PAYLOAD)))
+            // Runs on the machine are not its business.
+            .arg(file("preflight-results-dir", &self.files.join("preflight")))
             // By this, whoever is started again knows the lease as its own.
             .arg(file("identity-file", &self.files.join("identity")))
             .arg(format!("--namespace={}", self.namespace))
