@@ -150,7 +150,8 @@ fn platforms(variables: &Variables, selection: &Selection<'_>) -> Result<usize> 
 /// takes as long as everything else together.
 fn without_breakage<'a>(selection: &Selection<'a>) -> Selection<'a> {
     let &Selection { filter, exclude, soak, ref skip } = selection;
-    let breakage: &[&'static str] = if soak { &[] } else { &["faults::", "killed"] };
+    let breakage: &[&'static str] =
+        if soak { &[] } else { &["faults::", "killed", "moving::", "retargets::"] };
     Selection { filter, exclude, soak, skip: [skip.as_slice(), breakage].concat() }
 }
 
