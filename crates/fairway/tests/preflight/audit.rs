@@ -26,7 +26,7 @@ async fn who_is_asked_about_a_cluster_writes_nothing() -> Result<()> {
     let asked: Vec<&AuditEvent> = events.iter().filter(|event| is_of_a_preflight(event)).collect();
     for who in [RUNNER, CHECKS] {
         let has_asked = |event: &&AuditEvent| event.user.username.starts_with(who);
-        assert!(asked.iter().any(|event| has_asked(event)), "{who} has asked for nothing");
+        assert!(asked.iter().any(has_asked), "{who} has asked for nothing");
     }
     let beyond_reading: Vec<String> =
         asked.iter().filter(|event| !is_reading(event)).map(ToString::to_string).collect();
