@@ -18,7 +18,7 @@ use super::keeping::Keeping;
 use super::memory::Memory;
 use super::rehearsal::{self, Rehearsal};
 use super::request::{Known, Request, Wanted, request};
-use super::standing::{Site, Standing};
+use super::standing::{NotStarted, Site, Standing};
 use super::{Outcome, Preflight, memory};
 use crate::clock;
 use crate::event;
@@ -58,7 +58,7 @@ pub async fn run(
                 open = inputs.changed() => if !open { return },
                 () = step(&mut stage.job, &stage.retriever) => {}
                 () = rehearse(&mut stage.rehearsal) => stage.learn_again(),
-                trouble = stage.site.step(&mut stage.standing) => stage.note(trouble),
+                failed = stage.site.step(&mut stage.standing) => stage.note(failed),
                 () = stage.keeping.changed() => {}
                 () = out.closed() => return,
             }
@@ -239,10 +239,13 @@ impl Stage {
         }
     }
 
-    /// A run could not be created: it is tried again later.
-    fn note(&mut self, trouble: Option<Trouble>) {
-        if let (Some(trouble), Some(attempt)) = (trouble, &mut self.attempt) {
-            attempt.has_failed(trouble, Instant::now());
+    /// A run could not be created: it is tried again later, if it is still asked for.
+    fn note(&mut self, failed: Option<NotStarted>) {
+        let (Some(NotStarted { image, why }), Some(attempt)) = (failed, &mut self.attempt) else {
+            return;
+        };
+        if same_content(&attempt.wanted.image, &image) {
+            attempt.has_failed(why, Instant::now());
         }
     }
 

@@ -40,6 +40,13 @@ pub(super) struct Starting {
     work: BoxFuture<'static, Result<RunDirectory, Trouble>>,
 }
 
+/// A run that could not be created.
+pub(super) struct NotStarted {
+    /// The image of its release.
+    pub(super) image: String,
+    pub(super) why: Trouble,
+}
+
 /// What it takes to change what is in the cluster.
 pub(super) struct Site {
     pub(super) place: Place,
@@ -87,7 +94,7 @@ impl Site {
 
     /// Goes on until there is something new. A run that could not be created leaves nothing behind;
     /// why it could not is told.
-    pub(super) async fn step(&self, standing: &mut Standing) -> Option<Trouble> {
+    pub(super) async fn step(&self, standing: &mut Standing) -> Option<NotStarted> {
         match standing {
             Standing::Found(_) => std::future::pending().await,
             Standing::Looking(look) => {
@@ -116,10 +123,10 @@ impl Site {
                         *standing = self.active(run, directory, patience);
                         None
                     }
-                    Err(trouble) => {
-                        tracing::warn!(run = %run.id, why = trouble.message, "a preflight cannot begin");
+                    Err(why) => {
+                        tracing::warn!(run = %run.id, why = why.message, "a preflight cannot begin");
                         *standing = self.clear();
-                        Some(trouble)
+                        Some(NotStarted { image: run.image, why })
                     }
                 }
             }
