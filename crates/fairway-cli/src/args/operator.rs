@@ -139,7 +139,8 @@ pub(crate) enum UnacceptedRisks {
 pub(crate) struct PreflightArgs {
     /// Carry out no preflights
     ///
-    /// A request for one is held, and ClusterVersion says why: it never becomes an update.
+    /// A request for one is held, and ClusterVersion says why: it never becomes an update. Updates
+    /// go on without any, whatever --preflight-on-update says.
     #[arg(long, env = "FAIRWAY_DISABLE_PREFLIGHT")]
     pub(crate) disable_preflight: bool,
 

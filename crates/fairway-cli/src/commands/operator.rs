@@ -126,6 +126,8 @@ fn preflight(args: &PreflightArgs) -> PreflightSettings {
     PreflightSettings {
         enabled: !args.disable_preflight,
         on_update: match args.preflight_on_update {
+            // An update would wait for ever for what nobody is asked.
+            _ if args.disable_preflight => settings::OnUpdate::Off,
             OnUpdate::Off => settings::OnUpdate::Off,
             OnUpdate::Report => settings::OnUpdate::Report,
             OnUpdate::Require => settings::OnUpdate::Require,
@@ -418,7 +420,6 @@ mod tests {
     fn preflights_as_they_are_wanted() {
         assert_eq!(settings_of(&[]).preflight, PreflightSettings::default());
         let settings = settings_of(&[
-            "--disable-preflight",
             "--preflight-on-update=require",
             "--preflight-results-dir=/data/preflight",
             "--preflight-timeout=10m",
@@ -438,7 +439,7 @@ mod tests {
                 toleration_seconds: None,
             };
         let expected = PreflightSettings {
-            enabled: false,
+            enabled: true,
             on_update: settings::OnUpdate::Require,
             results: ResultsDirectory::at("/data/preflight"),
             timeout: Duration::from_mins(10),
@@ -457,6 +458,16 @@ mod tests {
             },
         };
         assert_eq!(settings.preflight, expected);
+    }
+
+    #[test]
+    fn no_update_waits_for_a_preflight_that_is_not_carried_out() {
+        for on_update in ["off", "report", "require"] {
+            let on_update = format!("--preflight-on-update={on_update}");
+            let given = settings_of(&["--disable-preflight", &on_update]).preflight;
+            let expected = PreflightSettings { enabled: false, ..PreflightSettings::default() };
+            assert_eq!(given, expected, "{on_update}");
+        }
     }
 
     #[test]
