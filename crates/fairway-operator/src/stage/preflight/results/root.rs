@@ -195,7 +195,7 @@ mod tests {
         fs::create_dir_all(inside.join("a/".repeat(1000)).join("b")).unwrap();
         fs::create_dir_all(inside.join("c/d/e")).unwrap();
         for shut in ["c/d", "c", "."] {
-            fs::set_permissions(inside.join(shut), fs::Permissions::from_mode(0)).unwrap();
+            fs::set_permissions(inside.join(shut), fs::Permissions::from_mode(0o0)).unwrap();
         }
         root.remove_others(None).unwrap();
         assert_eq!(fs::read_dir(temporary.path()).unwrap().count(), 0);
