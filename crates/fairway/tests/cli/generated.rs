@@ -51,6 +51,7 @@ fn manual_pages() {
     fairway-install.1
     fairway-man.1
     fairway-operator.1
+    fairway-preflight.1
     fairway-release-diff.1
     fairway-release-extract.1
     fairway-release-info.1
@@ -62,6 +63,7 @@ fn manual_pages() {
     fairway-update-service.1
     fairway-upgrade-accept.1
     fairway-upgrade-channel.1
+    fairway-upgrade-compare.1
     fairway-upgrade.1
     fairway.1
     ");

@@ -47,7 +47,7 @@ fn a_release_is_described() {
     channels: fast-5.1, stable-5.1
     updates from: 5.0.0, 5.0.1
     updates to: 5.1.1
-    manifests: 14, of which 12 for self-managed-high-availability, checks before updates: 1
+    manifests: 25, of which 23 for self-managed-high-availability, checks before updates: 1
     later releases are signed by: verifier-public-key-team
     their signatures are at: https://signatures.example
     images: 2
@@ -120,7 +120,7 @@ fn a_release_is_written_as_files_which_describe_the_same() {
     insta::assert_snapshot!(workshop.run(&["extract", &image, "--to=files"]), @"
     exit code: 0
     ----- stderr -----
-    wrote 10 files to files
+    wrote 11 files to files
     ");
     let without_image = |text: String| {
         let lines = text.lines().filter(|line| !line.starts_with("image: "));

@@ -27,7 +27,7 @@ fn a_release_is_made_and_the_same_one_again() {
     ----- stderr -----
     warning: no ConfigMap says whose signatures count: without --force, clusters with this release refuse every other
     warning: there are no alerts, because no manifest defines PrometheusRule and ServiceMonitor; --monitoring adds them
-    release 5.1.0: manifests: 11, images: 2
+    release 5.1.0: manifests: 22, images: 2
     ");
     let digest = |layout: &str| {
         let info = workshop.json(&["info", layout]);
@@ -145,7 +145,7 @@ fn doubts_are_said_and_alerts_come_where_they_are_known() {
     warning: 0000_50_monitoring_01.yaml:1: configmap "monitoring/forgotten" is for no cluster: no include.release.openshift.io/… is "true"
     warning: no ConfigMap says whose signatures count: without --force, clusters with this release refuse every other
     warning: there are no alerts, because no manifest defines PrometheusRule and ServiceMonitor; --monitoring adds them
-    release 5.1.0: manifests: 10, images: 0
+    release 5.1.0: manifests: 21, images: 0
     "#);
     let manifests = |arguments: &[&str]| workshop.json(arguments)["manifests"].as_u64().unwrap();
     let without = manifests(&new);
