@@ -97,6 +97,8 @@ impl Operator {
             .args(["--metrics-url", &url, "--update-service", &format!("{url}/graph")])
             .arg("--payload")
             .arg(payload.path())
+            .arg("--preflight-results-dir")
+            .arg(payload.path().join("preflight"))
             .arg("--kubeconfig")
             .arg(site.cluster.kubeconfig())
             .stdout(Stdio::null())

@@ -103,6 +103,8 @@ impl Operator {
             .args(["--image-layouts", &images.join(",")])
             .arg("--payload")
             .arg(&payload.directory)
+            .arg("--preflight-results-dir")
+            .arg(layouts.join("preflight"))
             .arg("--kubeconfig")
             .arg(site.cluster.kubeconfig())
             .env("FAIRWAY_LOG", std::env::var("FAIRWAY_LOG").unwrap_or("error".to_owned()))
