@@ -14,6 +14,7 @@ use k8s_openapi::api::core::v1::Namespace;
 use kube::Api;
 use kube::api::{Patch, PatchParams, PostParams, WatchEvent, WatchParams};
 use serde_json::json;
+use tempfile::TempDir;
 
 use crate::releases::Payload;
 
@@ -89,7 +90,11 @@ impl Site {
 }
 
 /// The program at work. It ends with this value.
-pub(crate) struct Operator(Child);
+pub(crate) struct Operator {
+    child: Child,
+    /// Where preflights would put what they find.
+    _results: TempDir,
+}
 
 impl Operator {
     /// Starts the operator of a release, which finds others in the layouts below a directory.
@@ -97,6 +102,7 @@ impl Operator {
         let images: Vec<String> = std::fs::read_dir(layouts)?
             .map(|entry| Ok(entry?.path().display().to_string()))
             .collect::<std::io::Result<_>>()?;
+        let results = tempfile::tempdir()?;
         let child = Command::new(env!("CARGO_BIN_EXE_fairway"))
             .args(["operator", "--node-name=node", "--pod-uid=bench", "--listen="])
             .args(["--namespace", NAMESPACE, "--release-image", &payload.image])
@@ -104,17 +110,17 @@ impl Operator {
             .arg("--payload")
             .arg(&payload.directory)
             .arg("--preflight-results-dir")
-            .arg(layouts.join("preflight"))
+            .arg(results.path())
             .arg("--kubeconfig")
             .arg(site.cluster.kubeconfig())
             .env("FAIRWAY_LOG", std::env::var("FAIRWAY_LOG").unwrap_or("error".to_owned()))
             .spawn()
             .context("cannot start the operator")?;
-        Ok(Self(child))
+        Ok(Self { child, _results: results })
     }
 
     pub(crate) fn pid(&self) -> u32 {
-        self.0.id()
+        self.child.id()
     }
 
     pub(crate) fn processor_time(&self) -> Result<Duration> {
@@ -125,7 +131,7 @@ impl Operator {
 impl Drop for Operator {
     fn drop(&mut self) {
         // It is gone, or it cannot be ended: either way there is nobody to tell.
-        let _ = self.0.kill();
-        let _ = self.0.wait();
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }

@@ -92,8 +92,8 @@ fn a_release_is_described() {
         "storage": "registry.example/storage@sha256:2222222222222222222222222222222222222222222222222222222222222222"
       },
       "manifests": {
-        "all": 14,
-        "included": 12,
+        "all": 25,
+        "included": 23,
         "preflightChecks": 1
       },
       "verification": {
