@@ -82,7 +82,14 @@ async fn only_foreign_fields_are_left(platform: &TestPlatform) -> Result<()> {
     let found = platform.config_map("openshift-ingress", "ingress-defaults").await?;
     let data = found.and_then(|found| found.data).context("no data")?;
     let data: Vec<_> = data.iter().map(|(name, value)| (&name[..], &value[..])).collect();
-    assert_eq!(data, [("foreign", "kept"), ("minimum-tls-version", "1.3"), ("replicas", "2")]);
+    let expected = [
+        ("foreign", "kept"),
+        ("minimum-rsa-bits", "2048"),
+        ("minimum-tls-version", "1.3"),
+        ("refuse-sha1", "true"),
+        ("replicas", "2"),
+    ];
+    assert_eq!(data, expected);
     assert_eq!(platform.config_map("openshift-storage", "legacy-classes").await?, None);
     Ok(())
 }
