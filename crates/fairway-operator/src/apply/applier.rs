@@ -135,7 +135,7 @@ impl Applier {
         let leadership = &self.0.leadership;
         let place = Place { api: kind.api(self.0.client.clone(), &key), name: &key.1, leadership };
         let task = Task { manifest, context, kind: &kind, place, watched: &watched, key: &key };
-        Ok(task.look(intent)?)
+        task.look(intent).await
     }
 
     fn watches(&self) -> std::sync::MutexGuard<'_, Watches> {

@@ -70,19 +70,26 @@ impl Task<'_> {
         Ok(self.kind.in_its_place(wanted))
     }
 
-    /// What is found of the object as it was last seen, if there is nothing to be done.
-    pub(super) fn look(&self, intent: Intent) -> Result<Option<Applied>, Unprepared> {
-        let Some(known) = self.known() else { return Ok(None) };
-        Ok(match intent {
+    /// What is found of the object, if there is nothing to be done. What is to be kept is watched; of
+    /// what only has to be there, or to be gone, the API server is asked: it may be somebody else's.
+    pub(super) async fn look(&self, intent: Intent) -> Result<Option<Applied>, ApplyError> {
+        let well = |outcome| Applied { outcome, health: Health::Good };
+        match intent {
             Intent::Keep => {
+                let Some(known) = self.known() else { return Ok(None) };
                 let wanted = self.wanted(intent, Some(&known))?;
                 let health = health::check(&self.manifest.id, &known);
                 let right = Applied { outcome: Outcome::Right, health };
-                self.is_right(&wanted, &known).then_some(right)
+                Ok(self.is_right(&wanted, &known).then_some(right))
             }
-            Intent::CreateOnly => Some(Applied { outcome: Outcome::Left, health: Health::Good }),
-            Intent::Delete => None,
-        })
+            Intent::CreateOnly => Ok(self.there().await?.map(|_| well(Outcome::Left))),
+            Intent::Delete => Ok(match self.there().await? {
+                None => Some(GONE),
+                Some(object) if is_being_deleted(&object) => Some(well(Outcome::Deleting)),
+                Some(_) if !self.context.updating => Some(well(Outcome::Left)),
+                Some(_) => None,
+            }),
+        }
     }
 
     /// Makes the object what the manifest says.
@@ -132,7 +139,7 @@ impl Task<'_> {
     pub(super) async fn delete(&self) -> Result<Applied, ApplyError> {
         let is_watched = self.known().is_some();
         let Some(object) = self.there().await? else { return Ok(GONE) };
-        let is_being_deleted = !object["metadata"]["deletionTimestamp"].is_null();
+        let is_being_deleted = is_being_deleted(&object);
         if !is_being_deleted && !self.context.updating {
             return Ok(Applied { outcome: Outcome::Left, health: Health::Good });
         }
@@ -145,6 +152,10 @@ impl Task<'_> {
             Ok(GONE)
         }
     }
+}
+
+fn is_being_deleted(object: &Value) -> bool {
+    !object["metadata"]["deletionTimestamp"].is_null()
 }
 
 /// What is wrong with an object, if anything is.

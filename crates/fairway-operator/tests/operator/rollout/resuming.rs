@@ -4,13 +4,16 @@ use anyhow::Result;
 use fairway_testkit::objects;
 use kube::ResourceExt as _;
 use kube::api::ListParams;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::stage::{Stage, cluster_operator};
 
 const MAPS: usize = 12;
 
-/// Maps on several levels, with a cluster operator in the middle.
+/// What is to be there at the end: the maps, a cluster operator, and one that is to be gone.
+const MANIFESTS: usize = MAPS + 2;
+
+/// Maps on several levels, with a cluster operator in the middle, and one that goes at the beginning.
 fn release(stage: &Stage) -> Vec<(String, Value)> {
     let mut manifests: Vec<(String, Value)> = (0..MAPS)
         .map(|number| {
@@ -20,6 +23,9 @@ fn release(stage: &Stage) -> Vec<(String, Value)> {
         })
         .collect();
     manifests.push(("0000_20_part-0_99".to_owned(), cluster_operator("network", "5.1.0")));
+    let mut old = stage.config_map("old", "new");
+    old["metadata"]["annotations"]["release.openshift.io/delete"] = json!("true");
+    manifests.push(("0000_10_part-0_99".to_owned(), old));
     manifests
 }
 
@@ -31,7 +37,7 @@ async fn an_operator_that_ends_anywhere_goes_on_there() -> Result<()> {
         release.iter().map(|(file, object)| (file.as_str(), object.clone())).collect();
     stage.aim("5.1.0", &release);
     let mut done = 0;
-    for least in [0, 1, 2, 3, 5, 6, 7, 8] {
+    for least in [0, 1, 2, 3, 5, 6, 7, 8, 9] {
         let rollout = stage.until(|rollout| rollout.done >= least).await?;
         assert!(rollout.done >= done, "{} after {done}", rollout.done);
         done = rollout.done;
@@ -42,7 +48,7 @@ async fn an_operator_that_ends_anywhere_goes_on_there() -> Result<()> {
     let before = revisions(&stage).await?;
     stage.report("network", &objects::working_at("5.1.0")).await?;
     let rollout = stage.until_complete().await?;
-    assert_eq!((rollout.done, rollout.total), (MAPS + 1, MAPS + 1));
+    assert_eq!((rollout.done, rollout.total), (MANIFESTS, MANIFESTS));
     let after = revisions(&stage).await?;
     assert!(before.iter().all(|map| after.contains(map)), "nothing is written twice");
     Ok(())
