@@ -1,11 +1,8 @@
 //! What of the release this cluster would get: its features, its capabilities, its overrides.
 
-use std::collections::BTreeSet;
-
 use fairway_api::{CLUSTER_VERSION_NAME, ClusterVersion, Version};
-use fairway_release::inclusion::{Capabilities, Filter};
+use fairway_release::inclusion::{Capabilities, Features, Filter};
 use kube::api::{Api, ApiResource, DynamicObject, GroupVersionKind};
-use serde::Deserialize;
 
 use crate::cluster::{Cluster, Unseen};
 
@@ -30,8 +27,8 @@ pub(crate) async fn filter(
     let features = features(cluster).await?;
     Ok(Filter {
         exclude: settings.exclude.clone(),
-        feature_set: Some(features.spec.feature_set.clone()),
-        feature_gates: Some(features.gates(target, source)),
+        feature_set: Some(features.set.clone()),
+        feature_gates: Some(features.gates(&[&target.to_string(), &source.to_string()])),
         major_version: Some(target.major()),
         profile: Some(settings.profile.clone()),
         capabilities: version.as_ref().and_then(capabilities),
@@ -55,58 +52,14 @@ fn missing_is_none<T>(seen: Result<Option<T>, Unseen>) -> Result<Option<T>, Unse
     }
 }
 
-/// The `FeatureGate` of platforms that have one.
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct FeatureGate {
-    spec: Spec,
-    status: Status,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct Spec {
-    feature_set: String,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct Status {
-    feature_gates: Vec<OfVersion>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct OfVersion {
-    version: String,
-    enabled: Vec<Gate>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Gate {
-    name: String,
-}
-
-impl FeatureGate {
-    /// The gates of the target or, where nothing is said about it, of the release before.
-    fn gates(&self, target: &Version, source: &Version) -> BTreeSet<String> {
-        let of = |version: &Version| {
-            let version = version.to_string();
-            self.status.feature_gates.iter().find(|gates| gates.version == version)
-        };
-        let gates = of(target).or_else(|| of(source));
-        gates.iter().flat_map(|gates| &gates.enabled).map(|gate| gate.name.clone()).collect()
-    }
-}
-
-async fn features(cluster: &Cluster) -> Result<FeatureGate, Unseen> {
+/// The features of platforms that have a `FeatureGate`.
+async fn features(cluster: &Cluster) -> Result<Features, Unseen> {
     let kind = GroupVersionKind::gvk("config.openshift.io", "v1", "FeatureGate");
     let resource = ApiResource::from_gvk_with_plural(&kind, "featuregates");
     let mut found = None;
     let take = |object: DynamicObject| {
         if object.metadata.name.as_deref() == Some("cluster") {
-            found = FeatureGate::deserialize(object.data).ok();
+            found = Features::read(&object.data).ok();
         }
     };
     match cluster.each_of(&resource, take).await {

@@ -11,7 +11,7 @@ mod proxy;
 mod surroundings;
 mod tls_profile;
 
-pub use features::Features;
+pub use fairway_release::inclusion::Features;
 pub use follow::Objects;
 pub(crate) use preflight::PreflightSight;
 pub use proxy::ProxySettings;

@@ -3,6 +3,7 @@
 pub mod annotation;
 pub mod capability_sets;
 mod exclusion;
+mod features;
 mod major_version;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,6 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use fairway_api::cluster_version::ComponentOverride;
 
 pub use self::exclusion::Exclusion;
+pub use self::features::Features;
 use crate::manifest::{Manifest, ObjectId};
 
 /// The profile of clusters that say nothing else.
