@@ -98,6 +98,10 @@ pub const MAX_BYTES: usize = 1 << 20;
 /// Jobs of one run: more than platforms have operators that could bring one.
 pub const MAX_JOBS: usize = 64;
 
+/// Jobs that can be asked for: all, and as many that replace them. Each is answered, and named in a
+/// question to the API server, so whoever asks for more is not listened to at all.
+pub const MAX_REQUESTS: usize = 2 * MAX_JOBS;
+
 /// Bytes that are quoted of something unexpected.
 const QUOTED: usize = 80;
 
@@ -116,12 +120,19 @@ pub enum JobsError {
     /// It belongs to another run.
     #[error("it belongs to the run {0:?}")]
     OtherRun(String),
+    /// It asks for too much.
+    #[error("it asks for {0} Jobs, and at most {MAX_REQUESTS} are looked at")]
+    TooMany(usize),
 }
 
 impl JobRequests {
     /// Reads what is asked for in that run.
     pub fn read(bytes: &[u8], run: &str) -> Result<Self, JobsError> {
-        read(bytes, run)
+        let requests: Self = read(bytes, run)?;
+        match requests.jobs.len() {
+            count if count > MAX_REQUESTS => Err(JobsError::TooMany(count)),
+            _ => Ok(requests),
+        }
     }
 }
 
@@ -160,7 +171,10 @@ mod tests {
         let file = json!({"format": FORMAT, "preflightID": "run", "jobs": jobs}).to_string();
         let requests = JobRequests::read(file.as_bytes(), "run").unwrap();
         assert_eq!(requests.jobs[0].check, "a");
-        let cases: [(&[u8], &str); 4] = [
+        let many = json!({"format": FORMAT, "preflightID": "run", "jobs": vec![json!({}); 129]})
+            .to_string();
+        let cases: [(&[u8], &str); 5] = [
+            (many.as_bytes(), "run"),
             (file.as_bytes(), "another"),
             (&file.as_bytes()[..30], "run"),
             (b"{\"format\": \"preflight-v2-jobs\"}", "run"),
@@ -168,6 +182,7 @@ mod tests {
         ];
         let told = cases.map(|(bytes, run)| JobRequests::read(bytes, run).unwrap_err().to_string());
         insta::assert_snapshot!(told.join("\n"), @r#"
+        it asks for 129 Jobs, and at most 128 are looked at
         it belongs to the run "run"
         it cannot be understood: broken off in line 1, column 30
         it is in the format "preflight-v2-jobs", and this release knows "preflight-v1-jobs" alone
