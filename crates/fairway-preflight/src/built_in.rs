@@ -24,7 +24,7 @@ pub(crate) async fn run(
 ) -> Outcome {
     let work = whatever_happens(async move {
         match check.run(&cluster, &target).await {
-            Ok(Answer { findings, left_out }) => Outcome::Answered { findings, left_out },
+            Ok(answer) => answered(answer),
             Err(why) => unanswered(&why),
         }
     });
@@ -41,6 +41,16 @@ pub(crate) async fn whatever_happens(
 ) -> Outcome {
     let broken = |error| Outcome::unanswered(CheckStatus::Failed, last_words(error));
     AbortOnDropHandle::new(tokio::spawn(work)).await.unwrap_or_else(broken)
+}
+
+/// Whoever could not look at everything has no answer, whatever it has found.
+fn answered(Answer { findings, unknown, left_out }: Answer) -> Outcome {
+    if unknown.is_empty() {
+        return Outcome::Answered { findings, left_out };
+    }
+    let mut why = unknown;
+    why.extend(Some(left_out).filter(|text| !text.is_empty()));
+    Outcome::Unanswered { status: CheckStatus::CannotTell, why: why.join(" "), findings }
 }
 
 fn unanswered(why: &CannotTell) -> Outcome {
@@ -65,6 +75,7 @@ fn last_words(broken: JoinError) -> String {
 
 #[cfg(test)]
 mod tests {
+    use fairway_findings::Finding;
     use fairway_testkit::TestCluster;
     use fairway_testkit::releases::TestRelease;
     use futures::FutureExt as _;
@@ -96,13 +107,29 @@ mod tests {
         }
     }
 
+    fn unsure() -> Answer {
+        Answer {
+            findings: vec![Finding::warning("Found", "something")],
+            unknown: vec!["Pods cannot be read.".to_owned()],
+            left_out: "Rules were not evaluated.".to_owned(),
+        }
+    }
+
     #[tokio::test]
     async fn whatever_a_check_does_there_is_an_outcome() {
         let cluster = TestCluster::shared().await.unwrap();
         let target = Arc::new(target("5.0.0", &TestRelease::new("5.1.0")).unwrap());
         let answered = Outcome::Answered { findings: Vec::new(), left_out: String::new() };
-        let cases: [(Ending, Outcome); 6] = [
+        let cases: [(Ending, Outcome); 7] = [
             (|| async { Ok(Answer::default()) }.boxed(), answered),
+            (
+                || async { Ok(unsure()) }.boxed(),
+                Outcome::Unanswered {
+                    status: CheckStatus::CannotTell,
+                    why: "Pods cannot be read. Rules were not evaluated.".to_owned(),
+                    findings: unsure().findings,
+                },
+            ),
             (
                 || async { panic!("three is not {}", 4) }.boxed(),
                 Outcome::unanswered(

@@ -41,13 +41,16 @@ pub trait BuiltIn: Send + Sync {
 pub struct Answer {
     /// What it has found.
     pub findings: Vec<Finding>,
-    /// What it could not look at although it has an answer, for people to read; empty otherwise.
+    /// What it should have looked at and could not, a sentence each: it cannot tell all then, and is
+    /// sure of what it has found.
+    pub unknown: Vec<String>,
+    /// What it never looks at, for people to read; empty otherwise.
     pub left_out: String,
 }
 
 impl From<Vec<Finding>> for Answer {
     fn from(findings: Vec<Finding>) -> Self {
-        Self { findings, left_out: String::new() }
+        Self { findings, ..Self::default() }
     }
 }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use anyhow::Result;
 use fairway_api::Version;
 use fairway_findings::Finding;
+use fairway_sandbox::faults::Fault;
 use fairway_testkit::TestCluster;
 use fairway_testkit::releases::TestRelease;
 use fairway_testkit::wait;
@@ -31,6 +32,13 @@ pub(crate) fn target(source: &str, release: &TestRelease) -> Result<Target> {
 /// What a check sees of a test's cluster.
 pub(crate) fn seen(cluster: &TestCluster) -> Cluster {
     Cluster::new(cluster.client())
+}
+
+/// Has a sandbox show no objects of a kind to anybody. Real clusters are left as they are.
+pub(crate) fn hide(cluster: &TestCluster, plural: &str) -> bool {
+    let sandbox = cluster.as_sandbox();
+    sandbox.iter().for_each(|it| it.faults().add(Fault::refuse(403).resource(plural)));
+    sandbox.is_some()
 }
 
 /// Creates an object of any kind.

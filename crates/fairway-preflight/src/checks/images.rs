@@ -68,7 +68,7 @@ impl Images {
         let questions = images.into_iter().map(|(image, name)| probe(prober, image, name));
         let answers: Vec<_> = stream::iter(questions).buffered(AT_ONCE).collect().await;
         let failures: Vec<Failure> = answers.into_iter().flatten().collect();
-        judge(total, &failures, &target.image)
+        Ok(judge(total, &failures, &target.image))
     }
 }
 
@@ -137,26 +137,25 @@ impl Failure {
 }
 
 /// What is to be said about the images of a release.
-fn judge(total: usize, failures: &[Failure], release: &str) -> Result<Answer, CannotTell> {
+fn judge(total: usize, failures: &[Failure], release: &str) -> Answer {
     let (unknown, missing): (Vec<&Failure>, Vec<&Failure>) =
         failures.iter().partition(|failure| failure.may_be_there());
     let told = |failures: &[&Failure]| {
         listed(&failures.iter().map(|failure| failure.told()).collect::<Vec<_>>())
     };
-    let left_out = format!(
-        "{} of {} could not be looked at, because registries did not answer: {}",
-        unknown.len(),
-        counted(total, "image"),
-        told(&unknown)
-    );
-    match (missing.is_empty(), unknown.is_empty()) {
-        (true, true) => Ok(Answer::default()),
-        (true, false) => Err(CannotTell::NotKnown(left_out)),
-        (false, answered) => Ok(Answer {
-            findings: vec![finding(total, missing.len(), &told(&missing), release)],
-            left_out: if answered { String::new() } else { format!("{left_out}.") },
-        }),
+    let mut answer = Answer::default();
+    if !missing.is_empty() {
+        answer.findings.push(finding(total, missing.len(), &told(&missing), release));
     }
+    if !unknown.is_empty() {
+        answer.unknown.push(format!(
+            "{} of {} could not be looked at, because registries did not answer: {}.",
+            unknown.len(),
+            counted(total, "image"),
+            told(&unknown)
+        ));
+    }
+    answer
 }
 
 fn finding(total: usize, missing: usize, told: &str, release: &str) -> Finding {
@@ -194,13 +193,12 @@ mod tests {
     fn what_is_missing_is_found_and_what_is_not_known_is_said() {
         let missing = |name| failure(name, ProbeError::Missing);
         let unknown = |name| failure(name, ProbeError::NoAnswer);
-        assert_eq!(judge(3, &[], "r").unwrap(), Answer::default());
-        insta::assert_snapshot!(judge(3, &[unknown("etcd")], "r").unwrap_err().to_string(), @"1 of 3 images could not be looked at, because registries did not answer: etcd (mirror.example/a: why)");
-        let answer = judge(1, &[missing("etcd")], "r").unwrap();
-        assert_eq!((answer.findings.len(), answer.left_out.as_str()), (1, ""));
+        assert_eq!(judge(3, &[], "r"), Answer::default());
+        let answer = judge(1, &[missing("etcd")], "r");
+        assert_eq!((answer.findings.len(), answer.unknown.len()), (1, 0));
         let both = [missing("etcd"), unknown("network"), missing("storage")];
-        let answer = judge(3, &both, "registry.example/release@sha256:1").unwrap();
-        insta::assert_snapshot!(answer.left_out, @"1 of 3 images could not be looked at, because registries did not answer: network (mirror.example/a: why).");
+        let answer = judge(3, &both, "registry.example/release@sha256:1");
+        insta::assert_snapshot!(answer.unknown.join(" "), @"1 of 3 images could not be looked at, because registries did not answer: network (mirror.example/a: why).");
         insta::assert_snapshot!(told(&answer.findings), @"
         ImagesNotAvailable (critical): 2 of 3 images of the target cannot be had, and the update would stop where they are needed: etcd (mirror.example/a: why), storage (mirror.example/a: why).
           Check mirrors (kubectl get imagedigestmirrorsets,imagecontentsourcepolicies -o yaml) and the pull secret (kubectl -n openshift-config get secret pull-secret); bring what is missing to a mirror: oc adm release mirror --from=registry.example/release@sha256:1 --to=REGISTRY/REPOSITORY
@@ -248,7 +246,7 @@ mod tests {
         };
         assert_eq!(run(&[("there", &there)]).await?.unwrap(), Answer::default());
         // Nobody listens there, and nobody else may have it.
-        let unknown = run(&[("missing", &missing)]).await?.unwrap_err().to_string();
+        let unknown = run(&[("missing", &missing)]).await?.unwrap().unknown.join(" ");
         assert!(unknown.starts_with("1 of 1 image could not be looked at"), "{unknown}");
 
         define(&cluster, MIRRORS[0], "Cluster").await?;

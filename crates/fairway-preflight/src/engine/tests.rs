@@ -270,6 +270,20 @@ fn what_a_check_found_that_cannot_tell_all_stays_sure() {
 }
 
 #[test]
+fn what_is_found_again_by_whoever_cannot_tell_all_is_said_once() {
+    let mut engine = engine(vec![built_in("nodes", &[NODES])]);
+    engine.begin(at(0));
+    engine.ended("nodes", found("Full"), at(1), 0.0);
+    engine.changed(NODES, at(100));
+    engine.begin(at(100));
+    let finding = Finding { name: "Full".to_owned(), ..Finding::default() };
+    let (status, why) = (CheckStatus::CannotTell, "why".to_owned());
+    let outcome = Outcome::Unanswered { status, why, findings: vec![finding] };
+    engine.ended("nodes", outcome, at(101), 0.0);
+    assert_eq!(risks(&engine), ["Full", "NodesCheckFailed"]);
+}
+
+#[test]
 fn what_the_release_alone_decides_is_not_tried_again() {
     for outcome in [Outcome::Skipped("new".to_owned()), failed(CheckStatus::Refused)] {
         let mut engine = engine(vec![job("network")]);

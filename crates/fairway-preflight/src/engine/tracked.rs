@@ -142,7 +142,9 @@ impl Tracked {
     }
 
     pub(super) fn findings(&self) -> impl Iterator<Item = Finding> {
-        self.answer.iter().chain(&self.failure).cloned()
+        // What was found again, for sure or not, is said once.
+        let is_said_again = |old: &&Finding| self.failure.iter().any(|new| new.name == old.name);
+        self.answer.iter().filter(move |old| !is_said_again(old)).chain(&self.failure).cloned()
     }
 
     pub(super) fn report(&self, name: &str) -> CheckReport {

@@ -5,10 +5,12 @@
 //! controller (`CustomResourcesNotAccepted`). The check reads every object of each definition that
 //! the target changes, in the version in which the target stores it (or one that both have), prunes
 //! it, fills in the defaults, and asks the schema. What the schema of today refuses as well is no
-//! news and does not count. Rules that are expressions (CEL) are not evaluated; where the target
-//! brings new ones, the answer says so.
+//! news and does not count. Where objects cannot be read, it cannot tell. Rules that are expressions
+//! (CEL) are not evaluated; where the target brings new ones, the answer says so.
 
 mod compare;
+
+use std::mem;
 
 use fairway_findings::Finding;
 use futures::FutureExt as _;
@@ -64,7 +66,7 @@ async fn look(cluster: &Cluster, target: &Target) -> Result<Answer, CannotTell> 
         let take = |object: DynamicObject| seen.add(&object, &comparison);
         match cluster.each_of(&comparison.resource, take).await {
             Ok(()) | Err(Unseen::NotServed(_)) => {}
-            Err(why) => seen.unseen.push(quoted(&chain(&why))),
+            Err(why) => seen.unknown.push(format!("{}.", quoted(&chain(&why)))),
         }
         if comparison.has_new_rules {
             seen.with_new_rules.push(comparison.definition);
@@ -97,8 +99,8 @@ struct Seen {
     edit: String,
     /// Definitions with rules that were not evaluated.
     with_new_rules: Vec<String>,
-    /// What could not be looked at, and why.
-    unseen: Vec<String>,
+    /// What could not be looked at, and why, as sentences.
+    unknown: Vec<String>,
 }
 
 impl Seen {
@@ -119,9 +121,9 @@ impl Seen {
         }
     }
 
-    fn judge(self) -> Answer {
-        let left_out = self.left_out();
-        Answer { findings: self.finding().into_iter().collect(), left_out }
+    fn judge(mut self) -> Answer {
+        let (unknown, left_out) = (mem::take(&mut self.unknown), self.left_out());
+        Answer { findings: self.finding().into_iter().collect(), unknown, left_out }
     }
 
     fn finding(self) -> Option<Finding> {
@@ -147,14 +149,14 @@ impl Seen {
     }
 
     fn left_out(&self) -> String {
-        let mut left_out: Vec<String> = self.unseen.iter().map(|why| format!("{why}.")).collect();
-        if !self.with_new_rules.is_empty() {
-            left_out.push(format!(
-                "The target brings new rules (CEL) for custom resources, which were not evaluated: {}.",
-                listed(&self.with_new_rules)
-            ));
+        if self.with_new_rules.is_empty() {
+            return String::new();
         }
-        left_out.join(" ")
+        let definitions = listed(&self.with_new_rules);
+        format!(
+            "The target brings new rules (CEL) for custom resources, which were not evaluated: \
+             {definitions}."
+        )
     }
 }
 

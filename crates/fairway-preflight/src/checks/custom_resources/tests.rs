@@ -6,7 +6,7 @@ use fairway_testkit::releases::TestRelease;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::testing::{create, define_as, seen, target, told};
+use crate::testing::{create, define_as, hide, seen, target, told};
 
 const BACKUPS: Resource =
     Resource { group: "example.dev", version: "v1", kind: "Backup", plural: "backups" };
@@ -152,5 +152,20 @@ async fn objects_of_a_cluster_are_held_to_the_target_s_schema() -> Result<()> {
     CustomResourcesNotAccepted (critical): 1 custom resource would not be accepted any more by the definitions of the target: Backup wrong (spec.schedule: Required value). Nobody could change them then.
       Change these objects before the update, so that both accept them: kubectl edit backups.example.dev wrong
     ");
+    Ok(())
+}
+
+#[tokio::test]
+async fn objects_that_cannot_be_read_are_not_fine() -> Result<()> {
+    let cluster = TestCluster::own().await?;
+    define_as(&cluster, backups(&[("v1", lenient())])).await?;
+    let release = TestRelease::new("5.2.0").object("0000_10_backups", backups(&[("v1", strict())]));
+    let target = target("5.1.0", &release)?;
+    if !hide(&cluster, "backups") {
+        return Ok(());
+    }
+    let Answer { findings, unknown, .. } = CustomResources.run(&seen(&cluster), &target).await?;
+    assert_eq!((findings.len(), unknown.len()), (0, 1));
+    assert!(unknown[0].starts_with("backups cannot be read"), "{unknown:?}");
     Ok(())
 }

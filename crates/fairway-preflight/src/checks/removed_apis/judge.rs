@@ -14,7 +14,11 @@ const VERSIONING: &str = "https://kubernetes.io/docs/tasks/extend-kubernetes/cus
 /// What is to be said of all that was seen.
 pub(super) fn judge(seen: &Seen) -> Answer {
     let findings = [in_manifests(seen), in_use(seen), deleted(&seen.deleted), stored(&seen.stored)];
-    Answer { findings: findings.into_iter().flatten().collect(), left_out: left_out(seen) }
+    Answer {
+        findings: findings.into_iter().flatten().collect(),
+        unknown: beyond_the_table(seen).into_iter().chain(seen.unseen.iter().cloned()).collect(),
+        left_out: left_out(seen),
+    }
 }
 
 fn in_use(seen: &Seen) -> Option<Finding> {
@@ -114,24 +118,24 @@ fn deleted(all: &[(Deleted, usize)]) -> Option<Finding> {
     Some(Finding::critical("RemovedKindsHaveObjects", message).remediation(remediation))
 }
 
-fn left_out(seen: &Seen) -> String {
-    let mut left_out = match seen.kubernetes {
-        None => vec![
+/// What nobody knows about the APIs of the target's Kubernetes.
+fn beyond_the_table(seen: &Seen) -> Option<String> {
+    match seen.kubernetes {
+        None => Some(
             "The release does not say which Kubernetes it brings, so APIs of Kubernetes itself were \
              not looked at."
                 .to_owned(),
-        ],
-        Some(kubernetes) if kubernetes > KNOWN_UP_TO => vec![format!(
+        ),
+        Some(kubernetes) if kubernetes > KNOWN_UP_TO => Some(format!(
             "The release brings Kubernetes {kubernetes}; which APIs are removed after {KNOWN_UP_TO} \
              is only known where the cluster says it."
-        )],
-        Some(_) => Vec::new(),
-    };
-    if seen.counts.is_none() && !seen.gone.is_empty() {
-        left_out.push(
-            "The cluster does not count requests, so whoever only reads was not seen.".to_owned(),
-        );
+        )),
+        Some(_) => None,
     }
-    left_out.extend(seen.unseen.iter().map(|why| format!("{why}.")));
-    left_out.join(" ")
+}
+
+fn left_out(seen: &Seen) -> String {
+    let is_uncounted = seen.counts.is_none() && !seen.gone.is_empty();
+    let uncounted = "The cluster does not count requests, so whoever only reads was not seen.";
+    if is_uncounted { uncounted.to_owned() } else { String::new() }
 }

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use fairway_findings::{Finding, Severity};
 
-use super::Machine;
 use super::number::Number;
+use super::{Machine, meaningless};
+use crate::check::Answer;
 use crate::wording::{are, listed};
 
 /// The oldest kernel that the release runs on, such as `5.14`.
@@ -36,14 +37,18 @@ impl Minimums {
         }
     }
 
-    pub(super) fn kernels(&self, machines: &[Machine]) -> Option<Finding> {
-        let minimum = self.kernel.as_ref()?;
-        let old = machines.iter().filter(|machine| {
-            Number::read(&machine.kernel).is_some_and(|kernel| kernel < *minimum)
-        });
-        let old: Vec<String> =
-            old.map(|Machine { node, kernel, .. }| format!("{node} ({kernel})")).collect();
-        (!old.is_empty()).then(|| Finding {
+    pub(super) fn kernels(&self, machines: &[Machine], answer: &mut Answer) {
+        let Some(minimum) = &self.kernel else { return };
+        let (mut old, mut unknown) = (Vec::new(), Vec::new());
+        for Machine { node, kernel, .. } in machines {
+            match Number::read(kernel) {
+                None => unknown.push(format!("{node} ({kernel:?})")),
+                Some(runs) if runs < *minimum => old.push(format!("{node} ({kernel})")),
+                Some(_) => {}
+            }
+        }
+        answer.unknown.extend(meaningless("kernels", &unknown));
+        answer.findings.extend((!old.is_empty()).then(|| Finding {
             name: "KernelsTooOld".to_owned(),
             message: format!(
                 "The release needs kernel {minimum} or later. {} older: {}.",
@@ -53,23 +58,28 @@ impl Minimums {
             severity: Severity::Critical,
             remediation: REMEDY.to_owned(),
             ..Finding::default()
-        })
+        }));
     }
 
-    pub(super) fn runtimes(&self, machines: &[Machine]) -> Option<Finding> {
-        let is_old = |machine: &&Machine| {
-            let (name, version) = machine.runtime.split_once("://").unwrap_or_default();
-            let minimum = self.runtimes.get(name);
-            minimum.zip(Number::read(version)).is_some_and(|(minimum, runs)| runs < *minimum)
-        };
-        let old: Vec<String> = machines
-            .iter()
-            .filter(is_old)
-            .map(|Machine { node, runtime, .. }| format!("{node} ({runtime})"))
-            .collect();
+    pub(super) fn runtimes(&self, machines: &[Machine], answer: &mut Answer) {
+        if self.runtimes.is_empty() {
+            return;
+        }
+        let (mut old, mut unknown) = (Vec::new(), Vec::new());
+        for Machine { node, runtime, .. } in machines {
+            let read = runtime.split_once("://");
+            match read.and_then(|(name, version)| Some((name, Number::read(version)?))) {
+                None => unknown.push(format!("{node} ({runtime:?})")),
+                Some((name, runs)) if self.runtimes.get(name).is_some_and(|it| runs < *it) => {
+                    old.push(format!("{node} ({runtime})"));
+                }
+                Some(_) => {}
+            }
+        }
+        answer.unknown.extend(meaningless("container runtimes", &unknown));
         let wanted: Vec<String> =
             self.runtimes.iter().map(|(name, version)| format!("{name} {version}")).collect();
-        (!old.is_empty()).then(|| Finding {
+        answer.findings.extend((!old.is_empty()).then(|| Finding {
             name: "ContainerRuntimesTooOld".to_owned(),
             message: format!(
                 "The release needs a container runtime of {} or later. {} older: {}.",
@@ -80,7 +90,7 @@ impl Minimums {
             severity: Severity::Critical,
             remediation: REMEDY.to_owned(),
             ..Finding::default()
-        })
+        }));
     }
 }
 

@@ -6,8 +6,8 @@
 //! (`KubeletsTooNew`). A release can also say what else it takes, in the `metadata` of its
 //! `release-metadata`: `fairway.dev/minimum-kernel`, such as `5.14`, and
 //! `fairway.dev/minimum-container-runtime`, such as `cri-o=1.28,containerd=1.7`
-//! (`KernelsTooOld`, `ContainerRuntimesTooOld`). A release that says nothing of all that leaves the
-//! check without an answer.
+//! (`KernelsTooOld`, `ContainerRuntimesTooOld`). Where a release does not name its Kubernetes, or a node
+//! says nothing that can be compared, the check cannot tell: what it has found all the same stands.
 
 mod minimum;
 mod number;
@@ -30,7 +30,7 @@ use crate::wording::{are, listed};
 const LONGER_SINCE: u64 = 28;
 
 /// What is missing where kubelets cannot be compared.
-const UNSAID: &str = "the release does not say which version of Kubernetes it brings";
+const UNSAID: &str = "The release does not say which version of Kubernetes it brings.";
 
 /// Whether what runs on the nodes is recent enough for the release.
 pub(crate) struct Skew;
@@ -92,10 +92,10 @@ fn judge(machines: &[Machine], kubernetes: Option<&Number>, minimums: &Minimums)
     let mut answer = Answer::default();
     match kubernetes {
         Some(kubernetes) => kubelets(machines, kubernetes, &mut answer),
-        None => answer.left_out.push_str(UNSAID),
+        None => answer.unknown.push(UNSAID.to_owned()),
     }
-    answer.findings.extend(minimums.kernels(machines));
-    answer.findings.extend(minimums.runtimes(machines));
+    minimums.kernels(machines, &mut answer);
+    minimums.runtimes(machines, &mut answer);
     answer
 }
 
@@ -117,9 +117,13 @@ fn kubelets(machines: &[Machine], kubernetes: &Number, answer: &mut Answer) {
     }
     answer.findings.extend(too_old(&old, kubernetes, oldest));
     answer.findings.extend(too_new(&new, kubernetes));
-    if !unknown.is_empty() {
-        answer.left_out = format!("kubelets whose version means nothing: {}", listed(&unknown));
-    }
+    answer.unknown.extend(meaningless("kubelets", &unknown));
+}
+
+/// Programs whose version cannot be compared, each with its node.
+fn meaningless(programs: &str, unknown: &[String]) -> Option<String> {
+    let told = || format!("There are {programs} whose version means nothing: {}.", listed(unknown));
+    (!unknown.is_empty()).then(told)
 }
 
 fn too_old(old: &[String], kubernetes: &Number, oldest: u64) -> Option<Finding> {

@@ -49,7 +49,7 @@ fn kubelets_may_be_a_little_older_and_never_newer() {
         let kubernetes = Number::read(kubernetes).unwrap();
         let answer = judge(&[machine("a", kubelet)], Some(&kubernetes), &Minimums::default());
         assert_eq!(names(&answer), Vec::from_iter(expected), "{kubernetes} {kubelet}");
-        assert_eq!(answer.left_out, "");
+        assert_eq!(answer.unknown, [""; 0]);
     }
 }
 
@@ -83,9 +83,22 @@ fn nodes_are_named_with_what_to_do() {
     ContainerRuntimesTooOld (critical): The release needs a container runtime of cri-o 1.28 or later. 3 nodes are older: a (cri-o://1.27.1-3.el9), b (cri-o://1.27.1-3.el9), c (cri-o://1.27.1-3.el9).
       Update the operating system of these nodes first: `kubectl get nodes -o wide` shows what each runs.
     ");
-    insta::assert_snapshot!(answer.left_out, @r#"kubelets whose version means nothing: c ("unknown")"#);
-    let answer = judge(&machines, None, &minimums("5.14", ""));
-    insta::assert_snapshot!(answer.left_out, @"the release does not say which version of Kubernetes it brings");
+    insta::assert_snapshot!(answer.unknown.join(" "), @r#"There are kubelets whose version means nothing: c ("unknown")."#);
+}
+
+#[test]
+fn what_cannot_be_compared_is_not_fine() {
+    let silent = Machine { node: "s".to_owned(), ..Machine::default() };
+    let machines = [machine("a", "v1.31.0"), silent];
+    let answer = judge(&machines, None, &minimums("5.14", "cri-o=1.28"));
+    assert_eq!(names(&answer), ["KernelsTooOld", "ContainerRuntimesTooOld"], "what is sure stays");
+    insta::assert_snapshot!(answer.unknown.join("\n"), @r#"
+    The release does not say which version of Kubernetes it brings.
+    There are kernels whose version means nothing: s ("").
+    There are container runtimes whose version means nothing: s ("").
+    "#);
+    let unasked = judge(&machines[1..], Number::read("1.31").as_ref(), &Minimums::default());
+    insta::assert_snapshot!(unasked.unknown.join("\n"), @r#"There are kubelets whose version means nothing: s ("")."#);
 }
 
 #[tokio::test]
