@@ -8,6 +8,10 @@ use k8s_openapi::api::core::v1::{ContainerStateTerminated, ContainerStatus, Pod,
 /// schedulers have their moments.
 const PATIENCE: SignedDuration = SignedDuration::from_secs(90);
 
+/// How long nobody may let a Job have a pod before that counts as the answer: a quota has room again
+/// when the pod of another check is gone.
+const REFUSAL_PATIENCE: SignedDuration = SignedDuration::from_secs(10);
+
 /// How long a Job may take in all, with the image pull: a minute more than its own deadline.
 const WHOLE: SignedDuration = SignedDuration::from_secs(960);
 
@@ -39,6 +43,8 @@ pub(super) struct Observed {
     pub(super) pod: Option<Pod>,
     /// What the registry said last: later words are only that it is tried again.
     pub(super) registry: Option<String>,
+    /// What was said last when its pod was not created.
+    pub(super) refusal: Option<String>,
 }
 
 /// How a Job ended.
@@ -86,6 +92,7 @@ impl Observed {
         status
             .and_then(|status| self.of_pod(status, now, patience, waited))
             .or_else(|| self.job.as_ref().and_then(of_job))
+            .or_else(|| self.without_pod(waited))
             .or_else(|| self.is_gone(waited))
             .or_else(|| late(waited))
     }
@@ -118,6 +125,13 @@ impl Observed {
             let why = || format!("its container cannot be started: {told}");
             CANNOT_START.contains(&reason).then(|| End::NotStarted(why()))
         })
+    }
+
+    /// A Job that may not have a pod: policies, quotas and webhooks are asked before there is one.
+    fn without_pod(&self, waited: SignedDuration) -> Option<End> {
+        let refusal = self.refusal.as_ref().filter(|_| self.pod.is_none())?;
+        let why = || format!("its pod cannot be created: {refusal}");
+        (waited > REFUSAL_PATIENCE).then(|| End::NotStarted(why()))
     }
 
     fn is_gone(&self, waited: SignedDuration) -> Option<End> {
@@ -331,6 +345,24 @@ mod tests {
         let end = observed.end(at(0), at(100), SignedDuration::ZERO);
         let why = "its image registry.example/check cannot be pulled: denied: who are you?";
         assert_eq!(end, Some(End::NotStarted(why.to_owned())));
+    }
+
+    #[test]
+    fn a_job_that_may_not_have_a_pod_says_why_within_seconds() {
+        let words = "pods \"a\" is forbidden: violates PodSecurity \"restricted:latest\"";
+        let mut observed = Observed {
+            job: Some(Job::default()),
+            refusal: Some(words.to_owned()),
+            ..Observed::default()
+        };
+        let end = |observed: &Observed, seconds| {
+            let end = observed.end(at(0), at(seconds), SignedDuration::ZERO);
+            end.map_or_else(|| "-".to_owned(), |end| format!("{end:?}"))
+        };
+        assert_eq!(end(&observed, 5), "-", "others may make room");
+        insta::assert_snapshot!(end(&observed, 11), @r#"NotStarted("its pod cannot be created: pods \"a\" is forbidden: violates PodSecurity \"restricted:latest\"")"#);
+        observed.see(pod(&json!({})));
+        assert_eq!(end(&observed, 11), "-", "it was created after all");
     }
 
     #[test]
