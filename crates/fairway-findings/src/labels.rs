@@ -30,6 +30,11 @@ pub fn of_run(run: &str, target_version: &str) -> BTreeMap<String, String> {
         .into()
 }
 
+/// What selects the objects of a run.
+pub fn selector(run: &str) -> String {
+    format!("{RUN}={}", value(run))
+}
+
 /// A text as the value of a label: what cannot be in one is replaced, such as the `+` of a version.
 pub fn value(text: &str) -> String {
     let legal = |letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter);

@@ -3,7 +3,7 @@
 //! The release that runs starts the one that it is asked about; that one looks at the cluster and
 //! says what it has found, in a [`Document`]. It asks for the Jobs of its operators' checks
 //! ([`jobs`]), for it may write nothing itself, and understands what they answer ([`answer`]).
-//! [`vet`] says which of them may run, and as what. [`record`] is what is kept of all that, and
+//! [`vet`] says which of them may run, and as what, and [`kinds`] what exists because of that. [`record`] is what is kept of all that, and
 //! [`environment`] what a check finds around itself.
 //!
 //! Neither side trusts the other: whatever is read here has limits, and what is wrong with it is
@@ -15,6 +15,7 @@ pub mod document;
 pub mod environment;
 pub mod jobs;
 mod json;
+pub mod kinds;
 pub mod labels;
 mod lenient;
 pub mod limits;

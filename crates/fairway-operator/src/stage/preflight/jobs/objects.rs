@@ -3,6 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
+use fairway_findings::kinds::{KINDS, Kind, PODS};
 use fairway_findings::{labels, vet};
 use kube::api::{DeleteParams, DynamicObject, ListParams, PostParams};
 use kube::core::{GroupVersionKind, PartialObjectMeta};
@@ -16,19 +17,6 @@ use crate::text;
 
 /// How long the API server may take for one request.
 const PATIENCE: Duration = Duration::from_secs(10);
-
-/// Kinds that exist for checks, in the order in which they are removed, and whether they are in the
-/// namespace of checks alone.
-const KINDS: [(&str, &str, &str, bool); 6] = [
-    ("batch", "Job", "jobs", true),
-    (RBAC, "ClusterRoleBinding", "clusterrolebindings", false),
-    (RBAC, "RoleBinding", "rolebindings", false),
-    (RBAC, "ClusterRole", "clusterroles", false),
-    (RBAC, "Role", "roles", false),
-    ("", "ServiceAccount", "serviceaccounts", true),
-];
-
-const RBAC: &str = "rbac.authorization.k8s.io";
 
 /// Why something was not done.
 #[derive(Debug, thiserror::Error)]
@@ -71,7 +59,7 @@ pub struct Object {
 
 impl Object {
     fn of(value: &Value) -> Option<Self> {
-        let kind = KINDS.iter().find(|kind| value["kind"] == kind.1)?;
+        let kind = Kind::of(value)?;
         let text = |field: &str| value["metadata"][field].as_str().unwrap_or_default().to_owned();
         Some(Self { resource: resource(kind), namespace: text("namespace"), name: text("name") })
     }
@@ -87,7 +75,7 @@ impl fmt::Display for Object {
     }
 }
 
-fn resource((group, kind, plural, _): &(&str, &str, &str, bool)) -> ApiResource {
+fn resource(Kind { group, kind, plural, .. }: &Kind) -> ApiResource {
     ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk(group, "v1", kind), plural)
 }
 
@@ -138,25 +126,23 @@ impl Objects {
         let mut found = 0;
         for kind in &KINDS {
             let resource = resource(kind);
-            for object in in_time(self.all(&resource, kind.3).list_metadata(&labelled)).await?.items
-            {
+            for object in in_time(self.all(kind).list_metadata(&labelled)).await?.items {
                 found += 1;
                 let namespace = object.namespace().unwrap_or_default();
                 let (resource, name) = (resource.clone(), object.name_any());
                 self.remove(&Object { resource, namespace, name }).await?;
             }
         }
-        let pods = resource(&("", "Pod", "pods", true));
-        let pods = in_time(self.all(&pods, true).list_metadata(&labelled)).await?;
+        let pods = in_time(self.all(&PODS).list_metadata(&labelled)).await?;
         Ok(found + pods.items.len())
     }
 
-    fn all(&self, resource: &ApiResource, of_checks_alone: bool) -> Api<DynamicObject> {
-        let client = self.client.clone();
-        if of_checks_alone {
-            Api::namespaced_with(client, vet::NAMESPACE, resource)
+    fn all(&self, kind: &Kind) -> Api<DynamicObject> {
+        let (client, resource) = (self.client.clone(), resource(kind));
+        if kind.of_checks_alone {
+            Api::namespaced_with(client, vet::NAMESPACE, &resource)
         } else {
-            Api::all_with(client, resource)
+            Api::all_with(client, &resource)
         }
     }
 
