@@ -13,4 +13,4 @@ mod state;
 
 pub use board::Board;
 pub use hands::{Hands, Operator};
-pub use own_hands::OwnHands;
+pub use own_hands::{HandsError, OwnHands};

@@ -1,17 +1,23 @@
 //! A release looks once, and whoever asks it creates the Jobs of its operators.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
+use fairway_findings::jobs::{FORMAT, JobRequest, JobRequests};
 use fairway_findings::vet::{self, NAMESPACE};
 use fairway_findings::{CheckStatus, labels};
-use fairway_preflight::jobs::{Board, OwnHands};
+use fairway_preflight::jobs::{Board, Hands as _, OwnHands};
 use fairway_preflight::runner::{Runner, Until};
-use fairway_testkit::TestCluster;
+use fairway_preflight::settings::Settings;
+use fairway_release::Manifest;
+use fairway_sandbox::faults::Fault;
 use fairway_testkit::releases::TestRelease;
+use fairway_testkit::{TestCluster, wait};
 use k8s_openapi::api::batch::v1::Job;
-use k8s_openapi::api::core::v1::ServiceAccount;
+use k8s_openapi::api::core::v1::{Pod, ServiceAccount};
 use kube::api::{Api, ListParams};
+use kube::{Client, ResourceExt};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -51,12 +57,8 @@ fn release() -> TestRelease {
         .object("0000_50_greedy_20-job", job("greedy-preflight", &host))
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn who_asks_creates_the_jobs_and_removes_them_again() -> Result<()> {
-    let cluster = TestCluster::in_turn().await?;
-    make_namespace(&cluster).await?;
-    let (client, settings) = (cluster.client(), settings());
-    let run = vet::Run {
+fn run(settings: &Settings) -> vet::Run {
+    vet::Run {
         id: settings.run.clone(),
         source_version: "5.0.0".to_owned(),
         target_version: "5.1.0".to_owned(),
@@ -64,7 +66,28 @@ async fn who_asks_creates_the_jobs_and_removes_them_again() -> Result<()> {
         // The test says how it ends: no node is to run it.
         node_selector: json!({"nowhere": "true"}),
         ..vet::Run::default()
-    };
+    }
+}
+
+/// The names of what is left of a run.
+async fn left(client: &Client, run: &str) -> Result<Vec<String>> {
+    let of_run = ListParams::default().labels(&labels::selector(run));
+    let jobs: Api<Job> = Api::namespaced(client.clone(), NAMESPACE);
+    let pods: Api<Pod> = Api::namespaced(client.clone(), NAMESPACE);
+    let accounts: Api<ServiceAccount> = Api::namespaced(client.clone(), NAMESPACE);
+    let mut left: Vec<String> = Vec::new();
+    left.extend(jobs.list(&of_run).await?.iter().map(ResourceExt::name_any));
+    left.extend(pods.list(&of_run).await?.iter().map(ResourceExt::name_any));
+    left.extend(accounts.list(&of_run).await?.iter().map(ResourceExt::name_any));
+    Ok(left)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_asks_creates_the_jobs_and_removes_them_again() -> Result<()> {
+    let cluster = TestCluster::in_turn().await?;
+    make_namespace(&cluster).await?;
+    let (client, settings) = (cluster.client(), settings());
+    let run = run(&settings);
     let hands = Arc::new(OwnHands::new(client.clone(), run));
     let creates = Arc::clone(&hands) as Arc<dyn fairway_preflight::jobs::Hands>;
     let board = Arc::new(Board::new(client.clone(), &settings.run, creates));
@@ -74,7 +97,7 @@ async fn who_asks_creates_the_jobs_and_removes_them_again() -> Result<()> {
         Runner::prepare(client.clone(), &settings, &selection, content, checks, Some(board))
             .await?;
     let looking = tokio::spawn(runner.run(Until::Done, CancellationToken::new()));
-    let of_run = format!("{}={}", labels::RUN, settings.run);
+    let of_run = labels::selector(&settings.run);
     end(&client, &of_run, 1, "there are two stacks").await?;
     let known = looking.await?;
 
@@ -85,12 +108,46 @@ async fn who_asks_creates_the_jobs_and_removes_them_again() -> Result<()> {
     assert_eq!(said.message, "there are two stacks");
 
     hands.clear().await?;
-    let of_run = ListParams::default().labels(&of_run);
-    let jobs: Api<Job> = Api::namespaced(client.clone(), NAMESPACE);
-    let accounts: Api<ServiceAccount> = Api::namespaced(client, NAMESPACE);
-    assert!(
-        jobs.list(&of_run).await?.items.iter().all(|job| job.metadata.deletion_timestamp.is_some())
-    );
-    assert!(accounts.list(&of_run).await?.items.is_empty());
+    assert_eq!(left(&client, &settings.run).await?, [""; 0]);
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_left_of_what_was_being_created_when_somebody_ended_it() -> Result<()> {
+    let cluster = TestCluster::in_turn().await?;
+    make_namespace(&cluster).await?;
+    let (client, settings) = (cluster.client(), settings());
+    let hands = Arc::new(OwnHands::new(client.clone(), run(&settings)));
+    if let Some(sandbox) = cluster.as_sandbox() {
+        let slow = Fault::delay(Duration::from_secs(2)).verb("create").resource("jobs");
+        sandbox.faults().add(slow);
+    }
+    let content = release().load()?;
+    let of_check = |manifest: &&Manifest| manifest.id.name.starts_with("network");
+    let mut objects = content.manifests.iter().filter(of_check).map(Manifest::object);
+    let requests = JobRequests {
+        format: FORMAT.to_owned(),
+        preflight_id: settings.run.clone(),
+        jobs: vec![JobRequest {
+            name: "network-preflight-01234567".to_owned(),
+            check: "network".to_owned(),
+            access: objects.next().into_iter().collect(),
+            manifest: objects.next().context("the Job")?,
+        }],
+    };
+    let asking = {
+        let (hands, requests) = (Arc::clone(&hands), requests.clone());
+        tokio::spawn(async move { hands.ask(&requests).await })
+    };
+    wait::until("the account of the check", async || {
+        let left = left(&client, &settings.run).await?;
+        Ok((!left.is_empty()).then_some(()))
+    })
+    .await?;
+    asking.abort();
+    hands.clear().await?;
+    assert_eq!(left(&client, &settings.run).await?, [""; 0]);
+    hands.ask(&requests).await?;
+    assert_eq!(left(&client, &settings.run).await?, [""; 0], "nothing is created any more");
     Ok(())
 }

@@ -99,7 +99,7 @@ fn hands(
 }
 
 async fn clear(hands: &OwnHands, run: &str) -> anyhow::Result<()> {
-    let selector = format!("{}={run}", labels::RUN);
+    let selector = labels::selector(run);
     hands.clear().await.with_context(|| WithHint {
         message: "what was created for checks cannot be removed".to_owned(),
         hint: format!(
