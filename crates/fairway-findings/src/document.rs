@@ -1,11 +1,15 @@
 //! What a preflight has found so far.
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::lenient::{self, StandIn};
 use crate::text;
 use crate::words::words;
+
+/// How long an answer counts although something has changed since: as long as a new one may take. In
+/// a busy cluster something changes all the time, and no answer is ever younger than that.
+const RENEWAL: SignedDuration = SignedDuration::from_mins(10);
 
 /// What a preflight has found so far: the file that the target release writes, again and again.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -221,6 +225,38 @@ impl Document {
         self.execution_status == ExecutionStatus::Completed
             && self.checks.iter().all(|check| check.status.is_answer())
     }
+
+    /// Whether it is complete, and none of its answers is overtaken: what an update may rely on.
+    pub fn is_current(&self) -> bool {
+        self.is_complete() && self.overtaken().next().is_none()
+    }
+
+    /// Checks that should have looked again by the time at which this was written, and have not.
+    pub fn overtaken(&self) -> impl Iterator<Item = &CheckReport> {
+        self.checks.iter().filter(|check| check.is_overtaken(self.updated))
+    }
+
+    /// When the oldest of its answers was given; nothing where one does not tell. What is skipped
+    /// gave none that could grow old.
+    pub fn oldest_answer(&self) -> Option<Timestamp> {
+        let answers = self.checks.iter().filter(|check| check.status.is_answer());
+        let answers = answers.filter(|check| check.status != CheckStatus::Skipped);
+        answers.map(|check| check.ended).min().unwrap_or(self.completed)
+    }
+
+    /// Whether it says something else than another. That it was written again is no news.
+    pub fn is_news_after(&self, before: &Self) -> bool {
+        let said = |document: &Self| Self { updated: None, ..document.clone() };
+        said(self) != said(before)
+    }
+}
+
+impl CheckReport {
+    /// Whether something has changed since its answer, and a new one is overdue.
+    fn is_overtaken(&self, now: Option<Timestamp>) -> bool {
+        let is_young = |ended, now: Timestamp| now.duration_since(ended) <= RENEWAL;
+        self.stale && !self.ended.zip(now).is_some_and(|(ended, now)| is_young(ended, now))
+    }
 }
 
 impl Progress {
@@ -286,3 +322,6 @@ impl StandIn for CheckReport {
         Self { status: CheckStatus::Failed, message, ..Self::default() }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -55,7 +55,7 @@ impl Active {
 
     /// What it says, if it was not told before.
     pub(super) fn news(&mut self) -> Option<Document> {
-        self.course.news()
+        self.course.news(clock::now())
     }
 
     /// What it says is to be told once more.
@@ -75,13 +75,13 @@ impl Active {
     /// Waits for something new about it.
     pub(super) async fn changed(&mut self) {
         loop {
-            let deadline = self.course.deadline().map(clock::instant_of);
+            let deadline = clock::instant_of(self.course.deadline());
             tokio::select! {
                 () = self.sight.changed() => {
                     self.see();
                     return;
                 }
-                () = clock::sleep_until(deadline) => return,
+                () = clock::sleep_until(Some(deadline)) => return,
                 () = self.desk.work() => self.desk.answer(&self.directory),
                 () = clock::sleep_until(Some(self.look)) => {
                     self.look = Instant::now() + LOOKS;
@@ -96,11 +96,12 @@ impl Active {
 
     fn see(&mut self) {
         let deployments = values(self.sight.deployments.borrow_and_update().as_ref());
-        self.course.see(Seen {
+        let seen = Seen {
             deployment: deployments.into_iter().next(),
             pods: values(self.sight.pods.borrow_and_update().as_ref()),
             events: values(self.sight.events.borrow_and_update().as_ref()),
-        });
+        };
+        self.course.see(seen, clock::now());
     }
 
     /// Reads what the run has written, if that is new.

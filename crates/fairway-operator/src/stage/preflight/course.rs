@@ -7,15 +7,20 @@ use fairway_api::reason::preflight_failed;
 use fairway_findings::{Document, ExecutionStatus, Reading};
 use jiff::{SignedDuration, Timestamp};
 
+mod crashes;
+
+use self::crashes::{CRASHES, Crashes};
 use super::diagnosis::{Seen, Trouble};
 
-/// How often the program of a run may end before it is given up: once is bad luck, and twice may be.
-const CRASHES: u32 = 3;
+/// How often it is told when a run was last heard of that has nothing new to say: whoever keeps it
+/// writes all of it.
+const SIGNS_OF_LIFE: SignedDuration = SignedDuration::from_mins(10);
 
 /// How long a run may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Patience {
-    /// Without saying anything, before its first pass is done.
+    /// Without saying anything new, before its first pass is done; after that, without a sign of
+    /// life.
     pub(super) silence: Duration,
     /// In all, where somebody waits for it to end.
     pub(super) whole: Option<Duration>,
@@ -28,11 +33,16 @@ pub(super) struct Course {
     began: Timestamp,
     /// When it last said something new.
     heard: Timestamp,
+    /// When it last gave a sign of life.
+    alive: Timestamp,
     patience: Patience,
     seen: Seen,
+    crashes: Crashes,
     document: Option<Document>,
-    /// Whether that is new.
+    /// Whether that is to be told.
     is_news: bool,
+    /// When it was last told.
+    told: Timestamp,
     /// What is wrong with what it says.
     unreadable: Option<Trouble>,
 }
@@ -49,8 +59,18 @@ pub(super) enum Verdict {
 
 impl Course {
     pub(super) fn begin(patience: Patience, now: Timestamp) -> Self {
-        let (seen, document, unreadable) = (Seen::default(), None, None);
-        Self { began: now, heard: now, patience, seen, document, is_news: false, unreadable }
+        Self {
+            began: now,
+            heard: now,
+            alive: now,
+            patience,
+            seen: Seen::default(),
+            crashes: Crashes::default(),
+            document: None,
+            is_news: false,
+            told: now,
+            unreadable: None,
+        }
     }
 
     /// How long it may take, for those who have waited since then.
@@ -59,7 +79,8 @@ impl Course {
     }
 
     /// Takes in what the cluster shows of it.
-    pub(super) fn see(&mut self, seen: Seen) {
+    pub(super) fn see(&mut self, seen: Seen, now: Timestamp) {
+        self.crashes.see(seen.crashes(), now);
         self.seen = seen;
     }
 
@@ -68,17 +89,24 @@ impl Course {
         match said {
             Ok(Reading { document, dropped }) => {
                 self.unreadable = not_whole(&dropped);
-                (self.document, self.is_news) = (Some(document), true);
-                self.heard = now;
+                self.alive = now;
+                if self.document.as_ref().is_none_or(|before| document.is_news_after(before)) {
+                    (self.heard, self.is_news) = (now, true);
+                }
+                self.is_news |= now.duration_since(self.told) >= SIGNS_OF_LIFE;
+                self.document = Some(document);
             }
             Err(trouble) => self.unreadable = Some(trouble),
         }
     }
 
     /// What it says, if it was not told before.
-    pub(super) fn news(&mut self) -> Option<Document> {
-        let is_news = std::mem::take(&mut self.is_news);
-        self.document.clone().filter(|_| is_news)
+    pub(super) fn news(&mut self, now: Timestamp) -> Option<Document> {
+        if !std::mem::take(&mut self.is_news) {
+            return None;
+        }
+        self.told = now;
+        self.document.clone()
     }
 
     /// What it says is to be told once more.
@@ -110,27 +138,33 @@ impl Course {
         if let Some(lasting) = troubles.iter().find(|trouble| trouble.is_final) {
             return Verdict::GivenUp(lasting.clone());
         }
-        if self.patience.whole.is_some() && self.has_said_all() && is_rehearsed {
+        if self.patience.whole.is_some()
+            && self.has_said_all()
+            && is_rehearsed
+            && !self.is_overtaken()
+        {
             return Verdict::Done;
         }
-        if self.seen.crashes() >= CRASHES {
+        if self.crashes.are_enough() {
             return Verdict::GivenUp(Self::crashed(&troubles));
         }
-        match self.deadline() {
-            Some(deadline) if now >= deadline => Verdict::GivenUp(self.too_slow(&troubles)),
-            _ => Verdict::GoesOn,
+        if now >= self.deadline() {
+            return Verdict::GivenUp(self.too_slow(&troubles, is_rehearsed));
         }
+        Verdict::GoesOn
     }
 
     /// When to look again even if nothing happens.
-    pub(super) fn deadline(&self) -> Option<Timestamp> {
+    pub(super) fn deadline(&self) -> Timestamp {
         let after = |time: Timestamp, patience: Duration| {
             let patience = SignedDuration::try_from(patience).unwrap_or(SignedDuration::MAX);
             time.saturating_add(patience).unwrap_or(Timestamp::MAX)
         };
-        let silence = (!self.is_completed()).then(|| after(self.heard, self.patience.silence));
+        // Once all is said there may be nothing new for ever, but whoever looks says that he does.
+        let heard = if self.is_completed() { self.alive } else { self.heard };
+        let silence = after(heard, self.patience.silence);
         let whole = self.patience.whole.map(|whole| after(self.began, whole));
-        silence.into_iter().chain(whole).min()
+        whole.map_or(silence, |whole| whole.min(silence))
     }
 
     fn is_completed(&self) -> bool {
@@ -143,6 +177,11 @@ impl Course {
         matches!(status, Some(ExecutionStatus::Completed | ExecutionStatus::Failed))
     }
 
+    /// Whether something of what it said should have been looked at again.
+    fn is_overtaken(&self) -> bool {
+        self.document.as_ref().is_some_and(|document| document.overtaken().next().is_some())
+    }
+
     fn crashed(troubles: &[Trouble]) -> Trouble {
         let (reason, why) = match troubles.first() {
             Some(trouble) => (trouble.reason, trouble.message.as_str()),
@@ -151,11 +190,15 @@ impl Course {
         Trouble::lasting(reason, format!("it was given up after {CRASHES} attempts; {why}"))
     }
 
-    fn too_slow(&self, troubles: &[Trouble]) -> Trouble {
+    fn too_slow(&self, troubles: &[Trouble], is_rehearsed: bool) -> Trouble {
         let time = self.patience.whole.unwrap_or(self.patience.silence);
         let time = SignedDuration::try_from(time).unwrap_or(SignedDuration::MAX);
         let what = match &self.document {
-            Some(_) if self.has_said_all() => "its dry-run was not over after",
+            Some(_) if self.is_completed() && self.patience.whole.is_none() => {
+                "it gave no sign of life for"
+            }
+            Some(_) if self.has_said_all() && !is_rehearsed => "its dry-run was not over after",
+            Some(_) if self.is_overtaken() => "its answers were overtaken by changes after",
             Some(_) => "it said nothing new for",
             None => "it said nothing for",
         };

@@ -64,7 +64,8 @@ pub struct Preflight {
 /// What is known of a release that was looked at.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
-    /// Whether every check has answered, about the release that runs now.
+    /// Whether every check has answered, about the release that runs now, and no answer is overtaken
+    /// by what has changed since.
     pub complete: bool,
     /// Whether it was asked before the update that the spec asks for, and is done with: what it said
     /// on another occasion may be weeks old.

@@ -21,8 +21,9 @@ fn said(situation: &Situation) -> (bool, Reason, String) {
         (Phase::Held(_), _) => {
             (false, reason::PREFLIGHT_FAILED, "The preflight could not begin.".to_owned())
         }
-        (_, Some(document)) if document.execution_status == ExecutionStatus::Completed => {
-            of_a_whole_pass(document)
+        (phase, Some(document)) if document.execution_status == ExecutionStatus::Completed => {
+            let (is_complete, reason, message) = of_a_whole_pass(document);
+            (is_complete, reason, message + &aging(phase, document))
         }
         (Phase::Stopped(target), _) => {
             let message =
@@ -43,6 +44,16 @@ fn kept(versions: &[String]) -> (bool, Reason, String) {
     let message =
         format!("Results are kept and not brought up to date any more: {}.", versions.join(", "));
     (true, reason::NOT_MONITORED, message)
+}
+
+/// Since when nobody looks any more, though somebody asks.
+fn aging(phase: Phase, document: &Document) -> String {
+    match (phase, document.updated) {
+        (Phase::Stopped(_), Some(time)) => {
+            format!(" That was so at {time:.0}, and is not brought up to date any more.")
+        }
+        _ => String::new(),
+    }
 }
 
 /// What every check has said, or what those have that could.

@@ -159,3 +159,19 @@ fn what_stands_in_the_way_is_told() {
     let stopped = told(&Situation { phase, document: None, troubles: &troubles[..1], kept: &[] });
     insta::assert_snapshot!([one, both, stopped].join("\n\n"));
 }
+
+#[test]
+fn results_of_a_run_that_was_given_up_stand_and_age() {
+    let checks = vec![check(CheckKind::Operator, "dns", CheckStatus::Passed)];
+    let updated = Some("2026-03-01T10:00:00Z".parse().unwrap());
+    let document = Document { updated, ..document(ExecutionStatus::Completed, checks, &["Old"]) };
+    let silent = "it was given up because it gave no sign of life for 1h".to_owned();
+    let troubles = [Trouble::lasting(preflight_failed::NO_RESULTS_IN_TIME, silent)];
+    let phase = Phase::Stopped(TARGET);
+    let situation = Situation { phase, document: Some(&document), troubles: &troubles, kept: &[] };
+    insta::assert_snapshot!(told(&situation), @"
+    PreflightRunning=False Stopped: The preflight of 5.2.0 was given up; the condition PreflightFailed says why. `fairway upgrade --clear-preflight` withdraws the request.
+    PreflightCompleted=True RisksFound: All checks of 5.2.0 have answered; 1 risk was found: Old. That was so at 2026-03-01T10:00:00Z, and is not brought up to date any more.
+    PreflightFailed=True NoResultsInTime: Preflight of 5.2.0: it was given up because it gave no sign of life for 1h.
+    ");
+}

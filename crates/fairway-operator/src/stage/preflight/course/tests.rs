@@ -52,7 +52,7 @@ fn told(verdict: Verdict) -> String {
 #[test]
 fn a_run_that_says_nothing_for_an_hour_is_given_up() {
     let course = asked();
-    assert_eq!(course.deadline(), Some(at(60)));
+    assert_eq!(course.deadline(), at(60));
     assert_eq!(course.verdict(at(59), true), Verdict::GoesOn);
     insta::assert_snapshot!(told(course.verdict(at(60), true)), @"NoResultsInTime: it was given up because it said nothing for 1h");
 }
@@ -66,18 +66,39 @@ fn whatever_it_says_is_a_sign_of_life() {
 }
 
 #[test]
-fn once_all_is_said_it_may_be_silent_for_ever() {
+fn once_all_is_said_a_sign_of_life_will_do() {
     let mut course = asked();
-    course.read(Ok(said(ExecutionStatus::Completed)), at(1));
-    assert_eq!(course.deadline(), None);
-    assert_eq!(course.verdict(at(100_000), true), Verdict::GoesOn);
+    for minute in [1, 50, 100, 150] {
+        course.read(Ok(said(ExecutionStatus::Completed)), at(minute));
+        assert_eq!(course.deadline(), at(minute + 60));
+    }
+    assert_eq!(course.verdict(at(209), true), Verdict::GoesOn);
+    insta::assert_snapshot!(told(course.verdict(at(210), true)), @"NoResultsInTime: it was given up because it gave no sign of life for 1h");
+}
+
+#[test]
+fn who_says_the_same_again_and_again_says_nothing() {
+    let written = |minute| {
+        let reading = said(ExecutionStatus::Running);
+        let document = Document { updated: Some(at(minute)), ..reading.document };
+        Ok(Reading { document, ..reading })
+    };
+    let mut course = asked();
+    course.read(written(1), at(1));
+    let mut told = Vec::new();
+    for minute in 1..=60 {
+        course.read(written(minute), at(minute));
+        told.extend(course.news(at(minute)).map(|_| minute));
+    }
+    assert_eq!(told, [1, 11, 21, 31, 41, 51], "a sign of life is told now and then");
+    assert_eq!(course.deadline(), at(61), "its checks hang");
 }
 
 #[test]
 fn what_stood_in_the_way_is_the_reason() {
     let mut course = asked();
     let waiting = json!({"waiting": {"reason": "ErrImagePull", "message": "no such image"}});
-    course.see(seen(0, &waiting));
+    course.see(seen(0, &waiting), at(0));
     assert_eq!(course.verdict(at(59), true), Verdict::GoesOn);
     insta::assert_snapshot!(told(course.verdict(at(60), true)), @"ImagePullBackOff: it was given up because it said nothing for 1h; the node cannot pull the release image: no such image");
 }
@@ -86,9 +107,10 @@ fn what_stood_in_the_way_is_the_reason() {
 fn three_crashes_are_enough() {
     let mut course = asked();
     let waiting = json!({"waiting": {"reason": "CrashLoopBackOff"}});
-    course.see(seen(1, &waiting));
+    course.see(Seen::default(), at(0));
+    course.see(seen(1, &waiting), at(1));
     assert_eq!(course.verdict(at(1), true), Verdict::GoesOn);
-    course.see(seen(2, &waiting));
+    course.see(seen(2, &waiting), at(1));
     insta::assert_snapshot!(told(course.verdict(at(1), true)), @"CrashLoopBackOff: it was given up after 3 attempts; the target release ended with exit code 101; its last words: boom");
 }
 
@@ -99,9 +121,9 @@ fn what_cannot_be_understood_is_told_and_what_was_understood_stays() {
     let rubbish = Trouble::passing(preflight_failed::INVALID_RESULTS, "rubbish".to_owned());
     course.read(Err(rubbish.clone()), at(2));
     assert_eq!(course.troubles(), [rubbish]);
-    assert!(course.news().is_some());
-    assert!(course.news().is_none(), "it is told once");
-    assert_eq!(course.deadline(), Some(at(61)), "rubbish is no sign of life");
+    assert!(course.news(at(2)).is_some());
+    assert!(course.news(at(2)).is_none(), "it is told once");
+    assert_eq!(course.deadline(), at(61), "rubbish is no sign of life");
     course.read(Ok(said(ExecutionStatus::Running)), at(3));
     assert_eq!(course.troubles(), []);
 }
@@ -141,9 +163,25 @@ fn who_waits_for_the_dry_run_does_not_wait_for_ever_either() {
     let mut course = awaited();
     course.read(Ok(said(ExecutionStatus::Completed)), at(1));
     assert_eq!(course.verdict(at(4), false), Verdict::GoesOn);
-    assert_eq!(course.deadline(), Some(at(5)));
+    assert_eq!(course.deadline(), at(5));
     insta::assert_snapshot!(told(course.verdict(at(5), false)), @"NoResultsInTime: it was given up because its dry-run was not over after 5m");
     assert_eq!(course.verdict(at(5), true), Verdict::Done);
+}
+
+#[test]
+fn who_waits_for_a_run_waits_for_answers_that_are_not_overtaken() {
+    let looked = |ended: i64, updated: i64| {
+        let check = CheckReport { stale: true, ended: Some(at(ended)), ..CheckReport::default() };
+        let reading = said(ExecutionStatus::Completed);
+        let (checks, updated) = (vec![check], Some(at(updated)));
+        Ok(Reading { document: Document { checks, updated, ..reading.document }, ..reading })
+    };
+    let mut course = Course::begin(Patience { silence: HOUR, whole: Some(HOUR) }, at(0));
+    course.read(looked(1, 12), at(12));
+    assert_eq!(course.verdict(at(12), true), Verdict::GoesOn);
+    insta::assert_snapshot!(told(course.verdict(at(60), true)), @"NoResultsInTime: it was given up because its answers were overtaken by changes after 1h");
+    course.read(looked(13, 14), at(14));
+    assert_eq!(course.verdict(at(14), true), Verdict::Done, "they are renewed");
 }
 
 #[test]
@@ -152,7 +190,7 @@ fn who_comes_later_waits_from_then_on() {
     course.read(Ok(said(ExecutionStatus::Running)), at(20));
     let whole = Some(Duration::from_mins(5));
     course.expect(Patience { silence: HOUR, whole }, at(30));
-    assert_eq!(course.deadline(), Some(at(35)));
+    assert_eq!(course.deadline(), at(35));
     course.read(Ok(said(ExecutionStatus::Completed)), at(31));
     assert_eq!(course.verdict(at(31), true), Verdict::Done);
 }

@@ -147,6 +147,15 @@ impl Kept {
         self.is_monitored() && !self.current().is_some_and(is_over)
     }
 
+    /// Whether the last run was given up before every check had answered. What it had said before
+    /// that stands.
+    pub(super) fn is_cut_short(&self) -> bool {
+        let last = self.history.first().map(|run| run.preflight_id.as_str());
+        let has_answered =
+            |document: &Document| document.is_complete() && last == Some(&*document.preflight_id);
+        self.failure.is_some() && !self.shown().is_some_and(has_answered)
+    }
+
     /// When it was last looked.
     pub(crate) fn looked(&self) -> Option<Timestamp> {
         let shown = self.shown().and_then(|document| document.updated);
@@ -166,7 +175,7 @@ impl Kept {
 
     /// What whoever starts an update wants to know.
     pub(super) fn outcome(&self) -> Outcome {
-        let complete = self.current().is_some_and(Document::is_complete);
+        let complete = self.current().is_some_and(Document::is_current);
         let shown = self.shown().into_iter().flat_map(|document| &document.risks);
         let mut findings: Vec<String> =
             shown.filter(|found| counts(found)).map(|found| found.name.clone()).collect();

@@ -163,6 +163,39 @@ fn what_is_known_of_a_target_while_it_is_looked_at() {
 }
 
 #[test]
+fn answers_that_are_overtaken_are_not_relied_on() {
+    let complete = |stale: bool, ended: i64| {
+        let mut memory = memory();
+        begin(&mut memory, "5.2.0", "1");
+        let mut said = half("1", CheckStatus::Passed, Vec::new());
+        said.checks[1] = CheckReport { stale, ended: Some(at(ended)), ..said.checks[1].clone() };
+        memory.enter(&image("5.2.0"), said, at(3600));
+        memory.end(&image("5.2.0"), at(3600));
+        memory.outcomes().remove(&image("5.2.0")).unwrap().complete
+    };
+    assert!(complete(false, 0), "what nothing has changed about is as it was");
+    assert!(complete(true, 3000), "a new answer is on its way");
+    assert!(!complete(true, 2999));
+}
+
+#[test]
+fn a_run_that_is_given_up_after_its_answers_lacks_none() {
+    let last = |runs: &[(&str, CheckStatus)]| {
+        let mut memory = memory();
+        for (run, status) in runs {
+            begin(&mut memory, "5.2.0", run);
+            memory.enter(&image("5.2.0"), half(run, *status, Vec::new()), at(1));
+            memory.give_up(&image("5.2.0"), "NoResultsInTime", "no sign of life", at(2));
+        }
+        names(&memory)
+    };
+    assert_eq!(last(&[("1", CheckStatus::Passed)]), Vec::<String>::new());
+    assert_eq!(last(&[("1", CheckStatus::Running)]), ["PreflightIncomplete"]);
+    let both = [("1", CheckStatus::Passed), ("2", CheckStatus::Waiting)];
+    assert_eq!(last(&both), ["PreflightIncomplete"]);
+}
+
+#[test]
 fn what_stands_against_an_update_and_what_is_mere_advice() {
     let partial = Finding { reason: Reason::PreflightPartial, ..found("storage", "Unknown") };
     let skewed = Finding { reason: Reason::PreflightVersionSkew, ..found("storage", "Skewed") };

@@ -334,7 +334,7 @@ fn one_name_in_several_targets_is_one_risk() {
         run(
             &mut memory,
             version,
-            ExecutionStatus::Completed,
+            ExecutionStatus::Running,
             operators(1, 1, CheckStatus::Passed),
             risks,
         );
