@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Duration;
 
 use fairway_api::ClusterVersion;
 use fairway_findings::{CheckKind, CheckReport, CheckStatus, Document, ExecutionStatus, Finding};
@@ -11,63 +12,101 @@ use fairway_release::inclusion::Filter;
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use kube::{Client, ResourceExt as _};
+use tokio::time::Instant;
 
 use super::dry_run::{self, Trial, dry_run};
 use super::inputs::Surroundings;
 use super::run_id::RunId;
 use crate::apply::{Context, Owner};
+use crate::clock;
+use crate::dice::dice;
 use crate::settings::SelectionSettings;
 use crate::stage::target::selection;
 
-/// The dry-run that belongs to a run.
-pub(super) struct Rehearsal {
-    run: RunId,
-    state: State,
+/// The time until it is made again, and up to a tenth more: objects, quotas and policies change
+/// without anybody being told, and clusters should not all ask at once.
+const EVERY: Duration = Duration::from_hours(1);
+
+/// The time after one without an answer: an API server that restarts is back by then.
+const RETRY: Duration = Duration::from_mins(5);
+
+/// The time between two, however often what is tried changes.
+const BETWEEN: Duration = Duration::from_mins(1);
+
+/// What is tried: it is tried again when that changes.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Play {
+    /// Which manifests of the release this cluster would get.
+    pub(super) filter: Filter,
+    /// What they would become in this cluster.
+    pub(super) context: Context,
 }
 
-enum State {
-    Running(BoxFuture<'static, (CheckReport, Vec<Finding>)>),
-    Done(CheckReport, Vec<Finding>),
+/// What came of it.
+type Review = (CheckReport, Vec<Finding>);
+
+/// Tries something.
+type Stage = Box<dyn Fn(Arc<Play>) -> BoxFuture<'static, Review> + Send>;
+
+/// The dry-run that belongs to a run: made when that begins, and again from time to time.
+pub(super) struct Rehearsal {
+    run: RunId,
+    stage: Stage,
+    /// What is to be tried now.
+    play: Arc<Play>,
+    under_way: Option<(Arc<Play>, BoxFuture<'static, Review>)>,
+    /// What came of what was tried last.
+    done: Option<(Arc<Play>, Review)>,
+    /// When it began last.
+    began: Instant,
+    /// When it begins again.
+    due: Instant,
 }
 
 impl Rehearsal {
-    /// Begins it: once for each run.
-    pub(super) fn begin(
-        client: Client,
-        run: RunId,
-        target: Arc<Release>,
-        filter: Filter,
-        context: Context,
-    ) -> Self {
-        let work = async move {
-            let version = target.metadata.version.to_string();
-            let trial = Trial {
-                version: &version,
-                manifests: &target.manifests,
-                filter: &filter,
-                context: &context,
-            };
-            dry_run(client, &trial, dry_run::Settings::default(), |_, _| {}).await
-        };
-        Self { run, state: State::Running(work.boxed()) }
+    /// Begins it.
+    pub(super) fn begin(client: Client, run: RunId, target: Arc<Release>, play: Play) -> Self {
+        let stage = move |play| perform(client.clone(), Arc::clone(&target), play).boxed();
+        Self::on(Box::new(stage), run, play, Instant::now())
+    }
+
+    fn on(stage: Stage, run: RunId, play: Play, now: Instant) -> Self {
+        let play = Arc::new(play);
+        let under_way = Some((Arc::clone(&play), stage(Arc::clone(&play))));
+        Self { run, stage, play, under_way, done: None, began: now, due: now }
     }
 
     pub(super) fn is_of(&self, run: &RunId) -> bool {
         self.run == *run
     }
 
+    /// Whether there is an answer.
     pub(super) fn is_over(&self) -> bool {
-        matches!(self.state, State::Done(..))
+        self.done.is_some()
     }
 
-    /// Goes on until it is over.
+    /// That is to be tried from now on. Whether it is something else.
+    pub(super) fn consider(&mut self, play: Play) -> bool {
+        if *self.play == play {
+            return false;
+        }
+        self.play = Arc::new(play);
+        self.due = self.due.min(self.began + BETWEEN);
+        true
+    }
+
+    /// Goes on until there is an answer, or another one.
     pub(super) async fn step(&mut self) {
-        match &mut self.state {
-            State::Done(..) => std::future::pending().await,
-            State::Running(work) => {
-                let (report, findings) = work.await;
-                self.state = State::Done(report, findings);
-            }
+        if self.under_way.is_none() {
+            clock::sleep_until(Some(self.due)).await;
+            self.began = Instant::now();
+            self.under_way = Some((Arc::clone(&self.play), (self.stage)(Arc::clone(&self.play))));
+        }
+        if let Some((play, work)) = &mut self.under_way {
+            let (play, review) = (Arc::clone(play), work.await);
+            self.under_way = None;
+            self.due = self.began.max(Instant::now()) + pause(&review.0, *play == *self.play);
+            self.done = Some((play, review));
         }
     }
 
@@ -77,19 +116,33 @@ impl Rehearsal {
     pub(super) fn add_to(document: &mut Document, rehearsal: Option<&Self>) {
         document.checks.retain(|check| check.name != dry_run::NAME);
         document.risks.retain(|found| found.check != dry_run::NAME);
-        match rehearsal.map(|rehearsal| &rehearsal.state) {
-            Some(State::Done(report, findings)) => {
-                document.checks.push(report.clone());
-                document.risks.extend(findings.iter().cloned());
-            }
-            Some(State::Running(_)) | None => {
-                document.checks.push(under_way());
-                if document.execution_status == ExecutionStatus::Completed {
-                    document.execution_status = ExecutionStatus::Running;
-                }
+        let done = rehearsal.and_then(|it| Some((&it.play, it.done.as_ref()?)));
+        if let Some((play, (tried, (report, findings)))) = done {
+            document.checks.push(CheckReport { stale: tried != play, ..report.clone() });
+            document.risks.extend(findings.iter().cloned());
+        } else {
+            document.checks.push(under_way());
+            if document.execution_status == ExecutionStatus::Completed {
+                document.execution_status = ExecutionStatus::Running;
             }
         }
         document.checks.sort_by(|one, other| one.name.cmp(&other.name));
+    }
+}
+
+async fn perform(client: Client, target: Arc<Release>, play: Arc<Play>) -> Review {
+    let version = target.metadata.version.to_string();
+    let Play { filter, context } = &*play;
+    let trial = Trial { version: &version, manifests: &target.manifests, filter, context };
+    dry_run(client, &trial, dry_run::Settings::default(), |_, _| {}).await
+}
+
+/// The time until it is made again.
+fn pause(report: &CheckReport, is_current: bool) -> Duration {
+    match report.status.is_answer() {
+        _ if !is_current => BETWEEN,
+        true => EVERY + EVERY.mul_f64(dice() / 10.0),
+        false => RETRY,
     }
 }
 
@@ -128,51 +181,4 @@ pub(super) fn context(cluster_version: &ClusterVersion, surroundings: &Surroundi
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn rehearsal(state: State) -> Rehearsal {
-        Rehearsal { run: RunId::random().unwrap(), state }
-    }
-
-    fn said() -> Document {
-        let execution_status = ExecutionStatus::Completed;
-        let check = CheckReport { name: "nodes".to_owned(), ..CheckReport::default() };
-        Document { execution_status, checks: vec![check], ..Document::default() }
-    }
-
-    #[test]
-    fn the_pass_is_not_over_before_the_dry_run_is() {
-        let running = rehearsal(State::Running(futures::future::pending().boxed()));
-        for rehearsal in [Some(&running), None] {
-            let mut document = said();
-            Rehearsal::add_to(&mut document, rehearsal);
-            assert_eq!(document.execution_status, ExecutionStatus::Running);
-            assert_eq!(document.checks[0].status, CheckStatus::Running);
-        }
-    }
-
-    #[test]
-    fn nobody_else_speaks_for_the_dry_run() {
-        let mut document = said();
-        document.checks.push(CheckReport { status: CheckStatus::Passed, ..under_way() });
-        let check = dry_run::NAME.to_owned();
-        document.risks.push(Finding { check, ..Finding::default() });
-        Rehearsal::add_to(&mut document, None);
-        let checks: Vec<_> = document.checks.iter().map(|it| (&*it.name, it.status)).collect();
-        assert_eq!(checks[0], ("dry-run", CheckStatus::Running), "{checks:?}");
-        assert_eq!((checks.len(), document.risks.len()), (2, 0));
-    }
-
-    #[test]
-    fn what_the_dry_run_finds_is_found() {
-        let mut document = said();
-        let report = CheckReport { status: CheckStatus::Found, ..under_way() };
-        let finding = Finding { name: "ManifestDenied".to_owned(), ..Finding::default() };
-        let done = rehearsal(State::Done(report, vec![finding]));
-        Rehearsal::add_to(&mut document, Some(&done));
-        assert_eq!(document.execution_status, ExecutionStatus::Completed);
-        let names: Vec<&str> = document.checks.iter().map(|check| check.name.as_str()).collect();
-        assert_eq!((names, document.risks.len()), (vec!["dry-run", "nodes"], 1));
-    }
-}
+mod tests;

@@ -16,7 +16,7 @@ use super::hands::Hands;
 use super::inputs::{Inputs, Place, View};
 use super::keeping::Keeping;
 use super::memory::Memory;
-use super::rehearsal::{self, Rehearsal};
+use super::rehearsal::{self, Play, Rehearsal};
 use super::request::{Known, Request, Wanted, request};
 use super::standing::{NotStarted, Site, Standing};
 use super::{Outcome, Preflight, memory};
@@ -171,23 +171,29 @@ impl Stage {
         }
     }
 
-    /// Tries the objects of the target release, once for each run.
+    /// Tries the objects of the target release: for each run, and whenever they become others.
     fn rehearse(&mut self, view: &View, ready: Option<&Ready>) {
         let Standing::Active(active) = &self.standing else {
             self.rehearsal = None;
             return;
         };
         let id = &active.run.id;
-        if self.rehearsal.as_ref().is_some_and(|rehearsal| rehearsal.is_of(id)) {
-            return;
-        }
         let (Some(ready), Some(surroundings)) = (ready, &view.surroundings) else { return };
         let (cluster_version, selection) = (&view.cluster_version, &self.site.place.selection);
         let versions = (self.own.release.version.as_str(), ready.release.version.as_str());
-        let filter = rehearsal::filter(cluster_version, selection, surroundings, versions);
-        let context = rehearsal::context(cluster_version, surroundings);
+        let play = Play {
+            filter: rehearsal::filter(cluster_version, selection, surroundings, versions),
+            context: rehearsal::context(cluster_version, surroundings),
+        };
+        if let Some(rehearsal) = self.rehearsal.as_mut().filter(|rehearsal| rehearsal.is_of(id)) {
+            if rehearsal.consider(play) {
+                self.learn_again();
+                self.learn();
+            }
+            return;
+        }
         let (client, target) = (self.site.hands.client.clone(), Arc::clone(&ready.content));
-        self.rehearsal = Some(Rehearsal::begin(client, id.clone(), target, filter, context));
+        self.rehearsal = Some(Rehearsal::begin(client, id.clone(), target, play));
     }
 
     fn request(&self, view: &View) -> Request {
