@@ -14,7 +14,7 @@ const PAGE: u32 = 500;
 /// Objects of one kind that are looked at: as many as the largest clusters have pods.
 const MOST_OBJECTS: usize = 300_000;
 
-/// A kind of object, by group, version and plural.
+/// A kind of object, by group, version and plural; or one object of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Resource {
     /// The API group, empty for the oldest kinds.
@@ -25,6 +25,8 @@ pub struct Resource {
     pub kind: &'static str,
     /// What it is called in paths.
     pub plural: &'static str,
+    /// The namespace and the name of the one that matters, where all others do not.
+    pub object: Option<(&'static str, &'static str)>,
 }
 
 impl Resource {
@@ -33,13 +35,14 @@ impl Resource {
     pub(crate) fn named(resource: &ApiResource) -> Self {
         let keep = |text: &String| -> &'static str { Box::leak(text.clone().into_boxed_str()) };
         let ApiResource { group, version, kind, plural, .. } = resource;
-        Self { group: keep(group), version: keep(version), kind: keep(kind), plural: keep(plural) }
+        let (group, version) = (keep(group), keep(version));
+        Self { group, version, kind: keep(kind), plural: keep(plural), object: None }
     }
 }
 
 impl From<Resource> for ApiResource {
     fn from(resource: Resource) -> Self {
-        let Resource { group, version, kind, plural } = resource;
+        let Resource { group, version, kind, plural, .. } = resource;
         Self::from_gvk_with_plural(&GroupVersionKind::gvk(group, version, kind), plural)
     }
 }

@@ -15,6 +15,7 @@ pub(crate) const DEFINITIONS: Resource = Resource {
     version: "v1",
     kind: "CustomResourceDefinition",
     plural: "customresourcedefinitions",
+    object: None,
 };
 
 /// The annotation of what a release deletes.

@@ -8,15 +8,16 @@ pub(crate) const BUDGETS: Resource = Resource {
     version: "v1",
     kind: "PodDisruptionBudget",
     plural: "poddisruptionbudgets",
+    object: None,
 };
 
 /// Machines.
 pub(crate) const NODES: Resource =
-    Resource { group: "", version: "v1", kind: "Node", plural: "nodes" };
+    Resource { group: "", version: "v1", kind: "Node", plural: "nodes", object: None };
 
 /// What runs on them.
 pub(crate) const PODS: Resource =
-    Resource { group: "", version: "v1", kind: "Pod", plural: "pods" };
+    Resource { group: "", version: "v1", kind: "Pod", plural: "pods", object: None };
 
 /// What components of the platform say about themselves.
 pub(crate) const CLUSTER_OPERATORS: Resource = Resource {
@@ -24,6 +25,7 @@ pub(crate) const CLUSTER_OPERATORS: Resource = Resource {
     version: "v1",
     kind: "ClusterOperator",
     plural: "clusteroperators",
+    object: None,
 };
 
 /// Nodes that are configured alike.
@@ -32,4 +34,5 @@ pub(crate) const MACHINE_CONFIG_POOLS: Resource = Resource {
     version: "v1",
     kind: "MachineConfigPool",
     plural: "machineconfigpools",
+    object: None,
 };

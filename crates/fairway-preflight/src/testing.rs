@@ -58,7 +58,7 @@ pub(crate) async fn create(
 
 /// Has the cluster serve a kind whose objects may be anything, and waits until it does.
 pub(crate) async fn define(cluster: &TestCluster, resource: Resource, scope: &str) -> Result<()> {
-    let Resource { group, version, kind, plural } = resource;
+    let Resource { group, version, kind, plural, .. } = resource;
     let anything = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
     let definition = json!({
         "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",

@@ -63,8 +63,14 @@ async fn watch(
     ready: mpsc::Sender<()>,
 ) {
     let resource = ApiResource::from(kind);
-    let api: Api<PartialObjectMeta<DynamicObject>> = Api::all_with(client, &resource);
-    let mut events = watcher(api, watcher::Config::default()).default_backoff().boxed();
+    let (api, config): (Api<PartialObjectMeta<DynamicObject>>, _) = match kind.object {
+        None => (Api::all_with(client, &resource), watcher::Config::default()),
+        Some((namespace, name)) => (
+            Api::namespaced_with(client, namespace, &resource),
+            watcher::Config::default().fields(&format!("metadata.name={name}")),
+        ),
+    };
+    let mut events = watcher(api, config).default_backoff().boxed();
     let mut ready = Some(ready);
     while let Some(event) = events.next().await {
         let is_change = match event {
@@ -97,4 +103,43 @@ fn is_final(error: &watcher::Error) -> bool {
         return false;
     };
     matches!(cause, kube::Error::Api(status) if matches!(status.code, 403..=405))
+}
+
+#[cfg(test)]
+mod tests {
+    use anyhow::Result;
+    use fairway_testkit::TestCluster;
+    use serde_json::json;
+
+    use super::*;
+    use crate::testing::create;
+
+    /// A kind of which nobody else makes any here.
+    const ALL: Resource = Resource {
+        group: "",
+        version: "v1",
+        kind: "LimitRange",
+        plural: "limitranges",
+        object: None,
+    };
+
+    #[tokio::test]
+    async fn who_looks_at_one_object_does_not_hear_of_others() -> Result<()> {
+        let cluster = TestCluster::own().await?;
+        let one = Resource { object: Some(("default", "one")), ..ALL };
+        let mut watching = Watching::of(&cluster.client(), [ALL, one].into()).await;
+        let mut heard = Vec::new();
+        // The one comes in between: whoever hears of others has heard of the first by then.
+        for (name, changes) in [("first", 1), ("one", 2), ("last", 1)] {
+            let metadata = json!({"namespace": "default", "name": name});
+            let object = json!({"apiVersion": "v1", "kind": "LimitRange", "metadata": metadata});
+            create(&cluster, ALL, object).await?;
+            for _ in 0..changes {
+                heard.push(watching.change().await.object);
+            }
+        }
+        heard.sort();
+        assert_eq!(heard, [None, None, None, Some(("default", "one"))]);
+        Ok(())
+    }
 }

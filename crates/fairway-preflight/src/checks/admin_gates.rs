@@ -23,13 +23,16 @@ use crate::target::Target;
 
 /// Where gates and confirmations are.
 const CONFIG_MAPS: Resource =
-    Resource { group: "", version: "v1", kind: "ConfigMap", plural: "configmaps" };
+    Resource { group: "", version: "v1", kind: "ConfigMap", plural: "configmaps", object: None };
 
 /// The gates of a release: a namespace and a name.
 const GATES: (&str, &str) = ("openshift-config-managed", "admin-gates");
 
 /// What administrators have confirmed.
 const ACKS: (&str, &str) = ("openshift-config", "admin-acks");
+
+/// All that it looks at: clusters write ConfigMaps all the time.
+const CONFIRMED: Resource = Resource { object: Some(ACKS), ..CONFIG_MAPS };
 
 /// Gates of one release; real ones have a few.
 const MOST_GATES: usize = 50;
@@ -43,7 +46,7 @@ impl BuiltIn for AdminGates {
     }
 
     fn looks_at(&self) -> &[Resource] {
-        &[CONFIG_MAPS]
+        &[CONFIRMED]
     }
 
     fn run<'a>(

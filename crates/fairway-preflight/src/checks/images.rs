@@ -33,12 +33,14 @@ const MIRRORS: [Resource; 2] = [
         version: "v1",
         kind: "ImageDigestMirrorSet",
         plural: "imagedigestmirrorsets",
+        object: None,
     },
     Resource {
         group: "operator.openshift.io",
         version: "v1alpha1",
         kind: "ImageContentSourcePolicy",
         plural: "imagecontentsourcepolicies",
+        object: None,
     },
 ];
 

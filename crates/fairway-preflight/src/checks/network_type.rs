@@ -15,8 +15,13 @@ use crate::cluster::{Cluster, Resource, Unseen};
 use crate::target::Target;
 
 /// What the cluster's network is configured to be.
-const NETWORKS: Resource =
-    Resource { group: "config.openshift.io", version: "v1", kind: "Network", plural: "networks" };
+const NETWORKS: Resource = Resource {
+    group: "config.openshift.io",
+    version: "v1",
+    kind: "Network",
+    plural: "networks",
+    object: None,
+};
 
 /// Its one object.
 const NETWORK: &str = "cluster";

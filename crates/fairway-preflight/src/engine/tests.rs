@@ -9,8 +9,10 @@ use jiff::{SignedDuration, Timestamp};
 use super::{Engine, Identity, Outcome, Pace, Planned};
 use crate::cluster::Resource;
 
-const NODES: Resource = Resource { group: "", version: "v1", kind: "Node", plural: "nodes" };
-const PODS: Resource = Resource { group: "", version: "v1", kind: "Pod", plural: "pods" };
+const NODES: Resource =
+    Resource { group: "", version: "v1", kind: "Node", plural: "nodes", object: None };
+const PODS: Resource =
+    Resource { group: "", version: "v1", kind: "Pod", plural: "pods", object: None };
 
 fn at(seconds: i64) -> Timestamp {
     Timestamp::from_second(1_800_000_000 + seconds).unwrap()

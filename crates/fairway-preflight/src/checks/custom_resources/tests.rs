@@ -8,8 +8,13 @@ use serde_json::{Value, json};
 use super::*;
 use crate::testing::{create, define_as, hide, seen, target, told};
 
-const BACKUPS: Resource =
-    Resource { group: "example.dev", version: "v1", kind: "Backup", plural: "backups" };
+const BACKUPS: Resource = Resource {
+    group: "example.dev",
+    version: "v1",
+    kind: "Backup",
+    plural: "backups",
+    object: None,
+};
 
 /// A definition with these schemas for the `spec` of each version; the last is the one stored.
 fn backups(versions: &[(&str, Value)]) -> Value {

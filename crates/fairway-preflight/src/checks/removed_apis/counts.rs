@@ -17,6 +17,7 @@ pub(super) const COUNTS: Resource = Resource {
     version: "v1",
     kind: "APIRequestCount",
     plural: "apirequestcounts",
+    object: None,
 };
 
 /// Programs that ask for every API that there is, whoever uses it, and come with the release.

@@ -8,8 +8,13 @@ use serde_json::{Value, json};
 use super::*;
 use crate::testing::{create, define, define_as, hide, seen, target, told};
 
-const BACKUPS: Resource =
-    Resource { group: "example.dev", version: "v1beta1", kind: "Backup", plural: "backups" };
+const BACKUPS: Resource = Resource {
+    group: "example.dev",
+    version: "v1beta1",
+    kind: "Backup",
+    plural: "backups",
+    object: None,
+};
 
 fn count(api: &str, removed_in: &str, requests: u64) -> Count {
     let removed_in = Minor::parse(removed_in);
