@@ -17,8 +17,31 @@ pub const TARGET: &str = "preflight-target";
 /// The label with the Job for which an object exists.
 pub const JOB: &str = "fairway.dev/preflight-job";
 
+/// The label that says who has begun a run, and cleans up after it: a word of [`By`].
+pub const BY: &str = "fairway.dev/preflight-by";
+
 /// The annotation with the check that a Job belongs to.
 pub const CHECK: &str = "fairway.dev/preflight-check";
+
+/// Who has begun a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum By {
+    /// The operator of the cluster.
+    #[default]
+    Operator,
+    /// Somebody with a command: the operator leaves that alone.
+    Command,
+}
+
+impl By {
+    /// The value of the label.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Operator => "operator",
+            Self::Command => "command",
+        }
+    }
+}
 
 /// Characters of a label's value.
 const VALUE: usize = 63;

@@ -29,8 +29,6 @@ pub(super) struct Check<'a> {
     pub(super) account: &'a str,
     /// Whether it wants no token.
     pub(super) without_token: bool,
-    /// The user that it wants to be.
-    pub(super) user: Option<&'a Value>,
     /// Its container, as far as it is taken over.
     pub(super) container: Map<String, Value>,
     /// Its variables.
@@ -87,13 +85,11 @@ pub(super) fn vet(request: &JobRequest) -> Result<Check<'_>, Refusal> {
     let [container] = &containers[..] else {
         return refuse(&pod.field("containers"), "a check is one container");
     };
-    let users = [container, &pod].map(|of| of.at(&["securityContext", "runAsUser"]));
     Ok(Check {
         suffix: suffix(request)?,
         namespace: manifest.at(&["metadata", "namespace"]).text(),
         account: account(&pod)?,
         without_token: pod.field("automountServiceAccountToken").value == &Value::Bool(false),
-        user: users.iter().map(|user| user.value).find(|user| user.is_u64()),
         container: taken_over(container)?,
         variables: variables(&container.field("env"))?,
         mounts: mounts(&container.field("volumeMounts"), &volumes)?,

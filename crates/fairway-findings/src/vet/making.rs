@@ -45,8 +45,9 @@ const DISK: &str = "1Gi";
 /// Room for what a check writes into a volume of its own.
 const VOLUME_SIZE: &str = "64Mi";
 
-/// Somebody without rights on any node.
-const NOBODY: u32 = 65532;
+/// Whom all checks run as: a number that no distribution, container runtime or component gives to
+/// anybody, so that nothing on any node belongs to it. `nobody` is somebody, and 65532 is Fairway.
+const STRANGER: u32 = 65531;
 
 /// The Job of a check.
 pub(super) fn job(
@@ -101,7 +102,7 @@ fn pod(check: &Check<'_>, access: &Access<'_>, run: &Run, now: Timestamp) -> Val
         "terminationGracePeriodSeconds": 5,
         "securityContext": {
             "runAsNonRoot": true,
-            "runAsUser": check.user.cloned().unwrap_or_else(|| NOBODY.into()),
+            "runAsUser": STRANGER,
             "seccompProfile": {"type": "RuntimeDefault"},
         },
         "tolerations": run.tolerations,
@@ -227,6 +228,7 @@ pub(super) fn access(
 /// What everything that exists for a Job is found by.
 fn marks(request: &JobRequest, run: &Run) -> BTreeMap<String, String> {
     let mut marks = labels::of_run(&run.id, &run.target_version);
+    marks.insert(labels::BY.to_owned(), run.by.as_str().to_owned());
     marks.insert(labels::JOB.to_owned(), labels::value(&request.name));
     marks
 }

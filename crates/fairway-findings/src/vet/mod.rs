@@ -14,6 +14,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::jobs::{JobRequest, JobState};
+use crate::labels::By;
 
 pub use making::{CHECK_SECONDS, CONTAINER, JOB_SECONDS};
 pub use rules::{Scope, read_only};
@@ -32,6 +33,8 @@ pub const ACCOUNT: &str = "preflight-check";
 pub struct Run {
     /// Its identity.
     pub id: String,
+    /// Who has begun it.
+    pub by: By,
     /// The version of the cluster.
     pub source_version: String,
     /// The version of the target.

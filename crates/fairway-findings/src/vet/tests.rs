@@ -276,6 +276,7 @@ fn a_check_gets_what_all_get() {
         &format!("{pod}/containers/0/resources"),
         json!({"limits": {"memory": "9Gi"}}),
     );
+    put(&mut request.manifest, &format!("{pod}/securityContext/runAsUser"), json!(65532));
     put(&mut request.manifest, &format!("{pod}/priorityClassName"), json!("system-node-critical"));
     put(&mut request.manifest, "metadata/labels", json!({"fairway.dev/managed": "true"}));
     put(&mut request.manifest, "spec/parallelism", json!(500));

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use anyhow::Result;
 use fairway_findings::jobs::{FORMAT, JobAnswers, JobRequest, JobRequests};
-use fairway_findings::{labels, vet};
+use fairway_findings::labels::{self, By};
+use fairway_findings::vet;
 use fairway_operator::election::Leadership;
 use fairway_operator::stage::preflight::jobs::{Jobs, sweep};
 use fairway_testkit::TestCluster;
@@ -45,8 +46,13 @@ impl Ground {
     }
 
     fn jobs(&self, id: &str) -> Jobs {
+        self.jobs_by(By::Operator, id)
+    }
+
+    fn jobs_by(&self, by: By, id: &str) -> Jobs {
         let run = vet::Run {
             id: id.to_owned(),
+            by,
             source_version: "5.0.0".to_owned(),
             target_version: "5.2.0".to_owned(),
             target_image: "registry.example/release@sha256:1".to_owned(),
@@ -253,5 +259,17 @@ async fn what_is_left_of_other_runs_is_swept_away() -> Result<()> {
     jobs.end().await?;
     assert_eq!(ground.found().await?, "");
     sweep(client, leadership, None).await?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn what_somebody_runs_by_hand_is_left_to_them() -> Result<()> {
+    let ground = Ground::new().await?;
+    let mut by_hand = ground.jobs_by(By::Command, RUN);
+    by_hand.reconcile(&requests(&[check_with_access("byhand", "get")])).await;
+    let before = ground.found().await?;
+    assert_ne!(before, "");
+    assert_eq!(sweep(ground.client(), ground.leadership.clone(), None).await?, 0);
+    assert_eq!(ground.found().await?, before);
     Ok(())
 }

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use anyhow::Context;
 use fairway_api::cluster_version::UpdateState;
 use fairway_api::{ClusterVersion, Version};
-use fairway_findings::{Document, labels, vet};
+use fairway_findings::labels::{self, By};
+use fairway_findings::{Document, vet};
 use fairway_preflight::jobs::{Board, OwnHands};
 use fairway_preflight::runner::{Runner, Until};
 use fairway_preflight::settings::Settings;
@@ -86,6 +87,7 @@ fn hands(
 ) -> Arc<OwnHands> {
     let run = vet::Run {
         id: settings.run.clone(),
+        by: By::Command,
         source_version: settings.source.to_string(),
         target_version: content.metadata.version.to_string(),
         target_image: settings.image.clone(),

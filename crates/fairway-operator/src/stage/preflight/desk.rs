@@ -1,6 +1,7 @@
 //! Where a run asks for the Jobs of its checks: what it writes is read, done, and answered.
 
 use fairway_findings::jobs::{ANSWERS, JobAnswers, JobRequests, REQUESTS};
+use fairway_findings::labels::By;
 use fairway_findings::vet::{self, Network};
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
@@ -93,6 +94,7 @@ fn common(run: &Run, settings: &PreflightSettings) -> vet::Run {
     let selector = if selector.is_empty() { None } else { serde_json::to_value(selector).ok() };
     vet::Run {
         id: run.id.to_string(),
+        by: By::Operator,
         source_version: run.source.clone(),
         target_version: run.version.clone(),
         target_image: run.image.clone(),

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use fairway_findings::jobs::{FORMAT, JobAnswer, JobAnswers, JobRequest, JobRequests, JobState};
-use fairway_findings::labels;
+use fairway_findings::labels::{self, By};
 use fairway_findings::vet::{self, Plan};
 use kube::Client;
 use tokio::sync::watch;
@@ -189,14 +189,14 @@ impl Known {
     }
 }
 
-/// Removes everything that exists for runs, except for one. How much of it was still there: it is
-/// gone when nothing was.
+/// Removes everything that exists for runs of an operator, except for one. How much of it was still
+/// there: it is gone when nothing was. What somebody runs by hand is left to them.
 pub async fn sweep(
     client: Client,
     leadership: Leadership,
     keep: Option<&str>,
 ) -> Result<usize, ObjectError> {
     let others = keep.map(|run| format!(",{}!={run}", labels::RUN)).unwrap_or_default();
-    let selector = format!("{}{others}", labels::RUN);
+    let selector = format!("{},{}={}{others}", labels::RUN, labels::BY, By::Operator.as_str());
     Objects::new(client, leadership).remove_all(&selector).await
 }
