@@ -2,6 +2,7 @@
 
 pub(crate) mod acceptance;
 pub(crate) mod cluster;
+pub(crate) mod content;
 mod duration;
 #[cfg(feature = "sandbox")]
 pub(crate) mod example;

@@ -7,10 +7,10 @@ use std::time::Duration;
 use clap::{ValueEnum, ValueHint};
 use fairway_operator::election::Timing;
 use fairway_operator::settings::PREFLIGHT_RESULTS;
-use fairway_release::inclusion::DEFAULT_PROFILE;
 use k8s_openapi::api::core::v1::Toleration;
 use url::Url;
 
+use super::content::ContentArgs;
 use super::duration::{duration, some_time};
 
 #[derive(clap::Args)]
@@ -103,17 +103,8 @@ pub(crate) struct ReleaseArgs {
     #[arg(long, value_name = "WHAT", env = "FAIRWAY_UNACCEPTED_RISKS", default_value = "gate")]
     pub(crate) unaccepted_risks: UnacceptedRisks,
 
-    /// OCI layout directories in which images are looked for before registries are asked
-    #[arg(long, value_name = "DIR,…", env = "FAIRWAY_IMAGE_LAYOUTS", value_delimiter = ',', value_hint = ValueHint::DirPath)]
-    pub(crate) image_layouts: Vec<PathBuf>,
-
-    /// The profile of the cluster: manifests say for which ones they are
-    #[arg(long, value_name = "NAME", env = "CLUSTER_PROFILE", default_value = DEFAULT_PROFILE)]
-    pub(crate) cluster_profile: String,
-
-    /// Leave out manifests with the annotation `exclude.release.openshift.io/NAME`
-    #[arg(long, value_name = "NAME", env = "EXCLUDE_MANIFESTS")]
-    pub(crate) exclude_manifests: Option<String>,
+    #[command(flatten)]
+    pub(crate) content: ContentArgs,
 
     /// Capabilities that are on, whatever ClusterVersion says
     #[arg(

@@ -7,11 +7,11 @@ use clap::{Subcommand, ValueEnum, ValueHint};
 use fairway_api::Version;
 use fairway_findings::FORMAT;
 use fairway_preflight::settings::CHECK_TIMEOUT;
-use fairway_release::inclusion::DEFAULT_PROFILE;
 
 use super::cluster::ClusterArgs;
+use super::content::ContentArgs;
 use super::duration::some_time;
-use super::operator::LogFormat;
+use super::operator::{CheckNetwork, LogFormat};
 use super::registry::AccessArgs;
 use super::report::ReportArgs;
 
@@ -54,17 +54,8 @@ pub(crate) struct PreflightArgs {
     #[arg(long, value_name = "HOW", env = "FAIRWAY_PREFLIGHT_IMAGES", default_value = "head")]
     pub(crate) preflight_images: PreflightImages,
 
-    /// OCI layout directories in which images are looked for before registries are asked
-    #[arg(long, value_name = "DIR,…", env = "FAIRWAY_IMAGE_LAYOUTS", value_delimiter = ',', value_hint = ValueHint::DirPath)]
-    pub(crate) image_layouts: Vec<PathBuf>,
-
-    /// The profile of the cluster: manifests say for which ones they are
-    #[arg(long, value_name = "NAME", env = "CLUSTER_PROFILE", default_value = DEFAULT_PROFILE)]
-    pub(crate) cluster_profile: String,
-
-    /// Leave out manifests with the annotation `exclude.release.openshift.io/NAME`
-    #[arg(long, value_name = "NAME", env = "EXCLUDE_MANIFESTS")]
-    pub(crate) exclude_manifests: Option<String>,
+    #[command(flatten)]
+    pub(crate) content: ContentArgs,
 
     #[command(flatten)]
     pub(crate) output: ReportArgs,
@@ -128,14 +119,6 @@ pub(crate) enum PreflightImages {
     Head,
     /// They are downloaded and verified whole
     Pull,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum CheckNetwork {
-    /// That of the cluster
-    Pod,
-    /// That of the node, where no other reaches the API server
-    Host,
 }
 
 fn run_id(text: &str) -> Result<String, String> {

@@ -102,20 +102,19 @@ fn settings(args: &OperatorArgs, identity: &str) -> Result<Settings, WrongUsage>
 }
 
 fn target(args: &ReleaseArgs) -> TargetSettings {
-    let filled = |text: &String| !text.is_empty();
     TargetSettings {
         unaccepted_risks: match args.unaccepted_risks {
             UnacceptedRisks::Gate => settings::UnacceptedRisks::Gate,
             UnacceptedRisks::Record => settings::UnacceptedRisks::Record,
         },
-        images: args.image_layouts.clone(),
+        images: args.content.layouts(),
         selection: SelectionSettings {
-            profile: args.cluster_profile.clone(),
-            exclude: args.exclude_manifests.clone().filter(filled),
+            profile: args.content.profile(),
+            exclude: args.content.exclude(),
             always_enabled: args
                 .always_enable_capabilities
                 .iter()
-                .filter(|name| filled(name))
+                .filter(|name| !name.is_empty())
                 .cloned()
                 .collect(),
         },

@@ -4,8 +4,6 @@ mod copy_manifests;
 mod once;
 mod report;
 
-use std::path::PathBuf;
-
 use anyhow::Context;
 use fairway_api::Version;
 use fairway_findings::FORMAT;
@@ -93,14 +91,12 @@ fn settings(
     image: String,
     source: Version,
 ) -> anyhow::Result<Settings> {
-    // An environment that names none has an empty text.
-    let is_named = |directory: &&PathBuf| !directory.as_os_str().is_empty();
     let images = ImageSettings {
         depth: match args.preflight_images {
             PreflightImages::Head => ImageDepth::Head,
             PreflightImages::Pull => ImageDepth::Pull,
         },
-        layouts: args.image_layouts.iter().filter(is_named).cloned().collect(),
+        layouts: args.content.layouts(),
         options: registry::options(&args.access)?,
     };
     let (check_timeout, pace) = (args.check_timeout, Pace::default());
@@ -108,10 +104,7 @@ fn settings(
 }
 
 fn selection(args: &PreflightArgs) -> SelectionSettings {
-    SelectionSettings {
-        profile: args.cluster_profile.clone(),
-        exclude: args.exclude_manifests.clone().filter(|name| !name.is_empty()),
-    }
+    SelectionSettings { profile: args.content.profile(), exclude: args.content.exclude() }
 }
 
 /// What can be done about a release that cannot look.

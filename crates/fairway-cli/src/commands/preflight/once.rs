@@ -17,7 +17,8 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use super::report::Report;
-use crate::args::preflight::{CheckNetwork, PreflightArgs};
+use crate::args::operator::CheckNetwork;
+use crate::args::preflight::PreflightArgs;
 use crate::cluster::Cluster;
 use crate::commands::release::input::{self, Pinned};
 use crate::errors::{CannotTell, WithHint, WrongUsage};
