@@ -26,19 +26,28 @@ pub(super) async fn make<C: Change>(
     dry_run: bool,
     decide: impl Fn(&ClusterVersion) -> anyhow::Result<C>,
 ) -> anyhow::Result<C> {
+    Ok(make_and_see(cluster, dry_run, decide).await?.0)
+}
+
+/// The same; and what the cluster has then, if something was written.
+pub(super) async fn make_and_see<C: Change>(
+    cluster: &Cluster,
+    dry_run: bool,
+    decide: impl Fn(&ClusterVersion) -> anyhow::Result<C>,
+) -> anyhow::Result<(C, Option<ClusterVersion>)> {
     for _ in 0..ATTEMPTS {
         let change = decide(&cluster.cluster_version().await?)?;
-        let Some(patch) = change.patch() else { return Ok(change) };
+        let Some(patch) = change.patch() else { return Ok((change, None)) };
         match cluster.patch_cluster_version(patch, Earnest::Try).await? {
             Changed::Conflict => continue,
             Changed::Done(result) => change.check(&result)?,
         }
         if dry_run {
-            return Ok(change);
+            return Ok((change, None));
         }
         match cluster.patch_cluster_version(patch, Earnest::Make).await? {
             Changed::Conflict => {}
-            Changed::Done(_) => return Ok(change),
+            Changed::Done(written) => return Ok((change, Some(*written))),
         }
     }
     Err(anyhow!("each time, somebody else had changed it in between").context(WithHint {

@@ -5,11 +5,10 @@ use fairway_api::cluster_version::Update;
 use fairway_api::{CLUSTER_VERSION_NAME as NAME, ClusterVersion};
 use fairway_sandbox::faults::Fault;
 use fairway_testkit::{TestCluster, objects, wait};
-use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
-use kube::api::{Api, Patch, PatchParams, PostParams};
+use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
 
-use super::{document, risky, said};
+use super::{document, forget_property, risky, said};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_risk_is_taken_and_taken_back() -> Result<()> {
@@ -86,7 +85,7 @@ async fn an_update_that_was_asked_for_stays_as_it_is() -> Result<()> {
 async fn a_definition_that_drops_the_names_is_noticed_before_anything_is_written() -> Result<()> {
     let cluster = TestCluster::in_turn().await?;
     let api = risky(&cluster).await?;
-    forget_accepted_risks(&cluster).await?;
+    forget_property(&cluster, "acceptRisks").await?;
     let before = api.get(NAME).await?;
     let answer = wait::until("the older definition to be served", || async {
         let answer = said(cluster.kubeconfig(), &["accept", "SlowDisks"]);
@@ -99,22 +98,6 @@ async fn a_definition_that_drops_the_names_is_noticed_before_anything_is_written
     hint: `fairway crds | kubectl apply -f -` installs the present definition
     ");
     assert_eq!(api.get(NAME).await?.spec, before.spec);
-    Ok(())
-}
-
-/// Makes the definition of ClusterVersion one of the time before risks could be accepted.
-async fn forget_accepted_risks(cluster: &TestCluster) -> Result<()> {
-    let definitions: Api<CustomResourceDefinition> = Api::all(cluster.client());
-    let name = "clusterversions.config.openshift.io";
-    let mut definition = definitions.get(name).await?;
-    let schema = definition.spec.versions[0].schema.as_mut();
-    let mut schema = schema.and_then(|schema| schema.open_api_v3_schema.as_mut());
-    for property in ["spec", "desiredUpdate"] {
-        schema = schema.and_then(|schema| schema.properties.as_mut()?.get_mut(property));
-    }
-    let properties = schema.and_then(|schema| schema.properties.as_mut()).context("no schema")?;
-    properties.remove("acceptRisks").context("no risks in the schema")?;
-    definitions.replace(name, &PostParams::default(), &definition).await?;
     Ok(())
 }
 

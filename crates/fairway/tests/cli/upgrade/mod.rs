@@ -18,6 +18,7 @@ use fairway_api::{
     OperatorCondition,
 };
 use fairway_testkit::{TestCluster, objects};
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::api::{Api, PostParams};
 
 use crate::{fairway, transcript};
@@ -45,6 +46,22 @@ async fn risky(cluster: &TestCluster) -> Result<Api<ClusterVersion>> {
     object.status = Some(status());
     api.replace_status(CLUSTER_VERSION_NAME, &PostParams::default(), &object).await?;
     Ok(api)
+}
+
+/// Makes the definition of ClusterVersion one of the time before requests had that property.
+async fn forget_property(cluster: &TestCluster, name: &str) -> Result<()> {
+    let definitions: Api<CustomResourceDefinition> = Api::all(cluster.client());
+    let of_cluster_version = "clusterversions.config.openshift.io";
+    let mut definition = definitions.get(of_cluster_version).await?;
+    let schema = definition.spec.versions[0].schema.as_mut();
+    let mut schema = schema.and_then(|schema| schema.open_api_v3_schema.as_mut());
+    for property in ["spec", "desiredUpdate"] {
+        schema = schema.and_then(|schema| schema.properties.as_mut()?.get_mut(property));
+    }
+    let properties = schema.and_then(|schema| schema.properties.as_mut()).context("no schema")?;
+    properties.remove(name).with_context(|| format!("no {name} in the schema"))?;
+    definitions.replace(of_cluster_version, &PostParams::default(), &definition).await?;
+    Ok(())
 }
 
 fn status() -> ClusterVersionStatus {

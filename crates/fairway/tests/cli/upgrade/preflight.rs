@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::process::{Child, Stdio};
+use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use fairway_api::cluster_version::Update;
@@ -13,10 +14,10 @@ use fairway_findings::record::{self, KEEP_RESULTS};
 use fairway_findings::{
     CheckReport, CheckStatus, Document, ExecutionStatus, FORMAT, Finding, Severity,
 };
+use fairway_sandbox::faults::Fault;
 use fairway_testkit::{TestCluster, objects, wait};
 use k8s_openapi::api::authentication::v1::TokenRequest;
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace, ServiceAccount};
-use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::api::{
     Api, ApiResource, DynamicObject, GroupVersionKind, ObjectMeta, Patch, PatchParams, PostParams,
 };
@@ -24,7 +25,7 @@ use kube::config::{AuthInfo, Kubeconfig};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
-use super::{document, risky, said};
+use super::{document, forget_property, risky, said};
 use crate::fairway;
 
 const NAMESPACE: &str = "openshift-cluster-version";
@@ -217,7 +218,7 @@ async fn an_operator_that_does_not_know_preflights_gets_no_request() -> Result<(
 async fn a_definition_that_drops_the_mode_gets_no_request() -> Result<()> {
     let cluster = TestCluster::in_turn().await?;
     let api = ready(&cluster).await?;
-    forget_modes(&cluster).await?;
+    forget_property(&cluster, "mode").await?;
     let before = api.get(NAME).await?.metadata;
     let kubeconfig = cluster.kubeconfig();
     let answer = wait::until("the older definition to be served", || async {
@@ -246,19 +247,29 @@ async fn a_definition_that_drops_the_mode_gets_no_request() -> Result<()> {
     Ok(())
 }
 
-/// Makes the definition of ClusterVersion one of the time before preflights.
-async fn forget_modes(cluster: &TestCluster) -> Result<()> {
-    let definitions: Api<CustomResourceDefinition> = Api::all(cluster.client());
-    let name = "clusterversions.config.openshift.io";
-    let mut definition = definitions.get(name).await?;
-    let schema = definition.spec.versions[0].schema.as_mut();
-    let mut schema = schema.and_then(|schema| schema.open_api_v3_schema.as_mut());
-    for property in ["spec", "desiredUpdate"] {
-        schema = schema.and_then(|schema| schema.properties.as_mut()?.get_mut(property));
-    }
-    let properties = schema.and_then(|schema| schema.properties.as_mut()).context("no schema")?;
-    properties.remove("mode").context("no mode in the schema")?;
-    definitions.replace(name, &PostParams::default(), &definition).await?;
+#[tokio::test(flavor = "multi_thread")]
+async fn a_mode_that_is_dropped_from_the_request_itself_is_followed_by_a_withdrawal() -> Result<()>
+{
+    let cluster = TestCluster::in_turn().await?;
+    let api = ready(&cluster).await?;
+    let Some(sandbox) = cluster.as_sandbox() else {
+        println!("left out: only a sandbox is late on demand");
+        return Ok(());
+    };
+    let late = |time| Fault::delay(time).verb("patch").resource("clusterversions").times(1);
+    let faults = sandbox.faults();
+    faults.add(late(Duration::ZERO));
+    faults.add(late(Duration::from_secs(5)));
+    let asking = start(&cluster, &["--mode=preflight", "--to=5.2.0", "--no-wait"])?;
+    wait::until("the request after its trial", || async { Ok(faults.is_empty().then_some(())) })
+        .await?;
+    forget_property(&cluster, "mode").await?;
+    insta::assert_snapshot!(end(asking).await?, @"
+    exit code: 4
+    error: the cluster has dropped the mode of the request, which would have been an update, and was withdrawn at once: somebody has installed an older definition of ClusterVersion
+    hint: `fairway upgrade` shows whether an update has begun; `fairway crds | kubectl apply -f -` installs the present definition
+    ");
+    assert_eq!(desired(&api).await?, None);
     Ok(())
 }
 

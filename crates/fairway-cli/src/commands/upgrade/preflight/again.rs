@@ -11,7 +11,7 @@ use tokio::time::{interval, timeout};
 use super::super::change;
 use super::phase::Phase;
 use super::request::{Plan, Wish};
-use super::withdrawal;
+use super::{withdrawal, write};
 use crate::cluster::Cluster;
 use crate::errors::WithHint;
 
@@ -29,8 +29,7 @@ pub(super) async fn ask(
     let withdraw = |object: &_| withdrawal::Plan::give_back(object, asked, None, true);
     change::make(cluster, false, withdraw).await?;
     let seen = timeout(patience, until_withdrawn(cluster)).await;
-    let ask = change::make(cluster, false, |object| Plan::of(object, wish));
-    let plan = ask.await.with_context(|| WithHint {
+    let plan = write::request(cluster, wish).await.with_context(|| WithHint {
         message: "the preflight was withdrawn, and could not be asked for again".to_owned(),
         hint: "what it has found is kept: ask for it again with the same command".to_owned(),
     })?;

@@ -1,11 +1,11 @@
 //! `--mode=preflight`: a preflight is asked for.
 
-use super::super::change;
 use super::super::request::wish::Target;
 use super::again;
 use super::follow::{Until, Wait};
 use super::outcome::{Action, Outcome};
-use super::request::{Plan, Wish};
+use super::request::Wish;
+use super::write;
 use crate::args::upgrade::{RequestArgs, UpgradeArgs};
 use crate::cluster::{Cluster, block_on};
 use crate::errors::WrongUsage;
@@ -22,7 +22,7 @@ pub(super) fn run(args: &UpgradeArgs, printer: &Printer) -> anyhow::Result<ExitS
     };
     let outcome = block_on(async {
         let cluster = Cluster::connect(&args.cluster).await?;
-        let mut plan = change::make(&cluster, false, |object| Plan::of(object, &wish)).await?;
+        let mut plan = write::request(&cluster, &wish).await?;
         let is_repeated = plan.is_through;
         if is_repeated {
             plan = again::ask(&cluster, &wish, &plan.update, request.timeout).await?;

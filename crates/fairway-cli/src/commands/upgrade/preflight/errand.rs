@@ -10,8 +10,8 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use super::super::change;
 use super::follow::{Until, Wait};
 use super::outcome::{Fate, Outcome};
-use super::request::{Plan, Wish};
-use super::withdrawal;
+use super::request::Wish;
+use super::{withdrawal, write};
 use crate::cluster::Cluster;
 use crate::errors::WithHint;
 use crate::printer::Printer;
@@ -39,7 +39,7 @@ impl<'a> Errand<'a> {
 
     /// Runs one preflight to its end, or for as long as there is patience.
     pub(super) async fn run(&mut self, wish: &Wish, patience: Duration) -> anyhow::Result<Outcome> {
-        let plan = change::make(self.cluster, false, |object| Plan::of(object, wish)).await?;
+        let plan = write::request(self.cluster, wish).await?;
         if !plan.is_asked_already() {
             let before = self.made.take().map_or_else(|| plan.before.clone(), |(_, before)| before);
             self.made = Some((plan.update.clone(), before));

@@ -20,6 +20,7 @@ mod request;
 pub(super) mod requirement;
 mod status;
 mod withdrawal;
+mod write;
 
 use crate::args::upgrade::UpgradeArgs;
 use crate::args::upgrade_preflight::PreflightWish;
