@@ -1,0 +1,149 @@
+//! What a release says about a cluster that is about to get it, where `--preflight-on-update` asks.
+//! The tests themselves are that release.
+
+use std::fs;
+
+use anyhow::Result;
+use fairway_api::cluster_version::ClusterVersionStatus;
+use fairway_api::{ConditionStatus, Conditions as _};
+use fairway_findings::{
+    CheckReport, CheckStatus, Document, ExecutionStatus, FORMAT, Finding, labels,
+};
+use fairway_operator::settings::OnUpdate;
+use fairway_testkit::wait;
+use k8s_openapi::api::apps::v1::Deployment;
+use kube::{Api, ResourceExt as _};
+use serde_json::json;
+
+use super::platform::{Platform, ask, history, reaches, refused};
+use crate::story::snapshot;
+use crate::support::{Graph, Operated, graph_data};
+
+const VERSIONS: [&str; 3] = ["5.1.0", "5.1.1", "5.1.2"];
+
+/// A platform, its update service, and a cluster at its first release.
+struct World {
+    platform: Platform,
+    operated: Operated,
+    _graph: Graph,
+    _metrics: tempfile::TempDir,
+}
+
+impl World {
+    async fn new(on_update: OnUpdate) -> Result<Option<Self>> {
+        let Some(platform) = Platform::new(&VERSIONS)? else { return Ok(None) };
+        let data = graph_data(&VERSIONS, &[]);
+        let data: Vec<_> = data.iter().map(|(name, text)| (&name[..], &text[..])).collect();
+        let (graph, directory) = (platform.graph(&data).await?, tempfile::tempdir()?);
+        let metrics = snapshot(&directory, "exposed 1\n")?;
+        let operated = platform
+            .cluster("stable-5.1", &graph.url(), metrics, |settings| {
+                settings.preflight.on_update = on_update;
+            })
+            .await?;
+        for version in &VERSIONS[1..] {
+            platform.sign(&operated, version).await?;
+        }
+        Ok(Some(Self { platform, operated, _graph: graph, _metrics: directory }))
+    }
+
+    /// Waits until a release is asked, and lets it answer: with this finding, or that a check has
+    /// no answer.
+    async fn answer(&self, version: &str, found: Option<&str>) -> Result<()> {
+        let image = self.platform.image(version);
+        let runs: Api<Deployment> =
+            Api::namespaced(self.operated.cluster.client(), "openshift-cluster-version");
+        let run = wait::until(&format!("{version} to be asked"), || async {
+            let run = runs.get_opt("cluster-version-operator-preflight").await?;
+            let asks = |run: &Deployment| {
+                run.annotations().get("fairway.dev/preflight-target").is_some_and(|it| it == image)
+            };
+            Ok(run.filter(asks).and_then(|run| run.labels().get(labels::RUN).cloned()))
+        })
+        .await?;
+        let status = if found.is_some() { CheckStatus::Found } else { CheckStatus::TimedOut };
+        let finding = |name: &str| Finding {
+            name: name.to_owned(),
+            message: format!("{name} will happen."),
+            check: "network".to_owned(),
+            ..Finding::default()
+        };
+        let document = Document {
+            format: FORMAT.to_owned(),
+            preflight_id: run.clone(),
+            source_version: "5.1.0".to_owned(),
+            target_version: version.to_owned(),
+            target_image: image.to_owned(),
+            execution_status: ExecutionStatus::Completed,
+            checks: vec![CheckReport {
+                name: "network".to_owned(),
+                status,
+                ..CheckReport::default()
+            }],
+            risks: found.map(finding).into_iter().collect(),
+            ..Document::default()
+        };
+        let directory = self.operated.settings.preflight.results.here.join(run);
+        let draft = directory.join("draft");
+        fs::write(&draft, serde_json::to_vec(&document)?)?;
+        Ok(fs::rename(draft, directory.join("result.json"))?)
+    }
+
+    /// Waits until the update waits for what its release says.
+    async fn until_it_waits(&self) -> Result<ClusterVersionStatus> {
+        let waits = |status: &ClusterVersionStatus| {
+            status.conditions.find("ReleaseAccepted").is_some_and(|accepted| {
+                let message = accepted.message.as_deref().unwrap_or_default();
+                accepted.status == ConditionStatus::Unknown
+                    && message.contains("Waiting for what the preflight says")
+            })
+        };
+        self.operated.status("the update to wait for the preflight", waits).await
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_only_reported_is_recorded_and_the_update_begins() -> Result<()> {
+    let Some(mut world) = World::new(OnUpdate::Report).await? else { return Ok(()) };
+    ask(&world.operated, json!({"version": "5.1.1"})).await?;
+    let status = world.until_it_waits().await?;
+    assert_eq!(history(&status), ["5.1.0"]);
+    world.answer("5.1.1", Some("DualStack")).await?;
+    let status = reaches(&world.operated, "5.1.1").await?;
+    insta::assert_snapshot!(status.history[0].accepted_risks.as_deref().unwrap_or_default(), @"
+    The preflight of 5.1.1 says:
+    * DualStack: DualStack will happen. https://fairway.dev/docs/risks#preflights (Risk identified during preflight check for 5.1.1)
+    ");
+    world.operated.stop().await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_required_holds_the_update_until_it_is_accepted() -> Result<()> {
+    let Some(mut world) = World::new(OnUpdate::Require).await? else { return Ok(()) };
+    ask(&world.operated, json!({"version": "5.1.1"})).await?;
+    world.until_it_waits().await?;
+    world.answer("5.1.1", Some("DualStack")).await?;
+    let told = refused(&world.operated, "UnacceptedRisks").await?;
+    assert!(told.ends_with("fairway upgrade accept DualStack"), "{told}");
+    ask(&world.operated, json!({"acceptRisks": [{"name": "DualStack"}]})).await?;
+    let status = reaches(&world.operated, "5.1.1").await?;
+    let recorded = status.history[0].accepted_risks.as_deref().unwrap_or_default();
+    assert!(recorded.ends_with("Accepted by name: DualStack."), "{recorded}");
+    world.operated.stop().await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_that_is_not_whole_is_not_enough_where_one_is_required() -> Result<()> {
+    let Some(mut world) = World::new(OnUpdate::Require).await? else { return Ok(()) };
+    ask(&world.operated, json!({"version": "5.1.1"})).await?;
+    world.answer("5.1.1", None).await?;
+    let told = refused(&world.operated, "UnacceptedRisks").await?;
+    assert!(told.ends_with("fairway upgrade accept PreflightIncomplete"), "{told}");
+
+    // Who forces an update to another release is asked nothing.
+    let forced = json!({"version": "5.1.2", "force": true});
+    ask(&world.operated, forced).await?;
+    let status = reaches(&world.operated, "5.1.2").await?;
+    assert_eq!(history(&status), ["5.1.2", "5.1.0"]);
+    world.operated.stop().await
+}
