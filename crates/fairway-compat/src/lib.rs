@@ -2,8 +2,10 @@
 //!
 //! * [`Minor`] is a minor version of Kubernetes, by which APIs come and go.
 //! * [`removed_apis`] has the APIs of Kubernetes itself that go.
+//! * [`olm`] knows up to which version of the platform installed operators run.
 
 mod minor;
+pub mod olm;
 pub mod removed_apis;
 
 pub use minor::Minor;

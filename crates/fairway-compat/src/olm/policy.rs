@@ -1,0 +1,92 @@
+//! Whether an operator runs on a target, and what is made of it when nobody knows.
+
+use serde::Serialize;
+
+use super::{Declaration, Stream};
+
+/// What is made of a declaration that means nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum InvalidPolicy {
+    /// The operator may not run, which is said and holds nothing up.
+    #[default]
+    Allow,
+    /// The operator counts as one that will not run, as it does for OLM.
+    Block,
+}
+
+/// What is made of an operator that declares nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MissingPolicy {
+    /// It counts as one that runs.
+    Allow,
+    /// It may not run, which is said and holds nothing up.
+    #[default]
+    Warn,
+    /// It counts as one that will not run.
+    Block,
+}
+
+/// What is made of operators of which nobody knows up to which version they run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Policy {
+    /// Of those whose declaration means nothing.
+    pub invalid: InvalidPolicy,
+    /// Of those that declare nothing.
+    pub missing: MissingPolicy,
+}
+
+/// Whether an operator runs on a target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Verdict {
+    /// Nothing is known against it.
+    Upgradeable,
+    /// Nobody knows. It is said, and holds nothing up.
+    MayNotRun,
+    /// It does not, or counts as if it did not.
+    WillNotRun,
+}
+
+impl Verdict {
+    /// The verdict in words.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Upgradeable => "upgradeable",
+            Self::MayNotRun => "may not run",
+            Self::WillNotRun => "will not run",
+        }
+    }
+}
+
+impl Policy {
+    /// Whether an operator runs on a target, seen from a running version. Whatever an operator
+    /// declares, an update within the running minor version is never held up.
+    pub fn verdict(self, declared: &Declaration, running: Stream, target: Stream) -> Verdict {
+        match self.first_without(declared, running) {
+            _ if target <= running => Verdict::Upgradeable,
+            Some(first) if target >= first => Verdict::WillNotRun,
+            Some(_) => Verdict::Upgradeable,
+            None if self.is_in_doubt(declared) => Verdict::MayNotRun,
+            None => Verdict::Upgradeable,
+        }
+    }
+
+    /// The first minor version, of those that are to come, on which the operator will not run;
+    /// `None` where none is known.
+    pub fn first_without(self, declared: &Declaration, running: Stream) -> Option<Stream> {
+        let blocks = match declared {
+            Declaration::Maximum(maximum, _) => return Some(maximum.next().max(running.next())),
+            Declaration::Missing => self.missing == MissingPolicy::Block,
+            Declaration::Invalid(_) => self.invalid == InvalidPolicy::Block,
+        };
+        blocks.then(|| running.next())
+    }
+
+    fn is_in_doubt(self, declared: &Declaration) -> bool {
+        match declared {
+            Declaration::Maximum(..) => false,
+            Declaration::Missing => self.missing == MissingPolicy::Warn,
+            Declaration::Invalid(_) => true,
+        }
+    }
+}
