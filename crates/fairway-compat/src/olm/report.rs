@@ -20,12 +20,13 @@ const DOCS: &str = "https://fairway.dev/docs/olm";
 
 /// The risks of operators, in the order of their names, as `status.extension` of a ClusterOperator.
 pub(super) fn report(operators: &[Operator], running: Stream, policy: Policy) -> Value {
-    let blocking: Vec<(&Operator, Stream)> = operators
-        .iter()
-        .filter_map(|operator| Some((operator, policy.first_without(&operator.declared, running)?)))
-        .collect();
+    let blocking = operators.iter().filter_map(|operator| {
+        Some((operator, policy.first_without(&operator.declared, running)?))
+    });
     let (mut named, mut rest): (Vec<_>, Vec<_>) =
-        blocking.into_iter().partition(|(operator, _)| name(operator).is_some());
+        blocking.partition(|(operator, _)| name(operator).is_some());
+    // Those that matter first are the first to have a name of their own.
+    named.sort_by_key(|(_, first)| *first);
     rest.extend(named.drain(named.len().min(MAX_RISKS)..));
     let risks = named
         .iter()

@@ -1,0 +1,95 @@
+//! The risk report.
+
+use std::collections::BTreeSet;
+
+use fairway_compat::olm::{Guard, InvalidPolicy, MissingPolicy, Operator, Policy, Stream};
+use fairway_risk::sources::cluster_operators;
+use fairway_risk::{Ledger, Source, Targets};
+use serde_json::{Value, json};
+
+use super::{annotated, silent};
+
+fn report(operators: Vec<Operator>, running: &str, policy: Policy) -> Value {
+    let guard = Guard::new(operators, Stream::parse(running).unwrap(), policy);
+    guard.published().extension.unwrap()
+}
+
+/// `name targets: message`, a line for each.
+fn told(report: &Value) -> String {
+    let risks = report["risks"].as_array().unwrap().iter().map(|risk| {
+        let field = |name: &str| risk[name].as_str().unwrap().to_owned();
+        format!("{} {}: {}", field("name"), field("targets"), field("message"))
+    });
+    Vec::from_iter(risks).join("\n")
+}
+
+#[test]
+fn every_operator_says_which_targets_it_stands_against() {
+    let operators = || {
+        vec![
+            annotated("next.v1", "4.8"),
+            annotated("skip-level.v1", "4.9"),
+            annotated("renamed.v1", "4.23"),
+            annotated("behind.v1", "4.6"),
+            annotated("wrong.v1", "4.x"),
+            silent("silent.v1"),
+        ]
+    };
+    insta::assert_snapshot!(told(&report(operators(), "4.8.0", Policy::default())), @"
+    OperatorWillNotRun-namespace:behind.v1 >=4.9.0: The operator namespace/behind.v1 does not run on versions after 4.6, as the annotation operators.coreos.com/maxOpenShiftVersion says.
+    OperatorWillNotRun-namespace:next.v1 >=4.9.0: The operator namespace/next.v1 does not run on versions after 4.8, as the annotation operators.coreos.com/maxOpenShiftVersion says.
+    OperatorWillNotRun-namespace:skip-level.v1 >=4.10.0: The operator namespace/skip-level.v1 does not run on versions after 4.9, as the annotation operators.coreos.com/maxOpenShiftVersion says.
+    OperatorWillNotRun-namespace:renamed.v1 >=5.1.0: The operator namespace/renamed.v1 does not run on versions after 4.23, as the annotation operators.coreos.com/maxOpenShiftVersion says.
+    ");
+    let strict = Policy { invalid: InvalidPolicy::Block, missing: MissingPolicy::Block };
+    insta::assert_snapshot!(told(&report(operators().split_off(4), "4.8.0", strict)), @r#"
+    OperatorWillNotRun-namespace:silent.v1 >=4.9.0: The operator namespace/silent.v1 does not say up to which version it runs, and the guard asks for it.
+    OperatorWillNotRun-namespace:wrong.v1 >=4.9.0: The operator namespace/wrong.v1 does not say clearly up to which version it runs: failed to parse "4.x" as semver: unexpected character 'x' while parsing minor version number.
+    "#);
+}
+
+#[test]
+fn what_has_no_room_is_one_risk_together() {
+    let mut operators: Vec<Operator> =
+        (0..60).map(|number| annotated(&format!("n{number:02}"), "4.9")).collect();
+    operators.push(annotated(&"long.".repeat(60), "4.8"));
+    let report = report(operators, "4.8.0", Policy::default());
+    let risks = report["risks"].as_array().unwrap();
+    assert_eq!(risks.len(), 50);
+    assert_eq!(risks[49]["name"], "OperatorWillNotRun-more");
+    assert_eq!(risks[49]["targets"], ">=4.9.0", "the first target of all of them");
+    assert!(report.to_string().len() < 64 << 10);
+}
+
+#[test]
+fn nothing_is_reported_where_nothing_is_known() {
+    assert_eq!(told(&report(vec![silent("a"), annotated("b", "x")], "4.8", Policy::default())), "");
+}
+
+#[test]
+fn the_ledger_reads_every_word_of_it() {
+    let mut operators: Vec<Operator> =
+        (0..60).map(|number| annotated(&format!("n{number:02}.v1.0.0"), "4.9")).collect();
+    operators.push(annotated("quotes", &format!("4.x{}", "\"\\".repeat(500))));
+    operators.push(annotated("next", "4.8"));
+    let policy = Policy { invalid: InvalidPolicy::Block, ..Policy::default() };
+    let report = report(operators, "4.8.0", policy);
+    let operator = json!({
+        "metadata": {"name": "operator-lifecycle-manager"}, "spec": {},
+        "status": {"extension": report},
+    });
+    let concerns = cluster_operators(&[serde_json::from_value(operator).unwrap()]);
+    assert_eq!(concerns.len(), 50);
+    for (concern, risk) in concerns.iter().zip(report["risks"].as_array().unwrap()) {
+        assert_eq!(concern.source, Source::RiskReport("operator-lifecycle-manager".to_owned()));
+        assert!(matches!(concern.targets, Targets::Range(_)), "{concern:?}");
+        let read = (&*concern.risk.name, &*concern.risk.message, &*concern.risk.url);
+        let written = ["name", "message", "url"].map(|field| risk[field].as_str().unwrap());
+        assert_eq!(read, written.into());
+    }
+    let named = |risk: &Value| risk["name"].as_str().unwrap().to_owned();
+    let names: BTreeSet<String> = report["risks"].as_array().unwrap().iter().map(named).collect();
+    let ledger = Ledger::new("4.8.0", Vec::new(), concerns);
+    let kept: BTreeSet<String> = ledger.sources().into_keys().map(str::to_owned).collect();
+    assert_eq!(kept, names, "nothing needs a stand-in");
+}
