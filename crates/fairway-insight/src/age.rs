@@ -1,0 +1,102 @@
+//! Lengths of time, as exact as they help.
+
+use std::fmt;
+
+use jiff::{SignedDuration, Timestamp};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+
+/// Above this, nobody cares about seconds.
+pub(crate) const LONG: SignedDuration = SignedDuration::from_mins(10);
+
+/// A length of time as people write it: `1h5m`, `45s`, `1h0m10s`, and `now` for none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span(
+    /// In seconds.
+    pub i64,
+);
+
+impl fmt::Display for Span {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let seconds = self.0.unsigned_abs();
+        let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+        if self.0 < 0 {
+            f.write_str("-")?;
+        }
+        match (hours, minutes, seconds) {
+            (0, 0, 0) => f.write_str("now"),
+            (0, 0, _) => write!(f, "{seconds}s"),
+            (0, _, 0) => write!(f, "{minutes}m"),
+            (0, _, _) => write!(f, "{minutes}m{seconds}s"),
+            (_, 0, 0) => write!(f, "{hours}h"),
+            (_, _, 0) => write!(f, "{hours}h{minutes}m"),
+            _ => write!(f, "{hours}h{minutes}m{seconds}s"),
+        }
+    }
+}
+
+/// In whole seconds; in whole minutes where it is long.
+pub(crate) fn rounded(length: SignedDuration) -> i64 {
+    if length > LONG { to_minutes(length) } else { to_seconds(length) }
+}
+
+/// To the nearest minute, in seconds.
+pub(crate) fn to_minutes(length: SignedDuration) -> i64 {
+    away_from_zero(length, SignedDuration::from_secs(30)).as_secs() / 60 * 60
+}
+
+/// To the nearest second.
+fn to_seconds(length: SignedDuration) -> i64 {
+    away_from_zero(length, SignedDuration::from_millis(500)).as_secs()
+}
+
+fn away_from_zero(length: SignedDuration, half: SignedDuration) -> SignedDuration {
+    length.saturating_add(if length.is_negative() { -half } else { half })
+}
+
+/// Whole seconds from then to now.
+pub(crate) fn seconds_since(since: Option<Timestamp>, now: Timestamp) -> Option<i64> {
+    since.map(|since| to_seconds(now.duration_since(since)))
+}
+
+/// A time of the API.
+pub(crate) fn time(time: Option<&Time>) -> Option<Timestamp> {
+    time.map(|Time(time)| *time)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lengths_have_no_zeros_at_their_end() {
+        for (seconds, text) in [
+            (0, "now"),
+            (1, "1s"),
+            (60, "1m"),
+            (61, "1m1s"),
+            (3600, "1h"),
+            (3610, "1h0m10s"),
+            (3900, "1h5m"),
+            (86_940, "24h9m"),
+            (-90, "-1m30s"),
+        ] {
+            assert_eq!(Span(seconds).to_string(), text);
+        }
+        assert!(!Span(i64::MIN).to_string().is_empty());
+    }
+
+    #[test]
+    fn long_lengths_are_rounded_to_minutes() {
+        let rounded = |seconds, millis| rounded(SignedDuration::new(seconds, millis * 1_000_000));
+        assert_eq!(rounded(89, 400), 89);
+        assert_eq!(rounded(89, 500), 90);
+        assert_eq!(rounded(600, 0), 600);
+        assert_eq!(rounded(600, 1), 600);
+        assert_eq!(rounded(629, 0), 600);
+        assert_eq!(rounded(630, 0), 660);
+        assert_eq!(rounded(-700, 0), -700);
+        assert_eq!(rounded(629, 999), 600);
+        assert_eq!(to_minutes(SignedDuration::from_secs(-91)), -120);
+        assert_eq!(to_minutes(SignedDuration::MIN), i64::MIN / 60 * 60);
+    }
+}

@@ -1,0 +1,112 @@
+//! What speaks against updates, by the names that people accept it by.
+
+use std::collections::BTreeSet;
+
+use fairway_api::reason::{failing, progressing, retrieved_updates};
+use fairway_api::{ClusterVersionStatus, ConditionStatus, Conditions as _, OperatorCondition};
+use serde::Serialize;
+
+use super::prechecks::Precheck;
+use super::targets::Target;
+use crate::alerts::Alerts;
+
+/// The one name for all risks of an update. Each of them can be accepted by its own as well.
+pub const CONDITIONAL_UPDATE_RISK: &str = "ConditionalUpdateRisk";
+
+/// It is not known which updates there are now.
+const CANNOT_RETRIEVE_UPDATES: &str = "CannotRetrieveUpdates";
+
+/// What should be looked at before an update could not be.
+const FAILED_TO_COMPLETE_PRECHECK: &str = "FailedToCompletePrecheck";
+
+/// Something that speaks against an update.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Issue {
+    /// The name that it is accepted by.
+    pub name: String,
+    /// One word for why.
+    pub reason: Option<String>,
+    /// Why, for people.
+    pub message: Option<String>,
+    /// Whether it is known to hold, or only not known not to.
+    pub certain: bool,
+    /// Whether somebody accepts it.
+    pub accepted: bool,
+    /// Accepting all of these is accepting it.
+    #[serde(skip)]
+    parts: Vec<String>,
+}
+
+impl Issue {
+    fn new(name: &str, reason: Option<&str>, message: Option<&str>, certain: bool) -> Self {
+        let given = |text: Option<&str>| text.filter(|text| !text.is_empty()).map(str::to_owned);
+        Self {
+            name: name.to_owned(),
+            reason: given(reason),
+            message: given(message),
+            certain,
+            accepted: false,
+            parts: Vec::new(),
+        }
+    }
+
+    fn of_condition(name: &str, condition: &OperatorCondition, certain: bool) -> Self {
+        Self::new(name, condition.reason.as_deref(), condition.message.as_deref(), certain)
+    }
+
+    pub(super) fn is_accepted(&self, accept: &BTreeSet<String>) -> bool {
+        let by_parts =
+            !self.parts.is_empty() && self.parts.iter().all(|part| accept.contains(part));
+        accept.contains(&self.name) || by_parts
+    }
+}
+
+/// What speaks against any update.
+pub(super) fn of_cluster(
+    status: &ClusterVersionStatus,
+    alerts: &Alerts,
+    prechecks: &[Precheck],
+) -> Vec<Issue> {
+    let condition = |type_| status.conditions.find(type_);
+    let mut issues = Vec::new();
+    match condition(failing::TYPE) {
+        None => {
+            let message = "ClusterVersion has no condition Failing: nobody says whether it fails";
+            issues.push(Issue::new(failing::TYPE, None, Some(message), false));
+        }
+        Some(fine) if fine.status == ConditionStatus::False => {}
+        Some(condition) => {
+            let certain = condition.status == ConditionStatus::True;
+            issues.push(Issue::of_condition(failing::TYPE, condition, certain));
+        }
+    }
+    let says_something = |condition: &&OperatorCondition| {
+        condition.status == ConditionStatus::True
+            && condition.message.as_ref().is_some_and(|message| !message.is_empty())
+    };
+    if let Some(condition) = condition(progressing::TYPE).filter(says_something) {
+        issues.push(Issue::of_condition(progressing::TYPE, condition, true));
+    }
+    if let Alerts::Unreadable(why) = alerts {
+        let message = format!("the alerts could not be read: {why}");
+        issues.push(Issue::new(FAILED_TO_COMPLETE_PRECHECK, None, Some(&message), false));
+    }
+    let bad = prechecks.iter().filter(|precheck| !precheck.fine);
+    issues.extend(bad.map(|precheck| {
+        let message = Some(precheck.message.as_str());
+        Issue::new(&precheck.name, Some(&precheck.reason), message, true)
+    }));
+    let stale = |condition: &&OperatorCondition| condition.status != ConditionStatus::True;
+    if let Some(condition) = condition(retrieved_updates::TYPE).filter(stale) {
+        issues.push(Issue::of_condition(CANNOT_RETRIEVE_UPDATES, condition, false));
+    }
+    issues
+}
+
+/// What speaks against one update.
+pub(super) fn of_target(target: &Target) -> Option<Issue> {
+    let (reason, message) = (target.reason.as_deref(), target.message.as_deref());
+    let certain = target.recommended != "Unknown";
+    let issue = Issue::new(CONDITIONAL_UPDATE_RISK, reason, message, certain);
+    (!target.is_recommended()).then(|| Issue { parts: target.risks.clone(), ..issue })
+}

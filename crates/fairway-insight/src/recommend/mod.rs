@@ -1,0 +1,179 @@
+//! Which updates there are, and what speaks against them.
+
+mod issues;
+mod prechecks;
+mod targets;
+
+use std::collections::BTreeSet;
+
+use fairway_api::reason::retrieved_updates;
+use fairway_api::{ClusterVersion, ClusterVersionStatus, Conditions as _, Version};
+use jiff::Timestamp;
+use serde::Serialize;
+
+pub use issues::{CONDITIONAL_UPDATE_RISK, Issue};
+pub use prechecks::Precheck;
+pub use targets::Target;
+
+use crate::alerts::{Alerts, AlertsKnown};
+
+/// Which updates there are, and what speaks against them.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Recommendation {
+    /// The time that all of this is about.
+    pub at: Timestamp,
+    /// The update service; none is the operator's own choice.
+    pub upstream: Option<String>,
+    /// The channel that updates come from.
+    pub channel: Option<String>,
+    /// The channels that the present release is in.
+    pub channels: Vec<String>,
+    /// What was looked at before an update, and what came of it.
+    pub prechecks: Vec<Precheck>,
+    /// Whether the alerts of the cluster are known.
+    pub alerts: AlertsKnown,
+    /// What speaks against any update, or against the one that was asked about.
+    pub issues: Vec<Issue>,
+    /// The names of those that are not accepted.
+    pub unaccepted: Vec<String>,
+    /// Versions of updates that cannot be understood, which are left out.
+    pub not_versions: Vec<String>,
+    /// The updates, or the one that was asked about.
+    #[serde(flatten)]
+    pub answer: Answer,
+    /// Whether the cluster has alerts that nobody wrote down.
+    #[serde(skip)]
+    alerts_missing: bool,
+}
+
+/// The updates, or the one that was asked about.
+#[derive(Clone, Debug, Serialize)]
+#[serde(untagged)]
+pub enum Answer {
+    /// All updates.
+    #[serde(rename_all = "camelCase")]
+    All {
+        /// The latest first.
+        updates: Vec<Target>,
+        /// Whether it is known which updates there are.
+        updates_known: bool,
+    },
+    /// One update.
+    #[serde(rename_all = "camelCase")]
+    One {
+        /// What is known about it; none where it is not offered.
+        target: Option<Target>,
+        /// That it is not offered, and what is.
+        not_offered: Option<String>,
+    },
+}
+
+/// What a question about one update is answered with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Nothing that is not accepted speaks against it.
+    Yes,
+    /// Something does.
+    No,
+    /// It cannot be told.
+    CannotTell,
+}
+
+/// What is asked about.
+#[derive(Clone, Debug, Default)]
+pub struct Question {
+    /// One version; else all.
+    pub version: Option<Version>,
+    /// Names of issues, or of risks, that somebody accepts.
+    pub accept: BTreeSet<String>,
+}
+
+impl Recommendation {
+    /// What is known about updates of a cluster.
+    pub fn of(
+        cluster_version: &ClusterVersion,
+        alerts: &Alerts,
+        question: &Question,
+        now: Timestamp,
+    ) -> Self {
+        let nothing = ClusterVersionStatus::default();
+        let status = cluster_version.status.as_ref().unwrap_or(&nothing);
+        let (updates, not_versions) = targets::of(status);
+        let prechecks = prechecks::of(alerts);
+        let mut issues = issues::of_cluster(status, alerts, &prechecks);
+        let answer = match &question.version {
+            None => {
+                let updates_known = updates_known(status, &updates);
+                Answer::All { updates, updates_known }
+            }
+            Some(version) => one(updates, version),
+        };
+        if let Answer::One { target: Some(target), .. } = &answer {
+            issues.extend(issues::of_target(target));
+        }
+        for issue in &mut issues {
+            issue.accepted = issue.is_accepted(&question.accept);
+        }
+        let open = issues.iter().filter(|issue| !issue.accepted);
+        let unaccepted: BTreeSet<String> = open.map(|issue| issue.name.clone()).collect();
+        let spec = &cluster_version.spec;
+        Self {
+            at: now,
+            upstream: spec.upstream.clone().filter(|upstream| !upstream.is_empty()),
+            channel: spec.channel.clone().filter(|channel| !channel.is_empty()),
+            channels: status.desired.channels.clone(),
+            prechecks,
+            alerts: alerts.known(),
+            unaccepted: unaccepted.into_iter().collect(),
+            issues,
+            not_versions,
+            answer,
+            alerts_missing: matches!(alerts, Alerts::NotRecorded),
+        }
+    }
+
+    /// The answer in one word. A list is an answer, whatever is in it.
+    pub fn verdict(&self) -> Verdict {
+        let mut open = self.issues.iter().filter(|issue| !issue.accepted).peekable();
+        match &self.answer {
+            Answer::All { updates_known: true, .. } => Verdict::Yes,
+            Answer::All { updates_known: false, .. } | Answer::One { target: None, .. } => {
+                Verdict::CannotTell
+            }
+            _ if open.peek().is_none() && !self.alerts_missing => Verdict::Yes,
+            _ if open.any(|issue| issue.certain) => Verdict::No,
+            _ => Verdict::CannotTell,
+        }
+    }
+}
+
+/// Whether somebody has looked which updates there are.
+fn updates_known(status: &ClusterVersionStatus, updates: &[Target]) -> bool {
+    !updates.is_empty() || status.conditions.is_true(retrieved_updates::TYPE)
+}
+
+/// The update to a version; else the nearest thing that can be said.
+fn one(updates: Vec<Target>, version: &Version) -> Answer {
+    let parsed = |target: &Target| Version::parse(&target.version).ok();
+    let same_major =
+        |target: &Target| parsed(target).is_some_and(|one| one.major() == version.major());
+    let same_stream =
+        |target: &Target| parsed(target).is_some_and(|one| one.stream() == version.stream());
+    let not_offered = if updates.is_empty() {
+        "no updates are offered".to_owned()
+    } else if !updates.iter().any(same_major) {
+        format!("no updates to {} are offered", version.major())
+    } else if !updates.iter().any(same_stream) {
+        format!("no updates to {} are offered", version.stream())
+    } else {
+        format!("no update to {version} is offered")
+    };
+    let text = version.to_string();
+    let target = updates.into_iter().find(|target| target.version == text);
+    let not_offered = target.is_none().then_some(not_offered);
+    Answer::One { target, not_offered }
+}
+
+#[cfg(test)]
+mod tests;

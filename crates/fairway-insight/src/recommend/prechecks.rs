@@ -1,0 +1,130 @@
+//! Alerts that should be looked into before an update.
+
+use serde::Serialize;
+
+use crate::alerts::{Alert, Alerts};
+
+/// Something that was looked at before an update.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Precheck {
+    /// What was looked for; and for what was found, which alert it is.
+    #[serde(rename = "type")]
+    pub type_: String,
+    /// The name that it is accepted by: the one of the alert.
+    pub name: String,
+    /// Whether nothing was found.
+    pub fine: bool,
+    /// One word for it.
+    pub reason: String,
+    /// What was found.
+    pub message: String,
+}
+
+/// What is looked for among alerts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Group {
+    Critical,
+    PodDisruptionBudget,
+    PodImagePull,
+    Node,
+    UpdatePrecheck,
+    Virt,
+}
+
+use Group::{Critical, Node, PodDisruptionBudget, PodImagePull, UpdatePrecheck, Virt};
+
+/// Those that are told also where nothing was found.
+const ALWAYS_TOLD: [Group; 5] = [Critical, PodDisruptionBudget, PodImagePull, Node, UpdatePrecheck];
+
+impl Group {
+    /// What an alert means for an update; the first that fits.
+    fn of(alert: &Alert, name: &str) -> Option<Self> {
+        Some(match name {
+            _ if alert.label("severity") == "critical" => Critical,
+            "PodDisruptionBudgetAtLimit" => PodDisruptionBudget,
+            "KubeContainerWaiting" => PodImagePull,
+            "KubeletHealthState"
+            | "KubeNodeNotReady"
+            | "KubeNodeReadinessFlapping"
+            | "KubeNodeUnreachable" => Node,
+            _ if alert.label("openShiftUpdatePrecheck") == "true" => UpdatePrecheck,
+            "VirtHandlerDaemonSetRolloutFailing" | "VMCannotBeEvicted" => Virt,
+            _ => return None,
+        })
+    }
+
+    fn type_(self) -> &'static str {
+        match self {
+            Critical => "recommended/CriticalAlerts",
+            PodDisruptionBudget => "recommended/PodDisruptionBudgetAlerts",
+            PodImagePull => "recommended/PodImagePullAlerts",
+            Node => "recommended/NodeAlerts",
+            UpdatePrecheck => "recommended/UpdatePrecheckAlerts",
+            Virt => "recommended/VirtAlerts",
+        }
+    }
+
+    /// What its alerts mean for an update.
+    fn meaning(self) -> &'static str {
+        match self {
+            Critical => "suggesting significant cluster issues worth investigating",
+            PodDisruptionBudget => "which might slow node drains",
+            PodImagePull | Node | Virt => {
+                "which may slow workload redistribution during rolling node updates"
+            }
+            UpdatePrecheck => "suggesting issues worth investigating before updating the cluster",
+        }
+    }
+}
+
+/// What was looked at, and what came of it: what was found first, in the order of the alerts.
+pub(super) fn of(alerts: &Alerts) -> Vec<Precheck> {
+    let Alerts::Known(alerts) = alerts else { return Vec::new() };
+    let grouped = alerts.iter().filter_map(|alert| {
+        let name = alert.firing_name()?;
+        Some((Group::of(alert, name)?, alert, name))
+    });
+    let mut quiet = ALWAYS_TOLD.to_vec();
+    let mut prechecks = Vec::new();
+    for (index, (group, alert, name)) in grouped.enumerate() {
+        let budget = group == PodDisruptionBudget || name == "PodDisruptionBudgetLimit";
+        quiet.retain(|other| *other != group && !(budget && *other == PodDisruptionBudget));
+        prechecks.push(Precheck {
+            type_: format!("{}/{name}/{index}", group.type_()),
+            name: name.to_owned(),
+            fine: false,
+            reason: format!("Alert:{}", alert.state),
+            message: told(alert, name, group, budget),
+        });
+    }
+    prechecks.extend(quiet.into_iter().map(|group| Precheck {
+        type_: group.type_().to_owned(),
+        name: group.type_().to_owned(),
+        fine: true,
+        reason: "AsExpected".to_owned(),
+        message: "no such alerts are firing".to_owned(),
+    }));
+    prechecks
+}
+
+fn told(alert: &Alert, name: &str, group: Group, budget: bool) -> String {
+    let severity = match alert.label("severity") {
+        "" => "unknown-severity",
+        severity => severity,
+    };
+    let place = if budget {
+        let (namespace, budget) = (alert.label("namespace"), alert.label("poddisruptionbudget"));
+        format!("Namespace={namespace}, PodDisruptionBudget={budget}. ")
+    } else {
+        String::new()
+    };
+    let summary = alert.summary();
+    let end = if summary.ends_with('.') { "" } else { "." };
+    format!(
+        "{severity} alert {name} {state}, {meaning}. {place}{summary}{end} {description} {runbook}",
+        state = alert.state,
+        meaning = group.meaning(),
+        description = alert.description(),
+        runbook = alert.runbook(),
+    )
+}

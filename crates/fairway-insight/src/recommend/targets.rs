@@ -1,0 +1,172 @@
+//! The updates of a cluster, and whether they are recommended for it.
+
+use std::cmp::Reverse;
+
+use fairway_api::cluster_version::{ConditionalUpdate, ConditionalUpdateRisk, Release};
+use fairway_api::reason::{applies, recommended, upgradeable};
+use fairway_api::{
+    ClusterVersionStatus, ConditionStatus, Conditions as _, OperatorCondition, Version,
+};
+use serde::Serialize;
+
+/// An update.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Target {
+    /// The version that it leads to.
+    pub version: String,
+    /// The image of the release.
+    pub image: String,
+    /// Where people read about it.
+    pub url: Option<String>,
+    /// Whether it is recommended for this cluster: `True`, `False` or `Unknown`.
+    pub recommended: String,
+    /// One word for why not.
+    pub reason: Option<String>,
+    /// Why not, for people.
+    pub message: Option<String>,
+    /// The names of the risks that speak against it.
+    pub risks: Vec<String>,
+}
+
+/// What speaks against all updates to another minor version, as a risk.
+const UPGRADEABLE_FALSE: &str = "UpgradeableFalse";
+
+impl Target {
+    /// Whether nothing speaks against it.
+    pub fn is_recommended(&self) -> bool {
+        self.recommended == "True"
+    }
+}
+
+/// The updates, the latest first; and versions that are none.
+pub(super) fn of(status: &ClusterVersionStatus) -> (Vec<Target>, Vec<String>) {
+    let blanket = Blanket::of(status);
+    let conditional = status.conditional_updates.iter();
+    let conditional = conditional.map(|update| (&update.release, Some(update)));
+    let known = |release: &Release| {
+        status.conditional_updates.iter().any(|update| update.release.image == release.image)
+    };
+    let available = status.available_updates.iter().flatten().filter(|release| !known(release));
+    let available = available.map(|release| (release, None));
+    let mut not_versions = Vec::new();
+    let mut targets = Vec::new();
+    for (release, update) in conditional.chain(available) {
+        match Version::parse(&release.version) {
+            Ok(version) => {
+                let said = Said::about(update, status);
+                let said =
+                    blanket.iter().fold(said, |said, blanket| blanket.over(said, update, &version));
+                targets.push((Reverse(version), said.about_release(release)));
+            }
+            Err(_) => not_versions.push(release.version.clone()),
+        }
+    }
+    targets.sort_by(|(a, _), (b, _)| a.cmp(b));
+    (targets.into_iter().map(|(_, target)| target).collect(), not_versions)
+}
+
+/// What is said against an update.
+#[derive(Default)]
+struct Said {
+    /// Status, reason and message; none where nothing speaks against it.
+    against: Option<(String, String, String)>,
+    risks: Vec<String>,
+}
+
+impl Said {
+    fn about(update: Option<&ConditionalUpdate>, status: &ClusterVersionStatus) -> Self {
+        let Some(update) = update else { return Self::default() };
+        let against = match update.conditions.find(recommended::TYPE) {
+            Some(fine) if fine.status == ConditionStatus::True => None,
+            Some(one) => Some((one.status.to_string(), one.reason.clone(), one.message.clone())),
+            None if update.risks.is_empty() && update.risk_names.is_empty() => None,
+            None => Some((
+                ConditionStatus::Unknown.to_string(),
+                "NoConditions".to_owned(),
+                format!("nobody says whether its risks apply: {}", names(update).join(", ")),
+            )),
+        };
+        let risks = if against.is_some() { may_apply(update, status) } else { Vec::new() };
+        Self { against, risks }
+    }
+
+    fn about_release(self, release: &Release) -> Target {
+        let (recommended, reason, message) = match self.against {
+            None => (ConditionStatus::True.to_string(), None, None),
+            Some((status, reason, message)) => (status, Some(reason), Some(message)),
+        };
+        Target {
+            version: release.version.clone(),
+            image: release.image.clone(),
+            url: release.url.clone().filter(|url| !url.is_empty()),
+            recommended,
+            reason,
+            message,
+            risks: self.risks,
+        }
+    }
+}
+
+/// The names of the risks of an update.
+fn names(update: &ConditionalUpdate) -> Vec<String> {
+    let risks = update.risks.iter().map(|risk| &risk.name);
+    let mut names: Vec<String> = risks.chain(&update.risk_names).cloned().collect();
+    names.sort();
+    names.dedup();
+    names
+}
+
+/// The names of the risks of an update, without those that are known not to apply.
+fn may_apply(update: &ConditionalUpdate, status: &ClusterVersionStatus) -> Vec<String> {
+    let every = update.risks.iter().chain(&status.conditional_update_risks);
+    let applies_not = |name: &String| {
+        let mut defined = every.clone().filter(|risk| risk.name == *name);
+        let says_no = |risk: &ConditionalUpdateRisk| risk.conditions.is_false(applies::TYPE);
+        defined.clone().any(says_no) && !defined.any(|risk| risk.conditions.is_true(applies::TYPE))
+    };
+    names(update).into_iter().filter(|name| !applies_not(name)).collect()
+}
+
+/// `Upgradeable=False`: it speaks against every update to another minor version.
+struct Blanket<'a> {
+    from: Version,
+    condition: &'a OperatorCondition,
+}
+
+impl<'a> Blanket<'a> {
+    fn of(status: &'a ClusterVersionStatus) -> Option<Self> {
+        let condition = status.conditions.find(upgradeable::TYPE)?;
+        let from = Version::parse(&status.desired.version).ok()?;
+        (condition.status == ConditionStatus::False).then_some(Self { from, condition })
+    }
+
+    /// What is said, with this on top.
+    fn over(&self, said: Said, update: Option<&ConditionalUpdate>, to: &Version) -> Said {
+        let leaves_the_minor = (to.major(), to.minor()) > (self.from.major(), self.from.minor());
+        let mut risks = update.iter().flat_map(|update| &update.risks);
+        if !leaves_the_minor || risks.any(|risk| self.is_in(&risk.message)) {
+            return said;
+        }
+        let (reason, message) = match said.against {
+            None => (self.reason(), self.message().to_owned()),
+            Some((_, _, other)) => {
+                ("MultipleReasons".to_owned(), format!("{}\n\n{other}", self.message()))
+            }
+        };
+        let mut risks = said.risks;
+        risks.push(UPGRADEABLE_FALSE.to_owned());
+        Said { against: Some((ConditionStatus::False.to_string(), reason, message)), risks }
+    }
+
+    fn is_in(&self, risk: &str) -> bool {
+        !self.message().is_empty() && risk.contains(self.message())
+    }
+
+    fn message(&self) -> &str {
+        self.condition.message.as_deref().unwrap_or_default()
+    }
+
+    fn reason(&self) -> String {
+        self.condition.reason.clone().unwrap_or_else(|| UPGRADEABLE_FALSE.to_owned())
+    }
+}

@@ -1,0 +1,138 @@
+//! What an update is doing: how far it is, how well it goes, and what it waits for.
+
+mod control_plane;
+mod estimate;
+mod health;
+mod nodes;
+mod operators;
+mod pools;
+mod request;
+mod waits;
+mod way;
+
+use fairway_api::reason::progressing;
+use fairway_api::{ClusterVersionStatus, ConditionStatus, Conditions as _};
+use jiff::Timestamp;
+use serde::Serialize;
+
+pub use control_plane::{Assessment, Completed, ControlPlane, Health, OperatorCounts, Updating};
+pub use estimate::{Doubt, Estimate};
+pub use health::{Impact, Insight, Level};
+pub use nodes::{NodeAssessment, NodeStatus, Phase};
+pub use pools::{NodeCounts, PoolAssessment, PoolStatus};
+pub use request::Request;
+pub use waits::{Wait, WaitKind};
+pub use way::{Change, Way};
+
+use crate::age::time;
+use crate::alerts::AlertsKnown;
+use crate::cluster::{Cluster, Moment};
+
+/// What an update is doing.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Status {
+    /// The time that all of this is about.
+    pub at: Timestamp,
+    /// Whether the control plane or any node is on its way to another release.
+    pub updating: bool,
+    /// The release that is asked for and not begun with; or none.
+    pub requested: Option<Request>,
+    /// How far the control plane is; none while nothing is updating.
+    pub control_plane: Option<ControlPlane>,
+    /// The pools of worker nodes; none where no pool has a node.
+    pub pools: Vec<PoolStatus>,
+    /// The nodes of pools, the most urgent first. Those of the control plane are left out once all
+    /// of them are updated.
+    pub nodes: Vec<NodeStatus>,
+    /// What is not as it should be, the most serious first.
+    pub insights: Vec<Insight>,
+    /// What has to happen before it goes on, and who has to do it.
+    pub waits_for: Vec<Wait>,
+    /// Whether the alerts of the cluster are known.
+    pub alerts: AlertsKnown,
+}
+
+/// Why nothing can be told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Untold {
+    /// Nobody says whether the cluster is updating.
+    #[error("ClusterVersion has no condition Progressing: nobody says whether it is updating")]
+    Progress,
+    /// No component says anything.
+    #[error("the cluster has no ClusterOperators: no component says how far it is")]
+    Operators,
+}
+
+impl Status {
+    /// What a cluster says about its update.
+    pub fn of(cluster: &Cluster, moment: Moment) -> Result<Self, Untold> {
+        let nothing = ClusterVersionStatus::default();
+        let status = cluster.version.status.as_ref().unwrap_or(&nothing);
+        if cluster.operators.is_empty() {
+            return Err(Untold::Operators);
+        }
+        let progress = status.conditions.find(progressing::TYPE).ok_or(Untold::Progress)?;
+        let (masters, workers) = pools::of(cluster, moment);
+        let lagging = |pool: &pools::Pool| !pool.nodes.is_empty() && !pool.is_done();
+        let updating = progress.status == ConditionStatus::True || workers.iter().any(lagging);
+        let requested = request::of(&cluster.version, status, moment.now());
+        let alerts = cluster.alerts.known();
+        if !updating {
+            let waits_for = requested.iter().map(waits::for_request).collect();
+            return Ok(Self::idle(moment.now(), requested, waits_for, alerts));
+        }
+
+        let operators = operators::of(cluster, status);
+        let control_plane = control_plane::of(status, &operators, masters.as_ref(), moment.now());
+        let began = status.history.first().and_then(|entry| time(entry.started_time.as_ref()));
+        let began = began.or_else(|| time(progress.last_transition_time.as_ref()));
+        let pools: Vec<&pools::Pool> = masters.iter().chain(&workers).collect();
+        let scene = health::Scene { cluster, status, operators: &operators, pools: &pools, began };
+        let insights = health::insights(&scene, &control_plane, moment.now());
+        let control_plane = control_plane.doubted(&insights);
+        let waits_for = waits::of(requested.as_ref(), &operators, &pools, progress, moment.now());
+        let shown = masters.into_iter().filter(|pool| !pool.is_done()).chain(workers.clone());
+        let any_worker = workers.iter().any(|pool| !pool.nodes.is_empty());
+        Ok(Self {
+            at: moment.now(),
+            updating,
+            requested,
+            control_plane: Some(control_plane),
+            nodes: shown.flat_map(|pool| pool.nodes).map(|node| node.status).collect(),
+            pools: workers.iter().filter(|_| any_worker).map(pools::Pool::status).collect(),
+            insights,
+            waits_for,
+            alerts,
+        })
+    }
+
+    fn idle(
+        at: Timestamp,
+        requested: Option<Request>,
+        waits_for: Vec<Wait>,
+        alerts: AlertsKnown,
+    ) -> Self {
+        Self {
+            at,
+            updating: false,
+            requested,
+            control_plane: None,
+            pools: Vec::new(),
+            nodes: Vec::new(),
+            insights: Vec::new(),
+            waits_for,
+            alerts,
+        }
+    }
+
+    /// Whether something stands in the way: the update is stalled, or about to be, or an API is
+    /// not what it should be.
+    pub fn is_in_trouble(&self) -> bool {
+        let stalled = self.control_plane.as_ref().is_some_and(ControlPlane::is_stalled);
+        stalled || self.insights.iter().any(Insight::is_trouble)
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

@@ -1,0 +1,185 @@
+//! Pools of nodes: which nodes are in which, and how far they are.
+
+use std::collections::BTreeMap;
+
+use kube::core::{Selector, SelectorExt as _};
+use serde::Serialize;
+
+use super::control_plane::percent;
+use super::nodes::{self, Assessed, NodeAssessment, Phase, Release};
+use crate::cluster::{Cluster, Moment};
+use crate::objects::{MachineConfigPool, Node};
+
+/// The pool of the control plane.
+const MASTER: &str = "master";
+
+/// The pool of nodes that are in no other.
+const WORKER: &str = "worker";
+
+/// A pool of worker nodes.
+#[derive(Clone, Debug, Serialize)]
+pub struct PoolStatus {
+    /// Its name.
+    pub name: String,
+    /// How it goes.
+    pub assessment: PoolAssessment,
+    /// The part of its nodes that have the release.
+    pub percent: u8,
+    /// How many of its nodes are how far.
+    #[serde(flatten)]
+    pub nodes: NodeCounts,
+    /// Whether its nodes stay as they are.
+    pub paused: bool,
+}
+
+/// How a pool goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub enum PoolAssessment {
+    /// It has no nodes.
+    Empty,
+    /// All nodes have the release.
+    Completed,
+    /// No node has begun.
+    Pending,
+    /// A node has failed.
+    Degraded,
+    /// It is paused.
+    Excluded,
+    /// It goes on.
+    Progressing,
+}
+
+/// How many nodes of a pool are how far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct NodeCounts {
+    /// All of them.
+    pub total: usize,
+    /// They have the release.
+    pub updated: usize,
+    /// They can take work.
+    pub available: usize,
+    /// They are on their way.
+    pub progressing: usize,
+    /// They do not have the release.
+    pub outdated: usize,
+    /// They are being emptied.
+    pub draining: usize,
+    /// They are paused.
+    pub excluded: usize,
+    /// They have failed.
+    pub degraded: usize,
+}
+
+/// A pool, and what its nodes do.
+#[derive(Clone, Debug)]
+pub(super) struct Pool {
+    pub(super) name: String,
+    pub(super) paused: bool,
+    pub(super) nodes: Vec<Assessed>,
+}
+
+/// The pool of the control plane, and all others in the order of the API.
+pub(super) fn of(cluster: &Cluster, moment: Moment) -> (Option<Pool>, Vec<Pool>) {
+    let history = cluster.version.status.as_ref().map_or(&[][..], |status| &status.history);
+    let release = Release::of(history, &cluster.configs);
+    let mut members = members(&cluster.pools, &cluster.nodes);
+    let pool = |pool: &MachineConfigPool| {
+        let members = members.remove(pool.metadata.name.as_str()).unwrap_or_default();
+        let mut nodes: Vec<Assessed> =
+            members.into_iter().map(|node| nodes::assess(node, pool, &release, moment)).collect();
+        nodes.sort_by(|a, b| a.status.urgency().cmp(&b.status.urgency()));
+        Pool { name: pool.metadata.name.clone(), paused: pool.spec.paused, nodes }
+    };
+    let pools: Vec<Pool> = cluster.pools.iter().map(pool).collect();
+    let (mut masters, workers): (Vec<_>, Vec<_>) =
+        pools.into_iter().partition(|pool| pool.name == MASTER);
+    (if masters.is_empty() { None } else { Some(masters.swap_remove(0)) }, workers)
+}
+
+/// The nodes of each pool: those of the control plane first, then the ones that somebody made a
+/// pool for, by name, and the rest are workers.
+fn members<'a>(
+    pools: &'a [MachineConfigPool],
+    nodes: &'a [Node],
+) -> BTreeMap<&'a str, Vec<&'a Node>> {
+    let mut selectors: Vec<(u8, &str, Selector)> =
+        pools.iter().filter_map(|pool| Some((rank(pool), name(pool), selector(pool)?))).collect();
+    selectors.sort_by_key(|(rank, name, _)| (*rank, *name));
+    let mut members: BTreeMap<&str, Vec<&Node>> = BTreeMap::new();
+    for node in nodes {
+        let labels = &node.metadata.labels;
+        let pool = selectors.iter().find(|(_, _, selector)| selector.matches(labels));
+        if let Some((_, pool, _)) = pool {
+            members.entry(pool).or_default().push(node);
+        }
+    }
+    members
+}
+
+fn name(pool: &MachineConfigPool) -> &str {
+    &pool.metadata.name
+}
+
+fn rank(pool: &MachineConfigPool) -> u8 {
+    match name(pool) {
+        MASTER => 0,
+        WORKER => 2,
+        _ => 1,
+    }
+}
+
+/// A pool without a selector, or with one that cannot be understood, has no nodes.
+fn selector(pool: &MachineConfigPool) -> Option<Selector> {
+    Selector::try_from(pool.spec.node_selector.clone()?).ok()
+}
+
+impl Pool {
+    /// Whether all of its nodes have the release.
+    pub(super) fn is_done(&self) -> bool {
+        let counts = self.counts();
+        counts.updated == counts.total
+    }
+
+    pub(super) fn counts(&self) -> NodeCounts {
+        let mut counts = NodeCounts { total: self.nodes.len(), ..NodeCounts::default() };
+        for node in &self.nodes {
+            let degraded = node.status.assessment == NodeAssessment::Degraded;
+            counts.available += usize::from(!node.unavailable);
+            counts.degraded += usize::from(degraded);
+            match node.status.phase {
+                Phase::Updated => counts.updated += 1,
+                Phase::Paused => counts.excluded += 1,
+                Phase::Pending => {}
+                Phase::Draining | Phase::Updating | Phase::Rebooting => {
+                    counts.progressing += usize::from(!degraded);
+                }
+            }
+            counts.draining += usize::from(node.status.phase == Phase::Draining);
+        }
+        counts.outdated = counts.total - counts.updated;
+        counts
+    }
+
+    pub(super) fn status(&self) -> PoolStatus {
+        let nodes = self.counts();
+        PoolStatus {
+            name: self.name.clone(),
+            assessment: self.assess(nodes),
+            percent: percent(nodes.updated, nodes.total),
+            nodes,
+            paused: self.paused,
+        }
+    }
+
+    fn assess(&self, counts: NodeCounts) -> PoolAssessment {
+        let pending = self.nodes.iter().filter(|node| node.status.phase == Phase::Pending).count();
+        match counts {
+            _ if counts.total == 0 => PoolAssessment::Empty,
+            _ if counts.updated == counts.total => PoolAssessment::Completed,
+            _ if pending == counts.total => PoolAssessment::Pending,
+            _ if counts.degraded > 0 => PoolAssessment::Degraded,
+            _ if counts.excluded > 0 => PoolAssessment::Excluded,
+            _ => PoolAssessment::Progressing,
+        }
+    }
+}

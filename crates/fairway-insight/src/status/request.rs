@@ -1,0 +1,62 @@
+//! A release that is asked for and not begun with.
+
+use fairway_api::reason::release_accepted;
+use fairway_api::{ClusterVersion, ClusterVersionStatus, ConditionStatus, Conditions as _, image};
+use jiff::Timestamp;
+use serde::Serialize;
+
+use crate::age::{seconds_since, time};
+
+/// A release that is asked for and not begun with.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Request {
+    /// Its version, where that is asked for.
+    pub version: Option<String>,
+    /// Its image, where that is asked for.
+    pub image: Option<String>,
+    /// Whether the operator has seen the request.
+    pub seen: bool,
+    /// One word for what it waits for.
+    pub reason: Option<String>,
+    /// What the operator says about it.
+    pub message: Option<String>,
+    /// Since when the operator says that.
+    pub since: Option<Timestamp>,
+    /// For how long.
+    pub age_seconds: Option<i64>,
+}
+
+/// What is asked for, where the cluster is not on its way there.
+pub(super) fn of(
+    version: &ClusterVersion,
+    status: &ClusterVersionStatus,
+    now: Timestamp,
+) -> Option<Request> {
+    let wanted = version.spec.desired_update.as_ref().filter(|update| update.is_update())?;
+    let other_version = wanted.version().is_some_and(|version| version != status.desired.version);
+    let other_image =
+        wanted.image().is_some_and(|wanted| !image::same_content(wanted, &status.desired.image));
+    if !other_version && !other_image {
+        return None;
+    }
+    let accepted = status.conditions.find(release_accepted::TYPE);
+    let refusal = accepted.filter(|condition| condition.status != ConditionStatus::True);
+    let since = refusal.and_then(|condition| time(condition.last_transition_time.as_ref()));
+    Some(Request {
+        version: wanted.version().map(str::to_owned),
+        image: wanted.image().map(str::to_owned),
+        seen: Some(status.observed_generation) >= version.metadata.generation,
+        reason: refusal.and_then(|condition| condition.reason.clone()),
+        message: refusal.and_then(|condition| condition.message.clone()),
+        since,
+        age_seconds: seconds_since(since, now),
+    })
+}
+
+impl Request {
+    /// The version, or the image where none is asked for.
+    pub fn name(&self) -> &str {
+        self.version.as_deref().or(self.image.as_deref()).unwrap_or_default()
+    }
+}
