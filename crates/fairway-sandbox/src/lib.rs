@@ -28,6 +28,7 @@ pub mod server;
 pub mod store;
 pub mod table;
 pub mod token;
+pub mod webhook;
 
 pub use fairway_schema::field_error;
 

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::delete_options::DeleteOptions;
 use super::request::Request;
 use super::write::{ATTEMPTS, Outcome};
-use super::{Refusal, Reply, admission, deletion, lifecycle, meta, read};
+use super::{Operation, Refusal, Reply, admission, deletion, lifecycle, meta, read};
 use crate::catalog::Resource;
 use crate::store::{Key, ListOptions};
 use deletion::Step;
@@ -71,6 +71,8 @@ fn delete_one(
         };
         if marked.is_none() {
             options.check_preconditions(resource, &old)?;
+            let shown = request.strategy.shown(&old);
+            request.consult(key, Operation::Delete, None, Some(&shown), options.dry_run)?;
         }
         let (outcome, gone, is_last) = match deletion::next(resource, &old, options, request.now) {
             Step::Wait => return Ok(Deleted { last: old, gone: false }),

@@ -25,16 +25,18 @@ mod read;
 mod refusal;
 mod refusals;
 mod request;
+mod review;
 mod scale;
 mod services;
 mod settle;
 mod strategy;
 #[cfg(test)]
 mod tests;
+mod turn;
 mod update;
 mod write;
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock};
 
 use jiff::Timestamp;
 
@@ -42,10 +44,13 @@ use crate::catalog::{Catalog, Subresource, Verb};
 use crate::store::Store;
 use definitions::Served;
 use request::Request;
+use turn::Turns;
+use write::ATTEMPTS;
 
 pub use call::{Body, Call, PatchKind, Query, Reply};
 pub use client::{Client, Propagation};
 pub use refusal::{Cause, Details, Refusal};
+pub use review::{Change, Nobody, Operation, Reviewer};
 
 /// The objects of a cluster, what they are, and the rules by which they change. Clones are handles
 /// to the same cluster.
@@ -58,9 +63,7 @@ struct Shared {
     store: Store,
     served: RwLock<Arc<Served>>,
     clock: Clock,
-    /// Whoever writes what others depend on as a whole takes turns: definitions, and Services,
-    /// whose addresses differ.
-    turn: Mutex<()>,
+    turns: Turns,
 }
 
 /// Tells what time it is.
@@ -81,7 +84,7 @@ impl Api {
     /// A cluster with these objects.
     pub fn new(store: Store, clock: Clock) -> Self {
         let served = RwLock::new(Arc::new(Served::default()));
-        Self { shared: Arc::new(Shared { store, served, clock, turn: Mutex::new(()) }) }
+        Self { shared: Arc::new(Shared { store, served, clock, turns: Turns::default() }) }
     }
 
     /// The objects.
@@ -111,26 +114,28 @@ impl Api {
 
     /// Does what is asked for, or says why not.
     pub fn answer(&self, call: &Call) -> Result<Reply, Refusal> {
-        let request = Request::new(self, call)?;
-        let defines = request.strategy.defines();
-        let turn = (defines || admission::core_kind(&call.resource) == "Service")
-            .then(|| self.turn(call.verb))
-            .flatten();
-        let reply = dispatch(&request)?;
-        if defines && turn.is_some() {
-            settle::settle(self);
+        self.answer_reviewed(call, &Nobody)
+    }
+
+    /// Does what is asked for, where others agree, or says why not.
+    pub fn answer_reviewed(&self, call: &Call, reviewer: &dyn Reviewer) -> Result<Reply, Refusal> {
+        for _ in 0..ATTEMPTS {
+            let request = Request::new(self, call, reviewer)?;
+            let reply = dispatch(&request);
+            let reply = match reply {
+                Err(refusal) if refusal.code == 409 && request.turn.is_disturbed() => continue,
+                reply => reply?,
+            };
+            if request.strategy.defines() && request.turn.is_held() {
+                settle::settle(self);
+            }
+            return Ok(reply);
         }
-        Ok(reply)
+        Err(Refusal::stale(&call.resource, call.name.as_deref().unwrap_or_default()))
     }
 
     fn serve(&self, served: Served) {
         *self.shared.served.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(served);
-    }
-
-    /// Waits for the turn of whoever writes.
-    fn turn(&self, verb: Verb) -> Option<MutexGuard<'_, ()>> {
-        let writes = !matches!(verb, Verb::Get | Verb::List | Verb::Watch);
-        writes.then(|| self.shared.turn.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::catalog::Resource;
 
@@ -20,6 +20,8 @@ pub struct Refusal {
     pub details: Option<Box<Details>>,
     /// What the `Status` has in its own metadata: a token with which a list can go on.
     pub continue_token: Option<String>,
+    /// Reason, details and whatever else somebody else said, which is passed on as it is.
+    pub passed_on: Option<Box<Map<String, Value>>>,
 }
 
 /// What a refusal is about.
@@ -50,6 +52,7 @@ pub struct Details {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Cause {
     /// The word for machines.
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub reason: String,
     /// The sentence for people.
     pub message: String,
@@ -61,7 +64,14 @@ pub struct Cause {
 impl Refusal {
     /// A refusal without details.
     pub fn new(code: u16, reason: &'static str, message: impl Into<String>) -> Self {
-        Self { code, reason, message: message.into(), details: None, continue_token: None }
+        let message = message.into();
+        Self { code, reason, message, details: None, continue_token: None, passed_on: None }
+    }
+
+    /// The same with what somebody else said.
+    #[must_use]
+    pub fn passing_on(self, said: Map<String, Value>) -> Self {
+        Self { passed_on: Some(Box::new(said)), ..self }
     }
 
     /// The same with details.
@@ -113,6 +123,9 @@ impl Refusal {
             status["metadata"]["continue"] = json!(token);
         }
         if let Some(fields) = status.as_object_mut() {
+            for (name, value) in self.passed_on.iter().flat_map(|said| said.iter()) {
+                fields.insert(name.clone(), value.clone());
+            }
             fields.retain(|_, value| !value.is_null() && *value != "");
         }
         status

@@ -10,6 +10,12 @@ const STALE: &str =
     "the object has been modified; please apply your changes to the latest version and try again";
 
 impl Refusal {
+    /// 500, with the same again as its cause.
+    pub(crate) fn internal_because(why: &str) -> Self {
+        let cause = Cause { reason: String::new(), message: why.to_owned(), field: String::new() };
+        Self::internal(why).about(Details { causes: vec![cause], ..Details::default() })
+    }
+
     /// 409: there is one already.
     pub(super) fn already_exists(resource: &Resource, name: &str) -> Self {
         let message = format!("{} {name:?} already exists", resource_name(resource));

@@ -6,9 +6,10 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::strategy::Strategy;
-use super::{Api, Body, Call, Refusal, Reply};
+use super::turn::Turn;
+use super::{Api, Body, Call, Refusal, Reply, Reviewer, admission};
 use crate::apply::Writer;
-use crate::catalog::{Resource, Subresource};
+use crate::catalog::{Resource, Subresource, Verb};
 use crate::store::Key;
 
 /// A request whose resource is known.
@@ -17,13 +18,22 @@ pub(super) struct Request<'a> {
     pub(super) call: &'a Call,
     pub(super) strategy: Strategy,
     pub(super) now: Timestamp,
+    pub(super) reviewer: &'a dyn Reviewer,
+    pub(super) turn: Turn<'a>,
 }
 
 impl<'a> Request<'a> {
-    /// Looks up what the resource means at the moment.
-    pub(super) fn new(api: &'a Api, call: &'a Call) -> Result<Self, Refusal> {
+    /// Looks up what the resource means at the moment, and waits for its turn to write it.
+    pub(super) fn new(
+        api: &'a Api,
+        call: &'a Call,
+        reviewer: &'a dyn Reviewer,
+    ) -> Result<Self, Refusal> {
         let strategy = Strategy::of(&call.resource, &api.served())?;
-        Ok(Self { api, call, strategy, now: api.now() })
+        let writes = !matches!(call.verb, Verb::Get | Verb::List | Verb::Watch);
+        let is_shared = strategy.defines() || admission::core_kind(&call.resource) == "Service";
+        let turn = api.shared.turns.turn(writes && is_shared);
+        Ok(Self { api, call, strategy, now: api.now(), reviewer, turn })
     }
 
     pub(super) fn resource(&self) -> &Resource {

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::request::Request;
-use super::{Refusal, meta};
+use super::{Change, Operation, Refusal, meta};
+use crate::catalog::{Subresource, Verb};
 use crate::store::{Key, Preconditions, StoreError};
 
 /// How often a write that depends on what is stored is tried before its client is told to try
@@ -33,6 +34,7 @@ impl Request<'_> {
         dry_run: bool,
     ) -> Result<Arc<Value>, Refusal> {
         check_size(&object)?;
+        self.consult(key, Operation::Create, Some(&object), None, dry_run)?;
         let store = self.api.store();
         let inserted = match store.get(key) {
             Some(current) => Err(StoreError::AlreadyExists { key: key.clone(), current }),
@@ -46,10 +48,16 @@ impl Request<'_> {
     pub(super) fn commit(
         &self,
         key: &Key,
-        old: &Value,
+        old: &Arc<Value>,
         outcome: Outcome,
         dry_run: bool,
     ) -> Result<Option<Arc<Value>>, Refusal> {
+        if let (Outcome::Write(object) | Outcome::Remove(object), Verb::Update | Verb::Patch) =
+            (&outcome, self.call.verb)
+        {
+            let old = self.strategy.shown(old);
+            self.consult(key, Operation::Update, Some(object), Some(&old), dry_run)?;
+        }
         let store = self.api.store();
         let version = meta::text(old, "resourceVersion");
         let done = match outcome {
@@ -69,6 +77,30 @@ impl Request<'_> {
             Err(StoreError::Conflict { .. } | StoreError::NotFound { .. }) => Ok(None),
             Err(error) => Err(Refusal::of_store(&error, self.resource())),
         }
+    }
+
+    /// Asks whoever has a say in it. What they know is whole objects, so nobody is asked about
+    /// their scale or their node.
+    pub(super) fn consult(
+        &self,
+        key: &Key,
+        operation: Operation,
+        object: Option<&Value>,
+        old: Option<&Value>,
+        dry_run: bool,
+    ) -> Result<(), Refusal> {
+        let call = self.call;
+        if !matches!(call.subresource, None | Some(Subresource::Status)) {
+            return Ok(());
+        }
+        // Whoever deletes several names none of them.
+        let name = if call.verb == Verb::DeleteCollection { "" } else { key.name() };
+        let change = Change { call, operation, name, object, old, dry_run };
+        self.turn.pause(|| self.reviewer.review(&change))?;
+        if self.turn.is_disturbed() {
+            return Err(Refusal::stale(self.resource(), name));
+        }
+        Ok(())
     }
 }
 

@@ -19,7 +19,7 @@ use super::shape::Shape;
 use super::watch::{self, Wishes};
 use super::{
     Server, body, credentials, documents, escalation, identity, impersonate, logs, negotiate,
-    reviews,
+    reviews, webhooks,
 };
 use crate::api::{Call, Details, Refusal, Reply};
 use crate::catalog::{self, Catalog, PathError, Subresource, Target, Verb};
@@ -191,7 +191,7 @@ impl Server {
             )?,
             resource,
         };
-        self.objects(exchange, call, fault)
+        self.objects(exchange, call, fault).await
     }
 
     fn other(&self, exchange: &Exchange, path: &str) -> Response<Body> {
@@ -211,7 +211,7 @@ impl Server {
         respond::document(code, &documents::paths(&catalog), pretty)
     }
 
-    fn objects(&self, exchange: &Exchange, mut call: Call, fault: Option<&Action>) -> Answer {
+    async fn objects(&self, exchange: &Exchange, mut call: Call, fault: Option<&Action>) -> Answer {
         let shape = Shape::new(&call.resource, exchange.accepted, &call.query)?;
         let wishes = Wishes::parse(&call.query);
         if call.verb == Verb::Watch {
@@ -224,14 +224,36 @@ impl Server {
             return Ok(self.log(exchange, &call)?);
         }
         self.check_escalation(&call)?;
-        let reply = match self.api.answer(&call) {
+        let call = Arc::new(call);
+        let answered = webhooks::answer(&self.api, &call, &self.stopping).await;
+        let reply = match answered.reply {
             // Whoever watches learns it from an event.
             Err(refusal) if call.verb == Verb::Watch && refusal.code == 410 => {
                 let body = watch::refused(&refusal);
                 return Ok(respond::body(200, "application/json", body));
             }
-            reply => reply?,
+            Err(refusal) => {
+                let mut response = respond::refusal(&refusal, exchange.accepted);
+                respond::warn(&mut response, &answered.warnings);
+                return Ok(response);
+            }
+            Ok(reply) => reply,
         };
+        let mut response = self.reply(exchange, &call, fault, shape, wishes, reply)?;
+        respond::warn(&mut response, &answered.warnings);
+        Ok(response)
+    }
+
+    /// The answer to a request that was not refused.
+    fn reply(
+        &self,
+        exchange: &Exchange,
+        call: &Call,
+        fault: Option<&Action>,
+        shape: Shape,
+        wishes: Wishes,
+        reply: Reply,
+    ) -> Answer {
         let now = self.api.now();
         match reply {
             Reply::Object { object, created, warnings } => {

@@ -83,7 +83,7 @@ impl Exchange {
 }
 
 /// A random UUID.
-fn random_id() -> String {
+pub(super) fn random_id() -> String {
     let mut bytes = [0; 16];
     // An id that is not unique is a nuisance for readers of the log, and no reason to fail.
     let _ = SystemRandom::new().fill(&mut bytes);

@@ -20,6 +20,7 @@ mod respond;
 mod reviews;
 mod shape;
 mod watch;
+mod webhooks;
 
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use std::time::Duration;

@@ -27,6 +27,15 @@ static WORDS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
             r"FieldValueInvalid (\S+): Invalid value: ([0-9]+): \S+ in body should have at most ([0-9]+) items",
             "FieldValueTooMany $1: Too many: $2: must have at most $3 items",
         ),
+        // What went wrong with a webhook, and what is wrong with its answer.
+        (
+            r#"failed calling webhook ("[^"]+"): (expected|webhook response|validating|a? ?webhook)"#,
+            "failed calling webhook $1: received invalid webhook response: $2",
+        ),
+        (
+            r#"failed calling webhook ("[^"]+"): (Post|the server|an error)"#,
+            "failed calling webhook $1: failed to call webhook: $2",
+        ),
         // A sentence that was no English.
         (r"must to greater or equal than 0", "must be greater than or equal to 0"),
     ];

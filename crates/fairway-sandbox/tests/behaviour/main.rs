@@ -24,4 +24,5 @@ mod records;
 mod surroundings;
 mod update;
 mod watch;
+mod webhooks;
 mod workloads;

@@ -75,6 +75,11 @@ impl Caller {
         Ok(caller)
     }
 
+    /// A text without what differs from run to run.
+    pub(crate) fn normal(&self, text: &str) -> String {
+        Names::of(&self.namespace).forget(text)
+    }
+
     /// Where something is.
     pub(crate) fn path(&self, path: &str) -> String {
         let namespace = &self.namespace;

@@ -9,6 +9,7 @@ mod normal;
 mod objects;
 mod pod;
 mod transcript;
+mod webhook;
 
 pub(crate) use answer::Answer;
 pub(crate) use caller::{Caller, Patch, encoded};
@@ -18,3 +19,4 @@ pub(crate) use events::Events;
 pub(crate) use objects::{config_map, held_config_map, idle_deployment, is_going};
 pub(crate) use pod::{container, once, pod, share};
 pub(crate) use transcript::Transcript;
+pub(crate) use webhook::{CONFIGURATIONS, LABEL, Reaction, Webhook};
