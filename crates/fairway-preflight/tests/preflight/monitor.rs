@@ -43,8 +43,20 @@ impl BuiltIn for Names {
 
     fn looks_at(&self) -> &[Resource] {
         const KINDS: [Resource; 2] = [
-            Resource { group: "", version: "v1", kind: "ConfigMap", plural: "configmaps" },
-            Resource { group: "example.test", version: "v1", kind: "Absent", plural: "absents" },
+            Resource {
+                group: "",
+                version: "v1",
+                kind: "ConfigMap",
+                plural: "configmaps",
+                object: None,
+            },
+            Resource {
+                group: "example.test",
+                version: "v1",
+                kind: "Absent",
+                plural: "absents",
+                object: None,
+            },
         ];
         &KINDS
     }
