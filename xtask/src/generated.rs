@@ -1,4 +1,4 @@
-//! `cargo xtask gen`: the files that the program writes about itself.
+//! `cargo xtask gen`: the files that the program writes about itself, and one that it is made of.
 #![expect(clippy::print_stdout, reason = "a chore talks to the terminal")]
 
 use std::collections::BTreeMap;
@@ -8,7 +8,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
-use crate::cargo;
+use crate::{cargo, removed_apis};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
@@ -26,6 +26,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
 }
 
 fn write() -> Result<()> {
+    let table = cargo::root().join(removed_apis::TABLE);
+    std::fs::write(&table, removed_apis()?)?;
+    println!("wrote {}", table.display());
     let program = cargo::build_fairway(false)?;
     for (directory, command) in DIRECTORIES {
         let scratch = tempfile::tempdir_in(cargo::root().join("target"))?;
@@ -47,6 +50,9 @@ pub(crate) fn check() -> Result<()> {
     let program = cargo::build_fairway(false)?;
     let scratch = tempfile::tempdir()?;
     let mut stale = Vec::new();
+    if std::fs::read_to_string(cargo::root().join(removed_apis::TABLE))? != removed_apis()? {
+        stale.push(removed_apis::TABLE.to_owned());
+    }
     for (directory, command) in DIRECTORIES {
         let fresh = scratch.path().join(directory);
         fill(&program, command, &fresh)?;
@@ -62,6 +68,12 @@ pub(crate) fn check() -> Result<()> {
     }
     println!("generated files are current");
     Ok(())
+}
+
+fn removed_apis() -> Result<String> {
+    let source = std::fs::read_to_string(cargo::root().join(removed_apis::SOURCE));
+    let source = source.with_context(|| format!("cannot read {}", removed_apis::SOURCE))?;
+    removed_apis::table(&source).context(removed_apis::SOURCE)
 }
 
 fn fill(program: &Path, command: &[&str], directory: &Path) -> Result<()> {

@@ -8,6 +8,7 @@ mod ground;
 mod image;
 mod kube;
 mod platform;
+mod removed_apis;
 mod services;
 mod soak;
 mod suite;
@@ -35,7 +36,7 @@ enum Chore {
     /// and whether generated files are current. Starts what the tests need and stops it again.
     /// Once Kubernetes and the dependencies are built, it takes some twenty minutes.
     Test(test::Arguments),
-    /// Write the generated files: CRDs and reference pages (seconds)
+    /// Write the generated files: CRDs, reference pages, the table of removed APIs (seconds)
     Gen(generated::Arguments),
     /// Make an OCI image of the program and what it needs (minutes: a release build)
     ///

@@ -56,6 +56,19 @@ pub fn gone_in(kubernetes: Minor) -> impl Iterator<Item = &'static RemovedApi> {
     TABLE.iter().filter(move |api| api.removed_in <= kubernetes)
 }
 
+/// One line of the table. Nothing takes the place of an API whose replacement is empty.
+const fn api(
+    minor: u32,
+    group: &'static str,
+    version: &'static str,
+    resource: &'static str,
+    kind: &'static str,
+    replacement: &'static str,
+) -> RemovedApi {
+    let replacement = if replacement.is_empty() { None } else { Some(replacement) };
+    RemovedApi { group, version, resource, kind, removed_in: Minor::one(minor), replacement }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,11 +1,10 @@
-//! The table, from the guide of Kubernetes to APIs that were removed:
-//! <https://kubernetes.io/docs/reference/using-api/deprecation-guide/>
+//! The table, from `removed-apis.csv`: `cargo xtask gen` writes it.
 
-use super::RemovedApi;
+use super::{RemovedApi, api};
 use crate::Minor;
 
 /// The last version of Kubernetes of which the table knows what it removes.
-pub const KNOWN_UP_TO: Minor = Minor::one(32);
+pub const KNOWN_UP_TO: Minor = Minor::one(34);
 
 /// Every API that was removed, in the order of versions, groups and names.
 #[rustfmt::skip]
@@ -62,16 +61,3 @@ pub(super) const TABLE: &[RemovedApi] = &[
     api(32, "flowcontrol.apiserver.k8s.io", "v1beta3", "flowschemas", "FlowSchema", "flowcontrol.apiserver.k8s.io/v1"),
     api(32, "flowcontrol.apiserver.k8s.io", "v1beta3", "prioritylevelconfigurations", "PriorityLevelConfiguration", "flowcontrol.apiserver.k8s.io/v1"),
 ];
-
-/// One line of the table. Nothing takes the place of an API whose replacement is empty.
-const fn api(
-    minor: u32,
-    group: &'static str,
-    version: &'static str,
-    resource: &'static str,
-    kind: &'static str,
-    replacement: &'static str,
-) -> RemovedApi {
-    let replacement = if replacement.is_empty() { None } else { Some(replacement) };
-    RemovedApi { group, version, resource, kind, removed_in: Minor::one(minor), replacement }
-}

@@ -130,7 +130,7 @@ fn what_was_not_looked_at_is_said() {
     left out: 
     unknown: 
     left out: The cluster does not count requests, so whoever only reads was not seen.
-    unknown: The release brings Kubernetes 1.40; which APIs are removed after 1.32 is only known where the cluster says it. cronjobs cannot be read.
+    unknown: The release brings Kubernetes 1.40; which APIs are removed after 1.34 is only known where the cluster says it. cronjobs cannot be read.
     left out: 
     ");
 }

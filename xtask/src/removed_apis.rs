@@ -1,0 +1,129 @@
+//! The table of APIs that Kubernetes removes, as Rust.
+
+use std::collections::BTreeSet;
+
+use anyhow::{Context, Result, bail, ensure};
+
+/// Where the facts are.
+pub(crate) const SOURCE: &str = "crates/fairway-compat/removed-apis.csv";
+
+/// Where the program has them.
+pub(crate) const TABLE: &str = "crates/fairway-compat/src/removed_apis/table.rs";
+
+const HEAD: &str = "\
+//! The table, from `removed-apis.csv`: `cargo xtask gen` writes it.
+
+use super::{RemovedApi, api};
+use crate::Minor;
+
+";
+
+/// The table of these facts.
+pub(crate) fn table(source: &str) -> Result<String> {
+    let lines = source.lines().enumerate().map(|(index, line)| (index + 1, line.trim()));
+    let mut lines = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
+    let (_, first) = lines.next().context("it is empty")?;
+    let known = first.strip_prefix("known up to,").context("it does not say how far it goes")?;
+    let known = minor(known)?;
+    let mut rows = BTreeSet::new();
+    for (number, line) in lines {
+        let row = Row::read(line, known).with_context(|| format!("line {number}: {line}"))?;
+        ensure!(rows.insert(row), "line {number}: it is there twice: {line}");
+    }
+    Ok(format!(
+        "{HEAD}/// The last version of Kubernetes of which the table knows what it removes.\n\
+         pub const KNOWN_UP_TO: Minor = Minor::one({known});\n\n\
+         /// Every API that was removed, in the order of versions, groups and names.\n\
+         #[rustfmt::skip]\n\
+         pub(super) const TABLE: &[RemovedApi] = &[\n{}];\n",
+        rows.iter().map(Row::rust).collect::<String>()
+    ))
+}
+
+/// One line of facts, in the order by which lines are sorted.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Row<'a> {
+    removed: u32,
+    group: &'a str,
+    version: &'a str,
+    resource: &'a str,
+    kind: &'a str,
+    replacement: &'a str,
+}
+
+impl<'a> Row<'a> {
+    fn read(line: &'a str, known: u32) -> Result<Self> {
+        let [removed, group, version, resource, kind, replacement] =
+            line.split(',').collect::<Vec<_>>()[..]
+        else {
+            bail!("it has not six fields");
+        };
+        let is_plain =
+            |text: &str| text.chars().all(|it| it.is_ascii_alphanumeric() || "./-".contains(it));
+        ensure!(line.split(',').all(is_plain), "it has letters that no API has");
+        let removed = minor(removed)?;
+        ensure!(removed <= known, "it is removed later than the table goes");
+        Ok(Self { removed, group, version, resource, kind, replacement })
+    }
+
+    fn rust(&self) -> String {
+        let Self { removed, group, version, resource, kind, replacement } = self;
+        format!(
+            "    api({removed}, {group:?}, {version:?}, {resource:?}, {kind:?}, {replacement:?}),\n"
+        )
+    }
+}
+
+/// The second number of `1.N`.
+fn minor(version: &str) -> Result<u32> {
+    let minor = version.strip_prefix("1.").with_context(|| format!("{version:?} is not 1.N"))?;
+    minor.parse().with_context(|| format!("{version:?} is not 1.N"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn facts_become_a_table_in_order() -> Result<()> {
+        let table = table(
+            "# about\n\nknown up to,1.32\n1.25,policy,v1beta1,podsecuritypolicies,PodSecurityPolicy,\n\
+             1.25,batch,v1beta1,cronjobs,CronJob,batch/v1\n",
+        )?;
+        let lines: Vec<&str> =
+            table.lines().filter(|line| line.contains("one(") || line.contains("api(")).collect();
+        assert_eq!(
+            lines,
+            [
+                "pub const KNOWN_UP_TO: Minor = Minor::one(32);",
+                r#"    api(25, "batch", "v1beta1", "cronjobs", "CronJob", "batch/v1"),"#,
+                r#"    api(25, "policy", "v1beta1", "podsecuritypolicies", "PodSecurityPolicy", ""),"#,
+            ]
+        );
+        Ok(())
+    }
+
+    #[test]
+    fn the_table_is_what_the_facts_say() -> Result<()> {
+        let facts = include_str!("../../crates/fairway-compat/removed-apis.csv");
+        let committed = include_str!("../../crates/fairway-compat/src/removed_apis/table.rs");
+        assert_eq!(table(facts)?, committed, "`cargo xtask gen` writes it");
+        Ok(())
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_refused_with_its_line() {
+        let row = "1.25,batch,v1beta1,cronjobs,CronJob,batch/v1";
+        for (source, why) in [
+            (String::new(), "it is empty"),
+            (row.to_owned(), "it does not say how far it goes"),
+            (format!("known up to,1.24\n{row}"), "line 2"),
+            (format!("known up to,1.32\n{row}\n{row}"), "line 3: it is there twice"),
+            ("known up to,1.32\n1.25,batch".to_owned(), "line 2"),
+            ("known up to,1.32\n1.25,a\"b,v1,as,A,".to_owned(), "line 2"),
+        ] {
+            let error = table(&source).unwrap_err().to_string();
+            assert!(error.starts_with(why), "{source}: {error}");
+        }
+    }
+}
