@@ -1,6 +1,7 @@
 //! What a release says about a cluster, asked for, shown and withdrawn.
 
 use std::collections::BTreeMap;
+use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Stdio};
 use std::time::Duration;
 
@@ -97,8 +98,12 @@ fn results(version: &str, findings: &[(&str, Severity)]) -> Document {
 async fn keep(cluster: &TestCluster, document: &Document) -> Result<()> {
     let api: Api<ClusterVersion> = Api::all(cluster.client());
     let made = api.get(NAME).await?.metadata.creation_timestamp.context("no time")?.0;
-    let updated = document.updated.or(Some(made));
-    let document = &Document { updated, ..document.clone() };
+    let mut document = document.clone();
+    document.updated = document.updated.or(Some(made));
+    for check in &mut document.checks {
+        check.ended = check.ended.or(document.updated);
+    }
+    let document = &document;
     let namespaces: Api<Namespace> = Api::all(cluster.client());
     let namespace = json!({
         "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": NAMESPACE },
@@ -308,8 +313,14 @@ async fn what_was_found_is_shown_and_accepted() -> Result<()> {
     assert_eq!(results, ["nothingFound", "findings"]);
 
     said(kubeconfig, &["accept", "DualStack"]);
+    let mut asking = start(&cluster, &["--status-preflight"])?;
+    let mut stderr = BufReader::new(asking.stderr.take().context("no standard error")?);
+    let mut line = String::new();
+    tokio::task::block_in_place(|| stderr.read_line(&mut line))?;
+    assert_eq!(line, "Waiting for the operator…\n", "it has not seen the acceptance");
     say(&api, found).await?;
-    assert!(said(kubeconfig, &["--status-preflight"]).starts_with("exit code: 0"));
+    let answer = end(asking).await?;
+    assert!(answer.starts_with("exit code: 0"), "{answer}");
     Ok(())
 }
 

@@ -36,7 +36,8 @@ pub(super) fn document(version: &str) -> Document {
 }
 
 pub(super) fn check(name: &str, kind: CheckKind, status: CheckStatus) -> CheckReport {
-    CheckReport { name: name.to_owned(), kind, status, ..CheckReport::default() }
+    let ended = Some("2026-01-01T01:30:00Z".parse().unwrap());
+    CheckReport { name: name.to_owned(), kind, status, ended, ..CheckReport::default() }
 }
 
 pub(super) fn finding(name: &str, severity: Severity) -> Finding {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use fairway_api::cluster_version::Update;
 use fairway_api::reason::preflight_running;
 use fairway_api::{ClusterVersion, Conditions as _};
-use tokio::time::{Instant, interval, timeout_at};
+use tokio::time::{interval, timeout};
 
 use super::super::request::outcome::Named;
 use super::phase::Phase;
@@ -25,6 +25,24 @@ const FAILURES: usize = 60;
 
 /// How often details are looked for once the summary is there: they are written at a slower pace.
 const LOOKS_FOR_DETAILS: usize = 30;
+
+/// How long an operator may take to see a change of the spec, for those who only want to know: it is
+/// a matter of a second.
+const SEEN: Duration = Duration::from_secs(20);
+
+/// The ClusterVersion, once the operator has seen the preflight that it asks for; as it is, where that
+/// takes too long. Every change of the spec, such as an accepted risk, has to be seen first.
+pub(super) async fn seen(cluster: &Cluster, printer: &Printer) -> anyhow::Result<ClusterVersion> {
+    let object = cluster.cluster_version().await?;
+    match &object.spec.desired_update {
+        Some(update) if Phase::of(&object) == Phase::Pending => {
+            let wait = Wait { cluster, printer, update, until: Until::Seen, patience: SEEN };
+            wait.until_over().await?;
+            cluster.cluster_version().await
+        }
+        _ => Ok(object),
+    }
+}
 
 /// What is waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,13 +76,13 @@ pub(super) struct Wait<'a> {
 impl Wait<'_> {
     /// Waits, and tells how far it is whenever that changes.
     pub(super) async fn follow(&self) -> anyhow::Result<(Report, Ended)> {
-        let deadline = Instant::now() + self.patience;
-        let ended = match timeout_at(deadline, self.watch()).await {
-            Ok(ended) => ended?,
-            Err(_) => Ended::TooLate,
-        };
+        let ended = self.until_over().await?;
         let object = self.cluster.cluster_version().await?;
         Ok((self.report(&object).await, ended))
+    }
+
+    async fn until_over(&self) -> anyhow::Result<Ended> {
+        timeout(self.patience, self.watch()).await.unwrap_or(Ok(Ended::TooLate))
     }
 
     async fn watch(&self) -> anyhow::Result<Ended> {

@@ -9,12 +9,14 @@ use jiff::Timestamp;
 
 use super::super::report::text::Age;
 use super::super::request::outcome::Named;
+use super::follow;
 use super::records::Records;
 use super::report::text::Choice;
 use super::report::{Look, Report, Verdict};
 use crate::cluster::Cluster;
 use crate::errors::{CannotTell, Refused};
 use crate::foreign_text::OneLine;
+use crate::printer::Printer;
 
 /// A preflight that has to be there.
 pub(in super::super) struct Requirement {
@@ -23,13 +25,18 @@ pub(in super::super) struct Requirement {
 }
 
 impl Requirement {
-    /// Looks at what the cluster keeps.
-    pub(in super::super) async fn read(cluster: &Cluster, max_age: Duration) -> Self {
-        Self { records: Records::read(cluster).await, max_age }
+    /// Looks at what the cluster keeps, once the operator has seen what is asked for.
+    pub(in super::super) async fn read(
+        cluster: &Cluster,
+        printer: &Printer,
+        max_age: Duration,
+    ) -> anyhow::Result<Self> {
+        follow::seen(cluster, printer).await?;
+        Ok(Self { records: Records::read(cluster).await, max_age })
     }
 
     /// Refuses an update unless a complete preflight of that very image, from the version that
-    /// runs, is young enough and found nothing that is not accepted.
+    /// runs, has no answer that is too old or overtaken, and found nothing that is not accepted.
     pub(in super::super) fn check(
         &self,
         cluster_version: &ClusterVersion,
@@ -65,7 +72,10 @@ impl Requirement {
                 if age <= most {
                     return Ok(());
                 }
-                cannot_tell(format!("is {} old, and at most {} are allowed", Age(age), Age(most)))
+                let (age, most) = (Age(age), Age(most));
+                cannot_tell(format!(
+                    "has answers that are {age} old, and at most {most} are allowed"
+                ))
             }
             (Verdict::NothingFound | Verdict::FindingsAccepted, None) => {
                 cannot_tell("does not say how old it is".to_owned())
@@ -129,7 +139,13 @@ mod tests {
         let mut partial = document("5.2.0");
         partial.checks[0].status = fairway_findings::CheckStatus::Failed;
         let mut ageless = document("5.2.0");
-        (ageless.updated, ageless.completed) = (None, None);
+        ageless.checks[0].ended = None;
+        let mut overtaken = document("5.2.0");
+        overtaken.checks[0].stale = true;
+        overtaken.updated = Some(now());
+        let mut aged = document("5.2.0");
+        aged.checks[1].ended = Some("2025-12-30T02:00:00Z".parse().unwrap());
+        aged.updated = Some(now());
         let refused = [
             said(&[found], &[], day),
             said(&[document("5.3.0")], &[], day),
@@ -137,19 +153,25 @@ mod tests {
             said(&[elsewhere], &[], day),
             said(&[partial], &[], day),
             said(&[ageless], &[], day),
+            said(&[overtaken], &[], day),
+            said(&[aged], &[], day),
         ];
         insta::assert_snapshot!(refused.join("\n"), @"
         3: 5.2.0 is not asked for, because its preflight found DualStack
         hint: `fairway upgrade --status-preflight` tells more; remove the causes, or take a risk with `fairway upgrade accept NAME`
         4: 5.2.0 is not asked for, because its preflight has left no results
         hint: run it with `fairway upgrade --mode=preflight --to=5.2.0 --wait`
-        4: 5.2.0 is not asked for, because its preflight is 30m old, and at most 20m are allowed
+        4: 5.2.0 is not asked for, because its preflight has answers that are 30m old, and at most 20m are allowed
         hint: run it with `fairway upgrade --mode=preflight --to=5.2.0 --wait`
         4: 5.2.0 is not asked for, because its preflight does not tell: outdated, the cluster had another version then
         hint: run it with `fairway upgrade --mode=preflight --to=5.2.0 --wait`
         4: 5.2.0 is not asked for, because its preflight does not tell: incomplete, some checks gave no answer
         hint: run it with `fairway upgrade --mode=preflight --to=5.2.0 --wait`
         4: 5.2.0 is not asked for, because its preflight does not say how old it is
+        hint: run it with `fairway upgrade --mode=preflight --to=5.2.0 --wait`
+        4: 5.2.0 is not asked for, because its preflight does not tell: overtaken, the cluster has changed since some checks looked
+        hint: run it with `fairway upgrade --mode=preflight --to=5.2.0 --wait`
+        4: 5.2.0 is not asked for, because its preflight has answers that are 2d0h old, and at most 1d0h are allowed
         hint: run it with `fairway upgrade --mode=preflight --to=5.2.0 --wait`
         ");
     }

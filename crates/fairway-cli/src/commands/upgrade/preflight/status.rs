@@ -2,6 +2,7 @@
 
 use super::super::request::outcome::Named;
 use super::super::request::wish::Target;
+use super::follow;
 use super::records::Records;
 use super::report::Look;
 use crate::args::upgrade::UpgradeArgs;
@@ -18,7 +19,7 @@ pub(super) fn run(args: &UpgradeArgs, printer: &Printer) -> anyhow::Result<ExitS
     };
     let (object, records) = block_on(async {
         let cluster = Cluster::connect(&args.cluster).await?;
-        Ok((cluster.cluster_version().await?, Records::read(&cluster).await))
+        Ok((follow::seen(&cluster, printer).await?, Records::read(&cluster).await))
     })?;
     let look = Look { cluster_version: &object, records: &records, now: clock::now() };
     let report = look.report(named.or_else(|| look.usual_target()));

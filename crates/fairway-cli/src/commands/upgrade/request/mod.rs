@@ -39,7 +39,7 @@ pub(super) fn run(args: &UpgradeArgs, printer: &Printer) -> anyhow::Result<ExitS
             wish.by = cluster.user().await;
         }
         let requirement = match args.preflight.require_preflight {
-            Some(max_age) => Some(Requirement::read(&cluster, max_age).await),
+            Some(max_age) => Some(Requirement::read(&cluster, printer, max_age).await?),
             None => None,
         };
         let decide = |object: &_| {

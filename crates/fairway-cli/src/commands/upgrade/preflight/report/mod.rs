@@ -69,6 +69,8 @@ pub(super) enum Verdict {
     Running,
     /// Some checks gave no answer.
     Incomplete,
+    /// All answered, but the cluster has changed since, and some should have looked again.
+    Stale,
     /// The answers are about another version of the cluster.
     Outdated,
     /// It could not be carried out.
@@ -91,7 +93,7 @@ pub(super) struct Run {
     started: Option<Timestamp>,
     completed: Option<Timestamp>,
     pub(super) updated: Option<Timestamp>,
-    /// How old its answers are.
+    /// How old the oldest of its answers is.
     pub(super) age_seconds: Option<i64>,
     operators: Counts,
     built_in: Counts,
@@ -228,8 +230,10 @@ impl<'a> Look<'a> {
             Verdict::Outdated
         } else if document.execution_status == ExecutionStatus::Failed {
             Verdict::Failed
-        } else if document.is_complete() {
+        } else if document.is_current() {
             of_findings(findings)
+        } else if document.is_complete() {
+            Verdict::Stale
         } else {
             Verdict::Incomplete
         }
@@ -263,7 +267,7 @@ impl Run {
             started: document.started,
             completed: document.completed,
             updated: document.updated,
-            age_seconds: document.updated.or(document.completed).map(age),
+            age_seconds: document.oldest_answer().map(age),
             operators: Counts::of(document, CheckKind::Operator),
             built_in: Counts::of(document, CheckKind::BuiltIn),
             checks: document.checks.clone(),
@@ -284,12 +288,12 @@ impl Report {
         self.findings.iter().filter(|finding| finding.counts && !finding.is_accepted())
     }
 
-    /// How a command ends with it. What is found stands, also where other checks gave no answer.
+    /// How a command ends with it. What is found stands, also where others have to look again.
     pub(super) fn exit_status(&self) -> ExitStatus {
         match self.result {
             Verdict::NothingFound | Verdict::FindingsAccepted => ExitStatus::Yes,
             Verdict::Findings => ExitStatus::No,
-            Verdict::Incomplete if self.open().next().is_some() => ExitStatus::No,
+            Verdict::Incomplete | Verdict::Stale if self.open().next().is_some() => ExitStatus::No,
             _ => ExitStatus::CannotTell,
         }
     }

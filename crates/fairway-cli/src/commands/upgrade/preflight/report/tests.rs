@@ -173,22 +173,26 @@ fn for_programs() {
           {
             "name": "network",
             "kind": "operator",
-            "status": "found"
+            "status": "found",
+            "ended": "2026-01-01T01:30:00Z"
           },
           {
             "name": "storage",
             "kind": "operator",
-            "status": "passed"
+            "status": "passed",
+            "ended": "2026-01-01T01:30:00Z"
           },
           {
             "name": "new-operator",
             "kind": "operator",
-            "status": "skipped"
+            "status": "skipped",
+            "ended": "2026-01-01T01:30:00Z"
           },
           {
             "name": "removed-apis",
             "kind": "builtIn",
-            "status": "passed"
+            "status": "passed",
+            "ended": "2026-01-01T01:30:00Z"
           }
         ]
       },
@@ -270,6 +274,46 @@ fn a_run_that_begins_again_does_not_tell_from_before() {
     let mut unseen = monitored();
     unseen.metadata.generation = Some(2);
     assert_eq!(report(&unseen, &[document("5.2.0")]).result, Verdict::Running);
+}
+
+#[test]
+fn answers_that_are_overtaken_are_no_reason_to_go_on() {
+    let overtaken = |mut document: Document, minute: i8| {
+        document.checks[0].stale = true;
+        document.updated = Some(format!("2026-01-01T01:{minute}:00Z").parse().unwrap());
+        let report = report(&monitored(), &[document]);
+        (report.result, report.exit_status())
+    };
+    let clean = (Verdict::NothingFound, ExitStatus::Yes);
+    assert_eq!(overtaken(document("5.2.0"), 40), clean, "it is being looked at again");
+    assert_eq!(overtaken(document("5.2.0"), 41), (Verdict::Stale, ExitStatus::CannotTell));
+    let found = (Verdict::Stale, ExitStatus::No);
+    assert_eq!(overtaken(findings(), 41), found, "what was found stands");
+    let mut document = document("5.2.0");
+    (document.checks[0].stale, document.updated) = (true, Some(now()));
+    insta::assert_snapshot!(report(&monitored(), &[document]), @"
+    Preflight of 5.2.0: overtaken, the cluster has changed since some checks looked
+
+      Image: registry.example/release@sha256:8ecd4901ea069209005fa5d998421b30df046f771a2a930189f6c1adad5cea2e
+      From: 5.1.0
+      Checked: 2 of 2 operators, 1 of 1 built-in checks
+      Age: 30m, and brought up to date when the cluster changes
+      Reason: Monitoring
+      Message: 2 of 4 checks done
+
+      CHECK         OF        OUTCOME
+      network       operator  passed (being looked at again)
+      storage       operator  passed
+      new-operator  operator  skipped
+      removed-apis  Fairway   passed
+
+    They look again by themselves. See whether they have with
+      fairway upgrade --status-preflight
+
+    End the preflight with
+      fairway upgrade --clear-preflight
+    and never by removing `mode` alone: what is left in spec.desiredUpdate starts the update.
+    ");
 }
 
 #[test]

@@ -51,6 +51,9 @@ impl Report {
                 _ => "running".to_owned(),
             },
             Verdict::Incomplete => "incomplete, some checks gave no answer".to_owned(),
+            Verdict::Stale => {
+                "overtaken, the cluster has changed since some checks looked".to_owned()
+            }
             Verdict::Outdated => "outdated, the cluster had another version then".to_owned(),
             Verdict::Failed => "failed".to_owned(),
             Verdict::NotRun => "not run".to_owned(),
@@ -142,9 +145,13 @@ impl Report {
             Verdict::NotRun | Verdict::Outdated => {
                 write!(f, "\n\nRun it with\n  fairway upgrade --mode=preflight {choice}")?;
             }
-            Verdict::Incomplete if self.phase == Phase::NotRequested => {
+            Verdict::Incomplete | Verdict::Stale if self.phase == Phase::NotRequested => {
                 write!(f, "\n\nRun it again with\n  fairway upgrade --mode=preflight {choice}")?;
             }
+            Verdict::Stale => f.write_str(
+                "\n\nThey look again by themselves. See whether they have with\n  fairway upgrade \
+                 --status-preflight",
+            )?,
             Verdict::Incomplete | Verdict::Failed | Verdict::Unsupported => {}
         }
         if !self.others.is_empty() {
