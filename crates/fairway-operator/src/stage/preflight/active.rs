@@ -4,12 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fairway_api::reason::preflight_failed;
-use fairway_findings::{Document, Expected, Reading};
+use fairway_findings::{Document, Expected, Reading, labels};
 use jiff::Timestamp;
 use tokio::time::Instant;
 
 use super::course::{Course, Patience, Verdict};
-use super::deployment::{RUN, Run};
+use super::deployment::Run;
 use super::desk::Desk;
 use super::diagnosis::{Seen, Trouble};
 use super::results::{Excess, RESULT, ReadError, RunDirectory, Stamp};
@@ -42,8 +42,8 @@ impl Active {
         patience: Patience,
         Site { place, settings, hands }: &Site,
     ) -> Self {
-        let labels = format!("{RUN}={}", run.id);
-        let sight = PreflightSight::open(&hands.client, &place.namespace, &labels);
+        let labelled = labels::selector(run.id.as_str());
+        let sight = PreflightSight::open(&hands.client, &place.namespace, &labelled);
         let desk = Desk::open(&run, settings, hands, &directory);
         let course = Course::begin(patience, clock::now());
         Self { run, sight, directory, desk, course, read: None, look: Instant::now() }

@@ -67,6 +67,12 @@ impl Attempt {
         (self.wanted.implicit && self.end.is_some()).then_some(self.wanted.image.as_str())
     }
 
+    /// Whether that run is what it asks for. Whoever wants a signature does not take what somebody
+    /// has started without one.
+    pub(super) fn wants(&self, run: &Run) -> bool {
+        same_content(&run.image, &self.wanted.image) && (self.wanted.forced || !run.forced)
+    }
+
     /// Whether it was waited long enough for it to begin.
     fn is_late(&self, settings: &PreflightSettings, now: Timestamp) -> bool {
         let Patience { silence, whole } = self.patience(settings);
@@ -108,8 +114,7 @@ impl Attempt {
     /// Goes on with what an operator before this one has begun, if it is just what is asked for, and
     /// if its results come here.
     pub(super) fn go_on(&mut self, site: &Site, own: &OwnRelease, run: &Run) -> Standing {
-        let is_asked_for =
-            same_content(&run.image, &self.wanted.image) && run.source == own.release.version;
+        let is_asked_for = self.wants(run) && run.source == own.release.version;
         self.moved = is_asked_for && run.node != site.place.node;
         if !is_asked_for || self.moved {
             return site.clear();
@@ -149,6 +154,7 @@ impl Attempt {
             version: version.to_owned(),
             source: own.release.version.clone(),
             node: site.place.node.clone(),
+            forced: self.wanted.forced,
         };
         Some(site.start(run, patience))
     }
@@ -181,6 +187,30 @@ mod tests {
             assert_eq!(attempt.answered(), None);
             attempt.is_under_way(verdict.clone());
             assert_eq!(attempt.answered().is_some(), has_answered, "{implicit} {verdict:?}");
+        }
+    }
+
+    #[test]
+    fn whoever_wants_a_signature_does_not_take_a_run_without_one() {
+        let image = |digit: &str| format!("registry.example/release@sha256:{}", digit.repeat(64));
+        for (wanted_digit, wanted_forced, run_forced, is_it) in [
+            ("a", false, false, true),
+            ("a", true, true, true),
+            ("a", true, false, true),
+            ("a", false, true, false),
+            ("b", true, true, false),
+        ] {
+            let run = Run {
+                id: RunId::random().unwrap(),
+                image: image("a"),
+                version: "5.2.0".to_owned(),
+                source: "5.0.0".to_owned(),
+                node: "node-1".to_owned(),
+                forced: run_forced,
+            };
+            let (image, forced) = (image(wanted_digit), wanted_forced);
+            let attempt = Attempt::new(Wanted { image, forced, ..Wanted::default() }, at(0));
+            assert_eq!(attempt.wants(&run), is_it, "{wanted_digit} {forced} {run_forced}");
         }
     }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use fairway_findings::{FORMAT, record};
+use fairway_findings::{FORMAT, labels, record};
 use k8s_openapi::api::apps::v1::{Deployment, DeploymentSpec, DeploymentStrategy};
 use k8s_openapi::api::core::v1::{
     Affinity, Capabilities, Container, HostPathVolumeSource, LocalObjectReference, NodeAffinity,
@@ -20,19 +20,13 @@ use super::surroundings::Surroundings;
 use crate::settings::PreflightPod;
 
 /// The Deployment, and the Secret beside it.
-pub(super) const NAME: &str = "cluster-version-operator-preflight";
+pub(super) const NAME: &str = labels::APP_VALUE;
 
-/// What all that belongs to a run is found by.
-pub(super) const SELECTOR: &str = "app=cluster-version-operator-preflight";
-
-/// The label of one run.
-pub(super) const RUN: &str = "fairway.dev/preflight-run";
-
-/// The label with the version of the target.
-const TARGET: &str = "preflight-target";
-
-/// The annotation with it as it is: labels do not take every version.
+/// The annotation with the version of the target as it is: labels do not take every version.
 const VERSION: &str = "fairway.dev/preflight-version";
+
+/// The annotation of a run whose release nobody had to sign; its value is `true`.
+const FORCED: &str = "fairway.dev/preflight-forced";
 
 /// Who the target release is for the API server: somebody who may read, and nothing else.
 const ACCOUNT: &str = "preflight-runner";
@@ -45,9 +39,6 @@ const PULL_SECRET: &str = "/etc/fairway/pull-secret";
 
 /// The key of a Secret of registries.
 pub(super) const PULL_SECRET_KEY: &str = ".dockerconfigjson";
-
-/// Characters of a label.
-const LABEL: usize = 63;
 
 /// How long it may take to end: it writes nothing that could not be lost.
 const GRACE: i64 = 5;
@@ -64,6 +55,8 @@ pub(super) struct Run {
     pub(super) source: String,
     /// The node of the operator.
     pub(super) node: String,
+    /// Whether nobody had to sign the release.
+    pub(super) forced: bool,
 }
 
 /// Makes the Deployment of a run.
@@ -80,7 +73,8 @@ pub(super) fn deployment(
         namespace: Some(namespace.to_owned()),
         ..metadata(run)
     };
-    let selector = BTreeMap::from([("app".to_owned(), NAME.to_owned()), run_label(&run.id)]);
+    let selector = [(labels::APP, NAME), (labels::RUN, run.id.as_str())];
+    let selector = selector.map(|(key, value)| (key.to_owned(), value.to_owned())).into();
     Deployment {
         metadata,
         spec: Some(DeploymentSpec {
@@ -108,36 +102,24 @@ pub(super) fn secret_name(run: &Run) -> String {
 
 /// What everything that belongs to a run is marked with.
 pub(super) fn metadata(run: &Run) -> ObjectMeta {
-    let target = (record::TARGET_IMAGE.to_owned(), run.image.clone());
+    let forced = run.forced.then_some((FORCED, "true"));
+    let annotations = [(record::TARGET_IMAGE, run.image.as_str()), (VERSION, &run.version)];
+    let annotations = annotations.into_iter().chain(forced);
+    let texts = |(key, value): (&str, &str)| (key.to_owned(), value.to_owned());
     ObjectMeta {
         labels: Some(labels(run)),
-        annotations: Some([target, (VERSION.to_owned(), run.version.clone())].into()),
+        annotations: Some(annotations.map(texts).collect()),
         ..ObjectMeta::default()
     }
 }
 
 fn labels(run: &Run) -> BTreeMap<String, String> {
-    [
-        ("app".to_owned(), NAME.to_owned()),
-        (TARGET.to_owned(), label_safe(&run.version)),
-        run_label(&run.id),
-    ]
-    .into()
+    labels::of_run(run.id.as_str(), &run.version)
 }
 
-fn run_label(id: &RunId) -> (String, String) {
-    (RUN.to_owned(), id.to_string())
-}
-
-/// A version as a label: what labels do not take becomes a dash.
-fn label_safe(version: &str) -> String {
-    let legal = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '.' | '-' | '_');
-    let safe: String = version
-        .chars()
-        .map(|letter| if legal(letter) { letter } else { '-' })
-        .take(LABEL)
-        .collect();
-    safe.trim_matches(|letter: char| !letter.is_ascii_alphanumeric()).to_owned()
+/// What everything that belongs to any run is found by.
+pub(super) fn selector() -> String {
+    format!("{}={NAME}", labels::APP)
 }
 
 fn pod(run: &Run, results: &Path, surroundings: &Surroundings, limits: &PreflightPod) -> PodSpec {
@@ -295,8 +277,8 @@ fn any_control_plane() -> Vec<Toleration> {
 
 /// The run that a Deployment in the cluster is of; nothing where it is not one of ours.
 pub(super) fn read(deployment: &Deployment) -> Option<Run> {
-    let ObjectMeta { labels, annotations, .. } = &deployment.metadata;
-    let id = RunId::parse(labels.as_ref()?.get(RUN)?)?;
+    let ObjectMeta { labels: labelled, annotations, .. } = &deployment.metadata;
+    let id = RunId::parse(labelled.as_ref()?.get(labels::RUN)?)?;
     let annotation = |name: &str| annotations.as_ref()?.get(name).cloned();
     let pod = deployment.spec.as_ref()?.template.spec.as_ref()?;
     let mut args = pod.containers.first()?.args.iter().flatten();
@@ -309,6 +291,7 @@ pub(super) fn read(deployment: &Deployment) -> Option<Run> {
         version: annotation(VERSION)?,
         source: args.find_map(|argument| argument.strip_prefix(SOURCE))?.to_owned(),
         node: fields.first()?.values.as_ref()?.first()?.clone(),
+        forced: annotation(FORCED).is_some(),
     })
 }
 

@@ -11,7 +11,7 @@ use kube::api::{DeleteParams, ListParams, PostParams};
 use kube::{Api, Client, Resource as _};
 use tokio::time::{Instant, timeout};
 
-use super::deployment::{self, NAME, PULL_SECRET_KEY, Run, SELECTOR};
+use super::deployment::{self, NAME, PULL_SECRET_KEY, Run};
 use super::diagnosis::{Trouble, not_created};
 use super::jobs;
 use super::memory;
@@ -264,7 +264,7 @@ async fn until_gone(
     pods: &Api<Pod>,
     until: Instant,
 ) -> Result<(), HandsError> {
-    let labelled = ListParams::default().labels(SELECTOR).limit(1);
+    let labelled = ListParams::default().labels(&deployment::selector()).limit(1);
     loop {
         let is_gone = in_time(deployments.get_opt(NAME)).await?.is_none()
             && in_time(pods.list(&labelled)).await?.items.is_empty();

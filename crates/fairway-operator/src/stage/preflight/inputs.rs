@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use fairway_api::ClusterVersion;
 use fairway_api::cluster_version::Update;
+use fairway_findings::record::KEEP_RESULTS;
 use k8s_openapi::api::core::v1::ConfigMap;
 use tokio::sync::watch;
 
-use super::memory::KEEP_RESULTS;
 use crate::cluster::{self, Features, Objects, ProxySettings, Sight, only};
 use crate::own_release::OwnRelease;
 use crate::retrieval::Ways;

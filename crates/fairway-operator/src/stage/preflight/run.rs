@@ -369,9 +369,9 @@ impl Stage {
     /// What becomes of a run that is in the cluster.
     fn follow(&mut self) -> Option<Standing> {
         let Standing::Active(active) = &mut self.standing else { return None };
-        let image = &active.run.image;
-        let is_its = |attempt: &&mut Attempt| same_content(&attempt.wanted.image, image);
-        let Some(attempt) = self.attempt.as_mut().filter(is_its) else {
+        let run = &active.run;
+        let Some(attempt) = self.attempt.as_mut().filter(|attempt| attempt.wants(run)) else {
+            self.keeping.leave(&run.image, clock::now());
             return Some(self.site.clear());
         };
         if attempt.end.is_none() {

@@ -11,6 +11,7 @@ fn run() -> Run {
         version: "5.1.0+build 7".to_owned(),
         source: "5.0.0".to_owned(),
         node: "node-1".to_owned(),
+        forced: false,
     }
 }
 
@@ -91,18 +92,8 @@ fn what_the_operator_knows_from_secrets_stays_with_it() {
 fn a_run_is_known_again_by_its_deployment() {
     let made = made(&Surroundings::default(), &PreflightPod::default());
     assert_eq!(read(&made), Some(run()));
+    let forced = Run { forced: true, ..run() };
+    let marked = Deployment { metadata: metadata(&forced), ..made };
+    assert_eq!(read(&marked), Some(forced));
     assert_eq!(read(&Deployment::default()), None);
-}
-
-#[test]
-fn versions_are_made_fit_for_labels() {
-    for (version, label) in [
-        ("5.1.0", "5.1.0"),
-        ("5.1.0-rc.1+x86", "5.1.0-rc.1-x86"),
-        ("-odd-", "odd"),
-        ("", ""),
-        (&"1".repeat(80), &"1".repeat(63)),
-    ] {
-        assert_eq!(label_safe(version), label);
-    }
 }

@@ -29,9 +29,6 @@ pub(crate) use store::{Store, load, store};
 use super::Outcome;
 use crate::settings::OnUpdate;
 
-/// Asks that results stay when the request for them is withdrawn: an annotation of ClusterVersion.
-pub(crate) use records::KEEP_RESULTS;
-
 /// Targets of which results are kept: more than anybody compares. The oldest gives way.
 const MAX_TARGETS: usize = 16;
 
