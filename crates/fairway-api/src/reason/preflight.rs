@@ -102,6 +102,13 @@ condition! {
         => "Choose a later release, or rely on `fairway upgrade --include-not-recommended`; end the \
             request with `fairway upgrade --clear-preflight`";
 
+    // What it may read
+    READER_ROLE_REFUSED = "ReaderRoleRefused":
+        "a ClusterRole that is added to what preflights may read gives them more than reading"
+        => "Take the label fairway.dev/aggregate-to-preflight-reader from the ClusterRole that the \
+            message names, or let it give get, list and watch of named resources alone; then repeat \
+            the preflight";
+
     // The Pod
     DEPLOYMENT_FAILED = "DeploymentFailed":
         "the Deployment of the preflight could not be created"

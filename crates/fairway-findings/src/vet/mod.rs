@@ -17,7 +17,7 @@ use crate::jobs::{JobRequest, JobState};
 use crate::labels::By;
 
 pub use making::{CHECK_SECONDS, CONTAINER, JOB_SECONDS};
-pub use rules::{Scope, read_only};
+pub use rules::{Scope, read_only, rules_read_only};
 
 /// The annotation that makes a manifest part of a preflight.
 pub const ANNOTATION: &str = "openshift.io/preflight-check";

@@ -24,15 +24,19 @@ pub enum Scope {
     Cluster,
 }
 
-/// Looks whether the rules of a role give no more than the right to read: which field does, and why
-/// that is too much.
+/// Looks whether a role gives no more than the right to read: which field does, and why that is too
+/// much. What it gives is in the role itself.
 pub fn read_only(role: &Value, scope: Scope) -> Result<(), (String, &'static str)> {
-    let role = Field::root(role);
-    let aggregated = role.field("aggregationRule");
+    let aggregated = Field::root(role).field("aggregationRule");
     if aggregated.is_set() {
         return Err((aggregated.path, "a role says itself what it gives"));
     }
-    let rules = role.field("rules");
+    rules_read_only(role, scope)
+}
+
+/// Looks at the rules that a role has, whoever has put them there.
+pub fn rules_read_only(role: &Value, scope: Scope) -> Result<(), (String, &'static str)> {
+    let rules = Field::root(role).field("rules");
     if rules.is_set() && !rules.is_filled_list() {
         return Err((rules.path, "rules are a list"));
     }

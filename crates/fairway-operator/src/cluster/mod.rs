@@ -8,6 +8,7 @@ mod follow;
 mod optional;
 mod preflight;
 mod proxy;
+mod reader_roles;
 mod surroundings;
 mod tls_profile;
 
@@ -15,6 +16,7 @@ pub use fairway_release::inclusion::Features;
 pub use follow::Objects;
 pub(crate) use preflight::PreflightSight;
 pub use proxy::ProxySettings;
+pub use reader_roles::ReaderRoles;
 pub use surroundings::Surroundings;
 pub use tls_profile::TlsProfile;
 
@@ -62,6 +64,8 @@ pub struct Sight {
     pub admin_acks: watch::Receiver<Option<Objects<ConfigMap>>>,
     /// What installed the cluster.
     pub install: watch::Receiver<Option<Objects<ConfigMap>>>,
+    /// What releases may read that are asked about the cluster, beside what Fairway lets them read.
+    pub reader_roles: ReaderRoles,
 }
 
 impl Sight {
@@ -84,6 +88,7 @@ impl Sight {
             admin_gates: config_map(config_map::ADMIN_GATES),
             admin_acks: config_map(config_map::ADMIN_ACKS),
             install: config_map(config_map::INSTALL),
+            reader_roles: reader_roles::follow(client, &follow),
         }
     }
 }

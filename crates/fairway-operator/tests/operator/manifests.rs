@@ -4,12 +4,13 @@ use std::fs;
 use std::path::PathBuf;
 
 use anyhow::{Context as _, Result};
+use fairway_findings::labels;
 use fairway_findings::vet::{self, Scope};
 use fairway_operator::manifests::{monitoring_manifests, own_manifests};
 use fairway_release::Release;
 use fairway_release::inclusion::{DEFAULT_PROFILE, Filter};
 use fairway_release::payload::Files;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// A file of `deploy/operator`.
 pub(crate) fn path(file: &str) -> PathBuf {
@@ -78,7 +79,11 @@ fn whoever_is_asked_about_the_cluster_may_only_read() -> Result<()> {
         if object["aggregationRule"].is_null() {
             assert_eq!(vet::read_only(object, scope), Ok(()), "{name}");
         } else {
-            assert_eq!(object["rules"], serde_json::json!([]), "{name} has what platforms add");
+            assert_eq!(object["rules"], json!([]), "{name} has what platforms add");
+            // The roles that the operator looks at before every run are those, and no others.
+            assert_eq!(name, "preflight-reader-of-the-platform");
+            let labelled = json!([{"matchLabels": {labels::AGGREGATE: "true"}}]);
+            assert_eq!(object["aggregationRule"]["clusterRoleSelectors"], labelled);
         }
     }
     roles.sort_unstable();

@@ -7,9 +7,10 @@ use fairway_api::ClusterVersion;
 use fairway_api::cluster_version::Update;
 use fairway_findings::record::KEEP_RESULTS;
 use k8s_openapi::api::core::v1::ConfigMap;
+use k8s_openapi::api::rbac::v1::ClusterRole;
 use tokio::sync::watch;
 
-use crate::cluster::{self, Features, Objects, ProxySettings, Sight, only};
+use crate::cluster::{self, Features, Objects, ProxySettings, ReaderRoles, Sight, only};
 use crate::own_release::OwnRelease;
 use crate::retrieval::Ways;
 use crate::settings::SelectionSettings;
@@ -31,6 +32,8 @@ pub struct Inputs {
     pub features: watch::Receiver<Option<Features>>,
     /// What manifests can ask for.
     pub surroundings: watch::Receiver<Option<cluster::Surroundings>>,
+    /// What a platform lets preflights read.
+    pub reader_roles: ReaderRoles,
     /// Which releases there are.
     pub updates: watch::Receiver<Option<Arc<Updates>>>,
 }
@@ -62,6 +65,8 @@ pub(super) struct View {
     pub(super) ways: Ways,
     /// What decides about manifests, once all of it was seen.
     pub(super) surroundings: Option<Surroundings>,
+    /// What a platform lets preflights read, once it was seen.
+    pub(super) reader_roles: Option<[Objects<ClusterRole>; 2]>,
     /// Which releases there are, if that is about this very spec.
     pub(super) updates: Option<Arc<Updates>>,
 }
@@ -102,6 +107,7 @@ impl Inputs {
             trusted_ca: sight.trusted_ca.clone(),
             features: sight.features.clone(),
             surroundings: sight.surroundings.clone(),
+            reader_roles: sight.reader_roles.clone(),
             updates,
         }
     }
@@ -113,6 +119,7 @@ impl Inputs {
         let trusted = self.trusted_ca.borrow_and_update().clone();
         let features = self.features.borrow_and_update().clone();
         let surroundings = self.surroundings.borrow_and_update().clone();
+        let reader_roles = self.reader_roles.look();
         let updates = self.updates.borrow_and_update().clone();
         let cluster_version = Arc::clone(only(seen.as_ref())?);
         let generation = cluster_version.metadata.generation.unwrap_or_default();
@@ -127,6 +134,7 @@ impl Inputs {
             surroundings: features
                 .zip(surroundings)
                 .map(|(features, cluster)| Surroundings { features, cluster }),
+            reader_roles,
             updates: updates.filter(|updates| updates.generation == generation),
         })
     }
@@ -139,6 +147,7 @@ impl Inputs {
             changed = self.trusted_ca.changed() => changed.is_ok(),
             changed = self.features.changed() => changed.is_ok(),
             changed = self.surroundings.changed() => changed.is_ok(),
+            open = self.reader_roles.changed() => open,
             changed = self.updates.changed() => changed.is_ok(),
         }
     }

@@ -16,6 +16,7 @@ use super::hands::Hands;
 use super::inputs::{Inputs, Place, View};
 use super::keeping::Keeping;
 use super::memory::Memory;
+use super::reader;
 use super::rehearsal::{self, Play, Rehearsal};
 use super::request::{Known, Request, Wanted, request};
 use super::standing::{NotStarted, Site, Standing};
@@ -262,6 +263,10 @@ impl Stage {
             return Ok(None);
         };
         let wanted = attempt.wanted.clone();
+        let Some(reader_roles) = &view.reader_roles else { return Ok(None) };
+        if let Some(trouble) = reader::trouble(reader_roles) {
+            return Err(trouble);
+        }
         let Some(Retrieved { content, unverified }) = self.retrieved(view, &wanted)? else {
             return Ok(None);
         };

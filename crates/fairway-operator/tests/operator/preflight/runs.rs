@@ -7,6 +7,7 @@ use fairway_findings::{ExecutionStatus, Finding};
 use k8s_openapi::api::core::v1::Secret;
 use kube::Api;
 use kube::api::{DeleteParams, ListParams};
+use serde_json::json;
 
 use super::stage::Stage;
 
@@ -141,6 +142,32 @@ async fn each_run_gets_a_pull_secret_of_its_own_even_if_its_operator_dies_before
         assert_eq!(stage.directories()?, [run.id], "it is the same run");
     }
     stage.be_known_to_registries(false).await
+}
+
+#[tokio::test]
+async fn a_platform_that_lets_preflights_do_more_than_read_has_none() -> Result<()> {
+    let stage = Stage::begin().await?;
+    let image = stage.release("5.1.0")?;
+    let secrets = json!({"apiGroups": [""], "resources": ["secrets"], "verbs": ["get"]});
+    let widgets = json!({"apiGroups": ["example.com"], "resources": ["widgets"], "verbs": ["get"]});
+    stage.let_read("preflight-widgets", Some(widgets)).await?;
+    stage.ask(&image).await?;
+    stage.until_run(&image, "5.1.0").await?;
+    stage.until("a run", |preflight| !preflight.is_clear).await?;
+
+    stage.let_read("preflight-secrets", Some(secrets)).await?;
+    stage.until_told("ClusterRole preflight-secrets, rules[0].resources[0]", true).await?;
+    stage.until_reason("PreflightFailed", "ReaderRoleRefused").await?;
+    stage.until_reason("PreflightRunning", "Stopped").await?;
+    stage.until_clear().await?;
+
+    stage.want(None).await?;
+    stage.until_reason("PreflightRunning", "NotRequested").await?;
+    stage.ask(&image).await?;
+    stage.until_reason("PreflightFailed", "ReaderRoleRefused").await?;
+    stage.until_clear().await?;
+    stage.let_read("preflight-secrets", None).await?;
+    stage.let_read("preflight-widgets", None).await
 }
 
 #[tokio::test]

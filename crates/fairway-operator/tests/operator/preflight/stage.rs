@@ -7,7 +7,7 @@ use std::sync::Arc;
 use anyhow::{Context as _, Result, ensure};
 use fairway_api::cluster_version::{Update, UpdateMode};
 use fairway_api::{CLUSTER_VERSION_NAME, ClusterVersion};
-use fairway_findings::{CheckReport, CheckStatus, Document, ExecutionStatus, FORMAT};
+use fairway_findings::{CheckReport, CheckStatus, Document, ExecutionStatus, FORMAT, labels};
 use fairway_graph::wire;
 use fairway_operator::cluster::Sight;
 use fairway_operator::election::Leadership;
@@ -22,6 +22,7 @@ use fairway_testkit::wait::PATIENCE;
 use fairway_testkit::{TestCluster, TestNamespace, objects, wait};
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{Namespace, Secret};
+use k8s_openapi::api::rbac::v1::ClusterRole;
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams};
 use kube::{Api, ResourceExt as _};
 use serde_json::{Value, json};
@@ -129,6 +130,7 @@ impl Stage {
             trusted_ca: self.sight.trusted_ca.clone(),
             features: self.sight.features.clone(),
             surroundings: self.sight.surroundings.clone(),
+            reader_roles: self.sight.reader_roles.clone(),
             updates: self.updates.subscribe(),
         };
         let place = Place {
@@ -228,6 +230,19 @@ impl Stage {
             failed.message.as_deref().unwrap_or_default().contains(words) == is_told
         })
         .await
+    }
+
+    /// The platform adds a ClusterRole to what preflights may read, or takes it back.
+    pub(crate) async fn let_read(&self, name: &str, rule: Option<Value>) -> Result<()> {
+        let roles: Api<ClusterRole> = Api::all(self.cluster.client());
+        let Some(rule) = rule else {
+            roles.delete(name, &DeleteParams::default()).await?;
+            return Ok(());
+        };
+        let labels = json!({labels::AGGREGATE: "true"});
+        let role = json!({"metadata": {"name": name, "labels": labels}, "rules": [rule]});
+        roles.create(&PostParams::default(), &serde_json::from_value(role)?).await?;
+        Ok(())
     }
 
     /// The cluster is somebody for registries, or nobody again.

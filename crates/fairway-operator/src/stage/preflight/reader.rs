@@ -1,0 +1,73 @@
+//! Whether what a platform lets preflights read is no more than reading.
+
+use fairway_api::reason::preflight_failed;
+use fairway_findings::vet::{self, Scope};
+use k8s_openapi::api::rbac::v1::ClusterRole;
+use kube::ResourceExt as _;
+
+use super::diagnosis::Trouble;
+use crate::cluster::Objects;
+
+/// What is wrong with the ClusterRoles that are added to what preflights may read. Where one of them
+/// is to blame for what they add up to, that is not told as well.
+pub(super) fn trouble(roles: &[Objects<ClusterRole>]) -> Option<Trouble> {
+    let mut found = roles
+        .iter()
+        .map(|roles| roles.values().filter_map(|role| excess(role)).collect::<Vec<_>>().join("; "));
+    let told = found.find(|told| !told.is_empty())?;
+    let message = format!("preflights would get more than the right to read: {told}");
+    Some(Trouble::lasting(preflight_failed::READER_ROLE_REFUSED, message))
+}
+
+/// What a ClusterRole gives beyond reading.
+fn excess(role: &ClusterRole) -> Option<String> {
+    let told = |what: &str| format!("ClusterRole {}, {what}", role.name_any());
+    let Ok(value) = serde_json::to_value(role) else { return Some(told("which is no object")) };
+    let (field, why) = vet::rules_read_only(&value, Scope::Cluster).err()?;
+    Some(told(&format!("{field}: {why}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn roles(roles: &[(&str, Value)]) -> Objects<ClusterRole> {
+        let role = |(name, rule): &(&str, Value)| {
+            let role = json!({"metadata": {"name": name}, "rules": [rule]});
+            ((*name).to_owned(), Arc::new(serde_json::from_value(role).unwrap()))
+        };
+        Arc::new(roles.iter().map(role).collect())
+    }
+
+    fn may(verb: &str, resource: &str) -> Value {
+        json!({"apiGroups": [""], "resources": [resource], "verbs": [verb]})
+    }
+
+    #[test]
+    fn whoever_gives_more_than_reading_is_named() {
+        let fine = || roles(&[("fine", may("list", "widgets"))]);
+        let sum = |rule| roles(&[("preflight-reader-of-the-platform", rule)]);
+        let others = [
+            ("a-secrets", may("get", "secrets")),
+            ("b-exec", may("get", "pods/exec")),
+            ("c-wildcard", may("get", "*")),
+            ("d-write", may("patch", "widgets")),
+            ("e-fine", may("watch", "widgets")),
+        ];
+        let told = [
+            [fine(), sum(may("list", "widgets"))],
+            [roles(&others), sum(may("get", "secrets"))],
+            [fine(), sum(may("delete", "widgets"))],
+        ]
+        .map(|roles| trouble(&roles).map_or("nothing".to_owned(), |trouble| trouble.message));
+        insta::assert_snapshot!(told.join("\n"), @r"
+        nothing
+        preflights would get more than the right to read: ClusterRole a-secrets, rules[0].resources[0]: a check reads Secrets of one namespace, by a Role; ClusterRole b-exec, rules[0].resources[0]: a check reads no subresource but pods/log and status; ClusterRole c-wildcard, rules[0].resources[0]: a check says which resources it reads; ClusterRole d-write, rules[0].verbs[0]: a check may get, list and watch
+        preflights would get more than the right to read: ClusterRole preflight-reader-of-the-platform, rules[0].verbs[0]: a check may get, list and watch
+        ");
+    }
+}
