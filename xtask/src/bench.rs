@@ -1,8 +1,10 @@
 //! `cargo xtask bench`: what takes how long, compared with something in the same run.
+#![expect(clippy::print_stdout, reason = "a chore talks to the terminal")]
 
 use anyhow::Result;
 
 use crate::cargo::{self, cargo};
+use crate::ground::{self, Ground};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
@@ -10,8 +12,30 @@ pub(crate) struct Arguments {
     filter: Option<String>,
 }
 
+/// What is measured in a sandbox like everything else, and on Kubernetes once more.
+const ON_KUBERNETES: &str = "preflight";
+
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let mut bench = cargo(["bench", "--workspace", "--benches"]);
     bench.arg("--").args(&arguments.filter);
-    cargo::run(&mut bench)
+    cargo::run(&mut bench)?;
+    let filter = arguments.filter.as_deref().unwrap_or_default();
+    if ON_KUBERNETES.contains(filter) { on_kubernetes() } else { Ok(()) }
+}
+
+fn on_kubernetes() -> Result<()> {
+    match Ground::find()? {
+        Ok(Ground::Debian) => ground::with_a_node(|node| {
+            let mut bench = cargo(["bench", "--package", "fairway", "--bench", ON_KUBERNETES]);
+            cargo::run(bench.envs(node.variables()))
+        }),
+        Ok(_) => {
+            println!("\nLEFT OUT: {ON_KUBERNETES} on Kubernetes, for it needs one of its own");
+            Ok(())
+        }
+        Err(why) => {
+            println!("\nLEFT OUT: {ON_KUBERNETES} on Kubernetes: {why}");
+            Ok(())
+        }
+    }
 }

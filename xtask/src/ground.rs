@@ -113,29 +113,47 @@ impl Ground {
 }
 
 fn on_debian(variables: Variables, selection: &Selection<'_>) -> Result<usize> {
+    with_a_node(|ground| {
+        let registry = ground.registry.address();
+        println!("making an image of the program under test and pushing it to {registry}");
+        let built = image::image_of(&cargo::build_fairway(false)?)?;
+        let image = image::push_image(&built, &format!("{registry}/fairway:test"))?;
+        let variables = with(variables, &ground.variables());
+        let variables = with(variables, &[(environment::IMAGE, image.into())]);
+        let cases = run_all(&variables, selection)?;
+        // Last, for it takes the whole machine; and only here, where pods can pull its images.
+        platforms(&variables, selection)?;
+        Ok(cases)
+    })
+}
+
+/// A Kubernetes whose pods run, and a registry that they pull from.
+pub(crate) struct Node {
+    cluster: Cluster,
+    registry: Registry,
+}
+
+impl Node {
+    /// By which tests find both.
+    pub(crate) fn variables(&self) -> Variables {
+        vec![
+            (environment::CLUSTER, "kube".into()),
+            (environment::KUBE, self.cluster.run_dir().into()),
+            (environment::REGISTRY, self.registry.address().to_string().into()),
+        ]
+    }
+}
+
+/// Starts a Kubernetes from Debian's packages and a registry, and stops them after the work.
+pub(crate) fn with_a_node<T>(work: impl FnOnce(&Node) -> Result<T>) -> Result<T> {
     // Before anything has a time limit.
     install_packages(&detached::say)?;
     let cluster = Cluster::start_with(Options::with_node(), &detached::say)?;
     let registry = Registry::start_with(registry::Options::default(), &detached::say)?;
-    println!("making an image of the program under test and pushing it to {}", registry.address());
-    let built = image::image_of(&cargo::build_fairway(false)?)?;
-    let image = image::push_image(&built, &format!("{}/fairway:test", registry.address()))?;
-    let variables = with(
-        variables,
-        &[
-            (environment::CLUSTER, "kube".into()),
-            (environment::KUBE, cluster.run_dir().into()),
-            (environment::REGISTRY, registry.address().to_string().into()),
-            (environment::IMAGE, image.into()),
-        ],
-    );
-    let outcome = run_all(&variables, selection).and_then(|cases| {
-        // Last, for it takes the whole machine; and only here, where pods can pull its images.
-        platforms(&variables, selection)?;
-        Ok(cases)
-    });
-    let stopped = registry.stop().and(cluster.stop()).context("cannot stop what the tests used");
-    stopped.and(outcome)
+    let node = Node { cluster, registry };
+    let outcome = work(&node);
+    let stopped = node.registry.stop().and(node.cluster.stop());
+    stopped.context("cannot stop what was started").and(outcome)
 }
 
 fn platforms(variables: &Variables, selection: &Selection<'_>) -> Result<usize> {

@@ -1,5 +1,6 @@
 //! Who asked the API server for what.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -44,6 +45,17 @@ pub struct AuditEvent {
 pub struct AuditUser {
     /// The name that the API server knows.
     pub username: String,
+    /// What else it knows, such as the pod of a token.
+    #[serde(default)]
+    extra: BTreeMap<String, Vec<String>>,
+}
+
+impl AuditUser {
+    /// The pod that it is, if it shows the token of one.
+    pub fn pod(&self) -> Option<&str> {
+        let names = self.extra.get("authentication.kubernetes.io/pod-name")?;
+        names.first().map(String::as_str)
+    }
 }
 
 /// To what it was done.

@@ -1,6 +1,9 @@
 //! What the API server has seen of preflights: reading, and nothing else.
 
+use std::fs;
+
 use anyhow::{Context as _, Result};
+use fairway_operator::manifests::own_manifests;
 use fairway_testkit::{AuditEvent, NAMESPACE, TestPlatform};
 use k8s_openapi::api::authentication::v1::{TokenRequest, TokenRequestSpec};
 use k8s_openapi::api::core::v1::{ConfigMap, Node, Pod, Secret, Service, ServiceAccount};
@@ -8,7 +11,8 @@ use kube::api::{Api, ListParams, ObjectMeta, PostParams};
 use kube::{Client, ResourceExt as _};
 use serde_json::{Value, json};
 
-use crate::ground::{ask, install, upgrade};
+use crate::ground::{ask, upgrade};
+use crate::{commands, greedy};
 
 /// The release that is asked.
 const RUNNER: &str = "system:serviceaccount:openshift-cluster-version:preflight-runner";
@@ -18,7 +22,8 @@ const CHECKS: &str = "system:serviceaccount:openshift-cluster-version-preflight:
 
 #[tokio::test(flavor = "multi_thread")]
 async fn who_is_asked_about_a_cluster_writes_nothing() -> Result<()> {
-    let platform = install().await?;
+    let own = own_manifests().into_iter().chain(greedy::manifests()).collect();
+    let platform = TestPlatform::install(own, "5.0.0", "stable-5.2").await?;
     let log = platform.cluster.audit_log()?;
     let mark = log.mark()?;
     ask(&platform, "5.2.0", 3).await?;
@@ -32,6 +37,8 @@ async fn who_is_asked_about_a_cluster_writes_nothing() -> Result<()> {
         asked.iter().filter(|event| !is_reading(event)).map(ToString::to_string).collect();
     assert_eq!(beyond_reading, [""; 0]);
 
+    who_asks_for_more_gets_nothing(&platform, &events).await?;
+    the_documented_commands_help(&platform).await?;
     a_check_that_writes_is_refused(&platform).await?;
     the_token_of_a_run_is_good_for_reading_alone(&platform).await
 }
@@ -48,6 +55,48 @@ fn is_reading(event: &AuditEvent) -> bool {
         .as_ref()
         .is_some_and(|object| of_a_pod.contains(&object.subresource.as_str()));
     matches!(event.verb.as_str(), "get" | "list" | "watch") && !runs_something
+}
+
+/// That is told of every check that did, and none of them was created, nor what it brings.
+async fn who_asks_for_more_gets_nothing(
+    platform: &TestPlatform,
+    events: &[AuditEvent],
+) -> Result<()> {
+    let told = upgrade(platform, &["--status-preflight"], 3).await?;
+    for (check, words) in greedy::REFUSALS {
+        let is_told = |line: &str| line.contains(check) && line.contains(words);
+        assert!(told.lines().any(is_told), "{check}: {told}");
+    }
+    let is_greedy = |event: &&AuditEvent| {
+        let object = event.object_ref.as_ref();
+        event.is_write() && object.is_some_and(|object| object.name.starts_with("greedy"))
+    };
+    let written: Vec<String> = events.iter().filter(is_greedy).map(ToString::to_string).collect();
+    assert_eq!(written, [""; 0]);
+    Ok(())
+}
+
+async fn the_documented_commands_help(platform: &TestPlatform) -> Result<()> {
+    let files = tempfile::tempdir()?;
+    let credentials = files.path().join("credentials.json");
+    fs::write(&credentials, r#"{"auths":{"registry.example":{"auth":"YTpi"}}}"#)?;
+    let nodes: Api<Node> = Api::all(platform.cluster.client());
+    let node = nodes.list(&ListParams::default()).await?;
+    let node = node.iter().next().context("no node")?.name_any();
+    let release = platform.image("5.2.0")?;
+    let file = credentials.to_str().context("a path of text")?;
+    let variables = [("FILE", file), ("NODE", &node), ("RELEASE", &release)];
+    for (heading, words) in commands::LOOKS.into_iter().zip([
+        ["type: PreflightFailed", "cluster-version-operator-preflight", "preflight-"],
+        ["registry.example", "5.2.0", "cluster-version-operator-preflight"],
+        ["PreflightPartial", "operator", "memory"],
+    ]) {
+        let said = commands::run(platform, heading, &variables)?;
+        for words in words {
+            assert!(said.contains(words), "{heading} does not tell of {words}: {said}");
+        }
+    }
+    Ok(())
 }
 
 /// What it was told is reported, and the others go on.

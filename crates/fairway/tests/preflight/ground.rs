@@ -51,6 +51,13 @@ pub(crate) async fn upgrade(
     Ok(told)
 }
 
+/// Waits until ClusterVersion shows no preflight in progress any more: what was found is weighed
+/// after it is known.
+pub(crate) async fn settled(platform: &TestPlatform) -> Result<ClusterVersionStatus> {
+    let is_settled = |status: &ClusterVersionStatus| !risks(status).contains("PreflightInProgress");
+    platform.until("what is in progress to be over", is_settled).await
+}
+
 /// Waits until the operator has seen what was asked for last.
 pub(crate) async fn until_seen(platform: &TestPlatform) -> Result<()> {
     wait::until("the operator to see what is asked for", || async {

@@ -2,6 +2,8 @@
 //! pods, the real program.
 
 mod audit;
+mod commands;
+mod greedy;
 mod ground;
 mod moving;
 mod retargets;

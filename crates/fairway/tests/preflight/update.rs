@@ -27,6 +27,11 @@ async fn a_question_leaves_an_update_that_is_under_way_alone() -> Result<()> {
     platform.tell("storage", json!({ "stuck": null })).await?;
     let status = platform.until_completed("5.1.0").await?;
     assert!(status.history.iter().all(|entry| entry.state == UpdateState::Completed));
+    // The release before can be asked as well, and knows why there is no way back.
+    let told = ask(&platform, "5.0.1", 3).await?;
+    for expected in ["6 of 6 operators", "From: 5.1.0", "StoredVersionsRemoved: critical"] {
+        assert!(told.contains(expected), "{told}");
+    }
     upgrade(&platform, &["--clear-preflight"], 0).await?;
     until_nothing_is_left(&platform).await
 }

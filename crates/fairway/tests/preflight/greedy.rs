@@ -1,0 +1,76 @@
+//! Checks that ask for more than a check may have, in every release of a platform.
+
+use std::collections::BTreeMap;
+
+use fairway_findings::vet;
+use serde_json::{Value, json};
+
+/// Never pulled: its pod is never created.
+const IMAGE: &str = "registry.example/greedy@sha256:1111111111111111111111111111111111111111111111111111111111111111";
+
+/// What each of them asks for, and in which words it is told that it does not get it.
+pub(crate) const REFUSALS: [(&str, &str); 5] = [
+    ("greedy-privileges", "securityContext.privileged: a check has no privileges"),
+    ("greedy-disk", "volumes[0].hostPath: a check has no volumes but of type emptyDir"),
+    ("greedy-account", "serviceAccountName: a check has an account that it brings itself"),
+    ("greedy-secret", "volumes[0].secret: a check has no volumes but of type emptyDir"),
+    ("greedy-role", "rules[0].verbs[1]: a check may get, list and watch"),
+];
+
+/// Their manifests, by path in a release image.
+pub(crate) fn manifests() -> BTreeMap<String, String> {
+    let pod = "/spec/template/spec";
+    let volume = |volume: Value| (format!("{pod}/volumes"), json!([volume]));
+    let asks = [
+        (format!("{pod}/containers/0/securityContext"), json!({ "privileged": true })),
+        volume(json!({ "name": "disk", "hostPath": { "path": "/" } })),
+        (format!("{pod}/serviceAccountName"), json!("cluster-version-operator")),
+        volume(json!({ "name": "secret", "secret": { "secretName": "pull-secret" } })),
+        (format!("{pod}/serviceAccountName"), json!("greedy-role")),
+    ];
+    let mut manifests = BTreeMap::new();
+    for ((name, _), (path, value)) in REFUSALS.into_iter().zip(asks) {
+        let mut job = object("batch/v1", "Job", name, json!({}));
+        job["spec"] = json!({ "template": { "spec": {
+            "restartPolicy": "Never",
+            "containers": [{ "name": "preflight", "image": IMAGE, "command": ["/bin/preflight"] }],
+        } } });
+        let (parent, field) = path.rsplit_once('/').unwrap_or_default();
+        job.pointer_mut(parent).expect("a part of a Job")[field] = value;
+        let brought = if name == "greedy-role" { access(name) } else { Vec::new() };
+        let objects: Vec<String> =
+            brought.into_iter().chain([job]).map(|object| object.to_string()).collect();
+        let file = format!("release-manifests/0000_95_{name}_40-preflight.yaml");
+        manifests.insert(file, objects.join("\n---\n"));
+    }
+    manifests
+}
+
+/// An account with a Role that grants more than reading.
+fn access(name: &str) -> Vec<Value> {
+    const RBAC: &str = "rbac.authorization.k8s.io/v1";
+    let rule =
+        json!({ "apiGroups": [""], "resources": ["configmaps"], "verbs": ["get", "update"] });
+    let role = json!({ "apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": name });
+    let subject =
+        json!({ "kind": "ServiceAccount", "name": name, "namespace": "openshift-config" });
+    vec![
+        object("v1", "ServiceAccount", name, json!({})),
+        object(RBAC, "Role", name, json!({ "rules": [rule] })),
+        object(RBAC, "RoleBinding", name, json!({ "roleRef": role, "subjects": [subject] })),
+    ]
+}
+
+fn object(version: &str, kind: &str, name: &str, rest: Value) -> Value {
+    let mut object = rest;
+    object["apiVersion"] = json!(version);
+    object["kind"] = json!(kind);
+    object["metadata"] = json!({
+        "name": name, "namespace": "openshift-config",
+        "annotations": {
+            vet::ANNOTATION: "true",
+            "include.release.openshift.io/self-managed-high-availability": "true",
+        },
+    });
+    object
+}
