@@ -62,8 +62,11 @@ fn what(event: &AuditEvent) -> String {
     format!("{} {resource}", event.verb)
 }
 
-/// The operator whose check it is: pods are named after their Jobs, and Jobs after the check.
+/// The operator whose check it is: pods are named after their Jobs, and Jobs after the check. Old API
+/// servers do not tell the pod; checks look at the namespace of their operator.
 fn check(event: &AuditEvent) -> String {
-    let pod = event.user.pod().unwrap_or("that nobody knows");
-    pod.split("-preflight").next().unwrap_or(pod).to_owned()
+    let namespace = event.object_ref.as_ref().map(|object| object.namespace.as_str());
+    let operator = namespace.and_then(|namespace| namespace.strip_prefix("openshift-"));
+    let pod = event.user.pod().and_then(|pod| pod.split("-preflight").next());
+    pod.or(operator).unwrap_or("that nobody knows").to_owned()
 }

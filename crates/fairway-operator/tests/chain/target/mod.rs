@@ -1,8 +1,8 @@
 //! From the request for an update to its beginning, or to its refusal.
 
 mod gates;
-mod on_update;
 mod platform;
+mod preflight;
 mod resuming;
 mod retrieval;
 mod stock_client;

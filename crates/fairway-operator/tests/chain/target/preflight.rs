@@ -1,5 +1,5 @@
-//! What a release says about a cluster that is about to get it, where `--preflight-on-update` asks.
-//! The tests themselves are that release.
+//! What a release says about a cluster that is about to get it, asked by `--preflight-on-update` or by
+//! somebody. The tests themselves are that release.
 
 use std::fs;
 
@@ -17,9 +17,9 @@ use serde_json::json;
 
 use super::platform::{Platform, ask, history, reaches, refused};
 use crate::story::snapshot;
-use crate::support::{Graph, Operated, graph_data};
+use crate::support::{Graph, Operated, graph_data, reason};
 
-const VERSIONS: [&str; 3] = ["5.1.0", "5.1.1", "5.1.2"];
+const VERSIONS: [&str; 4] = ["5.1.0", "5.1.1", "5.1.2", "5.3.0"];
 
 /// A platform, its update service, and a cluster at its first release.
 struct World {
@@ -47,9 +47,8 @@ impl World {
         Ok(Some(Self { platform, operated, _graph: graph, _metrics: directory }))
     }
 
-    /// Waits until a release is asked, and lets it answer: with this finding, or that a check has
-    /// no answer.
-    async fn answer(&self, version: &str, found: Option<&str>) -> Result<()> {
+    /// Waits until a release is asked, and lets its check answer, perhaps with a finding.
+    async fn answer(&self, version: &str, status: CheckStatus, found: Option<&str>) -> Result<()> {
         let image = self.platform.image(version);
         let runs: Api<Deployment> =
             Api::namespaced(self.operated.cluster.client(), "openshift-cluster-version");
@@ -61,7 +60,6 @@ impl World {
             Ok(run.filter(asks).and_then(|run| run.labels().get(labels::RUN).cloned()))
         })
         .await?;
-        let status = if found.is_some() { CheckStatus::Found } else { CheckStatus::TimedOut };
         let finding = |name: &str| Finding {
             name: name.to_owned(),
             message: format!("{name} will happen."),
@@ -108,7 +106,7 @@ async fn what_is_only_reported_is_recorded_and_the_update_begins() -> Result<()>
     ask(&world.operated, json!({"version": "5.1.1"})).await?;
     let status = world.until_it_waits().await?;
     assert_eq!(history(&status), ["5.1.0"]);
-    world.answer("5.1.1", Some("DualStack")).await?;
+    world.answer("5.1.1", CheckStatus::Found, Some("DualStack")).await?;
     let status = reaches(&world.operated, "5.1.1").await?;
     insta::assert_snapshot!(status.history[0].accepted_risks.as_deref().unwrap_or_default(), @"
     The preflight of 5.1.1 says:
@@ -122,7 +120,7 @@ async fn what_is_required_holds_the_update_until_it_is_accepted() -> Result<()> 
     let Some(mut world) = World::new(OnUpdate::Require).await? else { return Ok(()) };
     ask(&world.operated, json!({"version": "5.1.1"})).await?;
     world.until_it_waits().await?;
-    world.answer("5.1.1", Some("DualStack")).await?;
+    world.answer("5.1.1", CheckStatus::Found, Some("DualStack")).await?;
     let told = refused(&world.operated, "UnacceptedRisks").await?;
     assert!(told.ends_with("fairway upgrade accept DualStack"), "{told}");
     ask(&world.operated, json!({"acceptRisks": [{"name": "DualStack"}]})).await?;
@@ -136,7 +134,7 @@ async fn what_is_required_holds_the_update_until_it_is_accepted() -> Result<()> 
 async fn an_answer_that_is_not_whole_is_not_enough_where_one_is_required() -> Result<()> {
     let Some(mut world) = World::new(OnUpdate::Require).await? else { return Ok(()) };
     ask(&world.operated, json!({"version": "5.1.1"})).await?;
-    world.answer("5.1.1", None).await?;
+    world.answer("5.1.1", CheckStatus::TimedOut, None).await?;
     let told = refused(&world.operated, "UnacceptedRisks").await?;
     assert!(told.ends_with("fairway upgrade accept PreflightIncomplete"), "{told}");
 
@@ -145,5 +143,28 @@ async fn an_answer_that_is_not_whole_is_not_enough_where_one_is_required() -> Re
     ask(&world.operated, forced).await?;
     let status = reaches(&world.operated, "5.1.2").await?;
     assert_eq!(history(&status), ["5.1.2", "5.1.0"]);
+    world.operated.stop().await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_minor_version_is_skipped_after_the_release_has_found_nothing() -> Result<()> {
+    let Some(mut world) = World::new(OnUpdate::Off).await? else { return Ok(()) };
+    ask(&world.operated, json!({"version": "5.3.0"})).await?;
+    let told = refused(&world.operated, "PreconditionChecks").await?;
+    assert!(told.contains("SkipLevelNotChecked"), "{told}");
+
+    ask(&world.operated, json!({"mode": "Preflight"})).await?;
+    world.answer("5.3.0", CheckStatus::Passed, None).await?;
+    let is_complete = |status: &ClusterVersionStatus| {
+        reason(status, "PreflightCompleted") == "NoRisksFound"
+            && !status
+                .conditional_updates
+                .iter()
+                .any(|update| update.risk_names.contains(&"PreflightInProgress".to_owned()))
+    };
+    let status = world.operated.status("a complete answer", is_complete).await?;
+    assert_eq!(history(&status), ["5.1.0"], "a preflight is no update");
+    ask(&world.operated, json!({"mode": null})).await?;
+    reaches(&world.operated, "5.3.0").await?;
     world.operated.stop().await
 }
