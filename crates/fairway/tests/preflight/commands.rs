@@ -56,7 +56,7 @@ fn page() -> Result<BTreeMap<String, Vec<String>>> {
                 found.entry(heading.clone()).or_default().push(std::mem::take(commands));
                 block = None;
             }
-            Some(commands) => *commands += &format!("{line}\n"),
+            Some(commands) => commands.extend([line, "\n"]),
         }
     }
     Ok(found)

@@ -49,14 +49,14 @@ pub(crate) fn manifests() -> BTreeMap<String, String> {
 /// An account with a Role that grants more than reading.
 fn access(name: &str) -> Vec<Value> {
     const RBAC: &str = "rbac.authorization.k8s.io/v1";
-    let rule =
+    let grants =
         json!({ "apiGroups": [""], "resources": ["configmaps"], "verbs": ["get", "update"] });
     let role = json!({ "apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": name });
     let subject =
         json!({ "kind": "ServiceAccount", "name": name, "namespace": "openshift-config" });
     vec![
         object("v1", "ServiceAccount", name, json!({})),
-        object(RBAC, "Role", name, json!({ "rules": [rule] })),
+        object(RBAC, "Role", name, json!({ "rules": [grants] })),
         object(RBAC, "RoleBinding", name, json!({ "roleRef": role, "subjects": [subject] })),
     ]
 }
