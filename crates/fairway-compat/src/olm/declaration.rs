@@ -57,13 +57,22 @@ pub enum Invalid {
         error: MaximumError,
     },
     /// Two places say different things.
-    #[error("the {} says {}, and the {} says {}", one.1, one.0, other.1, other.0)]
+    #[error("{}", contradiction(one, other))]
     Contradiction {
         /// What the first says.
         one: (Stream, Origin),
         /// What another says.
         other: (Stream, Origin),
     },
+}
+
+fn contradiction(one: &(Stream, Origin), other: &(Stream, Origin)) -> String {
+    let ((one, here), (other, there)) = (one, other);
+    if here == there {
+        format!("the {here} says both {one} and {other}")
+    } else {
+        format!("the {here} says {one}, and the {there} says {other}")
+    }
 }
 
 impl Declaration {

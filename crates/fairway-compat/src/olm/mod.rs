@@ -6,8 +6,10 @@
 //! * [`Declaration`] is what an operator declares, and [`Origin`] where; [`Operator`] is the operator.
 //! * [`Policy::verdict`] says whether it runs on a target.
 //! * [`Guard`] puts that together for a cluster: the condition `Upgradeable` and the risk report.
+//! * [`catalog`] knows what operators declare by now, and other versions of them.
 //! * [`install`] says whether an operator may be installed.
 
+pub mod catalog;
 mod cluster;
 mod condition;
 mod declaration;

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use super::Declaration;
+use super::catalog::WayOut;
+use super::{Declaration, Policy, Stream, Verdict};
 
 /// The label of a copy: where the original is.
 const COPIED_FROM: &str = "olm.copiedFrom";
@@ -25,6 +26,8 @@ pub struct Operator {
     pub declared: Declaration,
     /// What it declared when it was installed, where a catalog says something else by now.
     pub superseded: Option<Declaration>,
+    /// Newer versions of it, the nearest first.
+    pub ways_out: Vec<WayOut>,
 }
 
 impl Operator {
@@ -35,7 +38,13 @@ impl Operator {
         annotations: &BTreeMap<String, String>,
     ) -> Self {
         let declared = Declaration::read(annotations);
-        Self { namespace: namespace.into(), name: name.into(), declared, superseded: None }
+        Self {
+            namespace: namespace.into(),
+            name: name.into(),
+            declared,
+            superseded: None,
+            ways_out: Vec::new(),
+        }
     }
 
     /// With what its catalog says by now. A usable maximum there counts more than what was
@@ -46,6 +55,13 @@ impl Operator {
             self.superseded = Some(before);
         }
         self
+    }
+
+    /// The nearest version of it that runs on a target, as far as that is known.
+    pub fn way_out(&self, policy: Policy, running: Stream, target: Stream) -> Option<&WayOut> {
+        self.ways_out.iter().find(|way_out| {
+            policy.verdict(&way_out.declared, running, target) == Verdict::Upgradeable
+        })
     }
 }
 

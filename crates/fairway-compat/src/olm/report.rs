@@ -6,6 +6,7 @@
 use fairway_api::limits;
 use serde_json::{Value, json};
 
+use super::catalog::WayOut;
 use super::{Declaration, Operator, Policy, Stream, text};
 
 /// Risks that a report names: readers take 50, and one of them stands for the rest.
@@ -28,9 +29,10 @@ pub(super) fn report(operators: &[Operator], running: Stream, policy: Policy) ->
     // Those that matter first are the first to have a name of their own.
     named.sort_by_key(|(_, first)| *first);
     rest.extend(named.drain(named.len().min(MAX_RISKS)..));
-    let risks = named
-        .iter()
-        .filter_map(|(operator, first)| Some(risk(&name(operator)?, &message(operator), *first)));
+    let risks = named.iter().filter_map(|(operator, first)| {
+        let way_out = operator.way_out(policy, running, *first);
+        Some(risk(&name(operator)?, &message(operator, way_out), *first))
+    });
     let risks: Vec<Value> = risks.chain(stand_in(&rest)).collect();
     json!({"kind": "RiskReport", "version": "v1", "risks": risks})
 }
@@ -54,8 +56,8 @@ fn name(operator: &Operator) -> Option<String> {
     is_legal.then_some(name)
 }
 
-fn message(operator: &Operator) -> String {
-    match &operator.declared {
+fn message(operator: &Operator, way_out: Option<&WayOut>) -> String {
+    let problem = match &operator.declared {
         Declaration::Maximum(maximum, origin) => format!(
             "The operator {operator} does not run on versions after {maximum}, as the {origin} says."
         ),
@@ -65,6 +67,10 @@ fn message(operator: &Operator) -> String {
         Declaration::Invalid(why) => format!(
             "The operator {operator} does not say clearly up to which version it runs: {why}."
         ),
+    };
+    match way_out {
+        Some(way_out) => format!("{problem} To get past it, {way_out}."),
+        None => problem,
     }
 }
 

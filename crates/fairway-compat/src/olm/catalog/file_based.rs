@@ -1,0 +1,401 @@
+//! Catalogs as their maintainers have them: files with packages, channels and bundles.
+
+use std::collections::BTreeMap;
+
+use fairway_api::Version;
+use fairway_api::read::{self, Place, ReadError};
+use serde::Deserialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+use serde_saphyr::Spanned;
+
+use super::super::{Declaration, MAX_OPENSHIFT_VERSION, MaximumError, Origin, Stream, maximum};
+use super::{Bundle, CatalogError, Catalogs, Package};
+
+/// A file of a catalog, with everything in it that matters here.
+#[derive(Clone, Debug, Default)]
+pub struct File {
+    blobs: Vec<Blob>,
+    /// Maximum versions that are numbers.
+    pub unquoted: Vec<Unquoted>,
+}
+
+/// A maximum version that is a number: tools on the way to a cluster read 4.10 as 4.1.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unquoted {
+    /// The bundle.
+    pub bundle: String,
+    /// Where it is.
+    pub place: Place,
+    /// How it is written.
+    pub text: String,
+    /// Whether it means something else after somebody has read it as a number.
+    pub changes: bool,
+}
+
+#[derive(Clone, Debug)]
+enum Blob {
+    Package { name: String, default_channel: Option<String> },
+    Channel { package: String, name: String, bundles: Vec<String> },
+    Bundle { package: String, name: String, version: Option<Version>, found: Vec<Found> },
+}
+
+impl Blob {
+    fn package(&self) -> &str {
+        match self {
+            Self::Package { name, .. } => name,
+            Self::Channel { package, .. } | Self::Bundle { package, .. } => package,
+        }
+    }
+
+    fn add_to(self, package: &mut Package) {
+        match self {
+            Self::Package { default_channel, .. } => package.default_channel = default_channel,
+            Self::Channel { name, bundles, .. } => {
+                package.channels.entry(name).or_default().extend(bundles);
+            }
+            Self::Bundle { name, version, found, .. } => {
+                let origin = || Origin::Catalog(package.catalog.clone());
+                let found = found.into_iter().map(|found| (origin(), found));
+                let declared = Some(Declaration::agreed(found));
+                package.bundles.insert(name, Bundle { version, declared });
+            }
+        }
+    }
+}
+
+/// What one place of a bundle says.
+type Found = Result<Stream, MaximumError>;
+
+// One type for everything that catalogs hold: what it is, `schema` says.
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Raw {
+    schema: String,
+    name: String,
+    package: String,
+    default_channel: Option<String>,
+    entries: Option<Vec<Entry>>,
+    properties: Option<Vec<Property>>,
+    #[serde(rename = "operators.coreos.com/maxOpenShiftVersion")]
+    maximum: Option<Spanned<Value>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Entry {
+    name: String,
+}
+
+#[derive(Deserialize)]
+struct Property {
+    #[serde(rename = "type", default)]
+    kind: String,
+    value: Option<Spanned<Value>>,
+}
+
+impl File {
+    /// Reads a file, YAML or JSON, of any number of documents.
+    pub fn read(name: &str, bytes: &[u8]) -> Result<Self, CatalogError> {
+        let mut file = Self::default();
+        // What is not UTF-8, the reader refuses, with the place.
+        let text = std::str::from_utf8(bytes).unwrap_or_default();
+        let Some(documents) = json_documents(text) else {
+            file.add(&Source { name, text, lines_before: 0 }, bytes)?;
+            return Ok(file);
+        };
+        for (lines_before, text) in documents {
+            file.add(&Source { name, text, lines_before }, text.as_bytes())?;
+        }
+        Ok(file)
+    }
+
+    fn add(&mut self, source: &Source<'_>, bytes: &[u8]) -> Result<(), CatalogError> {
+        let documents = read::documents(source.name, bytes);
+        let documents: Vec<Raw> = documents.map_err(|error| source.in_file(error))?;
+        for raw in documents {
+            match raw.schema.as_str() {
+                "olm.package" => self
+                    .blobs
+                    .push(Blob::Package { name: raw.name, default_channel: raw.default_channel }),
+                "olm.channel" => self.blobs.push(Blob::Channel {
+                    package: raw.package,
+                    name: raw.name,
+                    bundles: raw
+                        .entries
+                        .unwrap_or_default()
+                        .into_iter()
+                        .map(|it| it.name)
+                        .collect(),
+                }),
+                "olm.bundle" => self.add_bundle(raw, source),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn add_bundle(&mut self, raw: Raw, source: &Source<'_>) {
+        let properties = raw.properties.unwrap_or_default();
+        let of_type = |kind: &'static str| {
+            let of_type = properties.iter().filter(move |property| property.kind == kind);
+            of_type.map(|property| property.value.as_ref())
+        };
+        let mut values: Vec<Option<&Spanned<Value>>> = of_type(MAX_OPENSHIFT_VERSION).collect();
+        let repeated = (values.len() > 1).then_some(Err(MaximumError::Repeated));
+        values.extend(raw.maximum.as_ref().map(Some));
+        for value in values.iter().flatten() {
+            self.unquoted.extend(source.unquoted(&raw.name, value));
+        }
+        let values = values.iter().map(|value| match value {
+            Some(value) => maximum::parse(&source.written(value)),
+            None => Err(MaximumError::Empty),
+        });
+        let metadata = of_type("olm.csv.metadata").flatten();
+        let annotations = metadata.filter_map(|it| it.value.get("annotations"));
+        let annotations = annotations.filter_map(|it| BTreeMap::deserialize(it).ok());
+        let annotated = annotations.filter_map(|it| match Declaration::read(&it) {
+            Declaration::Missing => None,
+            Declaration::Maximum(maximum, _) => Some(Ok(maximum)),
+            Declaration::Invalid(why) => Some(Err(MaximumError::Unreadable(why.to_string()))),
+        });
+        let version = of_type("olm.package")
+            .flatten()
+            .find_map(|it| Version::parse_tolerant(it.value.get("version")?.as_str()?).ok());
+        let found = repeated.into_iter().chain(values).chain(annotated).collect();
+        let Raw { package, name, .. } = raw;
+        self.blobs.push(Blob::Bundle { package, name, version, found });
+    }
+}
+
+impl Catalogs {
+    /// The packages of a catalog of files, by the name that people call it.
+    pub fn of_files(
+        catalog: &str,
+        files: impl IntoIterator<Item = File>,
+    ) -> Result<Self, CatalogError> {
+        let mut packages: BTreeMap<String, Package> = BTreeMap::new();
+        for blob in files.into_iter().flat_map(|file| file.blobs) {
+            let of = blob.package().to_owned();
+            let package = packages.entry(of).or_insert_with_key(|name| Package::new(catalog, name));
+            blob.add_to(package);
+        }
+        let mut catalogs = Self::default();
+        for package in packages.into_values() {
+            catalogs.add(package.vetted()?)?;
+        }
+        Ok(catalogs)
+    }
+}
+
+/// The documents of a file in JSON, which follow each other without a sign between them, each with
+/// the number of lines before it; `None` if it is something else.
+fn json_documents(text: &str) -> Option<Vec<(u64, &str)>> {
+    let mut stream = serde_json::Deserializer::from_str(text).into_iter::<&RawValue>();
+    let (mut documents, mut lines, mut counted) = (Vec::new(), 0, 0);
+    while let Some(document) = stream.next() {
+        let document = document.ok()?.get();
+        let start = stream.byte_offset() - document.len();
+        lines += text[counted..start].matches('\n').count() as u64;
+        counted = start;
+        documents.push((lines, document));
+    }
+    (!documents.is_empty()).then_some(documents)
+}
+
+/// A part of a file, to see how something in it is written.
+struct Source<'a> {
+    name: &'a str,
+    text: &'a str,
+    lines_before: u64,
+}
+
+impl Source<'_> {
+    /// An error, with the place that it has in the file.
+    fn in_file(&self, mut error: ReadError) -> ReadError {
+        if let ReadError::Malformed { place: Place { position: Some((line, _)), .. }, .. } =
+            &mut error
+        {
+            *line += self.lines_before;
+        }
+        error
+    }
+
+    /// A value as it is written, a string without its quotes.
+    fn written(&self, value: &Spanned<Value>) -> String {
+        match &value.value {
+            Value::String(text) => text.clone(),
+            Value::Number(number) => {
+                self.scalar(value).map_or_else(|| number.to_string(), str::to_owned)
+            }
+            other => other.to_string(),
+        }
+    }
+
+    fn scalar(&self, value: &Spanned<Value>) -> Option<&str> {
+        let start = usize::try_from(value.defined.span().byte_offset()?).ok()?;
+        let rest = self.text.get(start..)?;
+        let end = rest.find(|letter: char| letter.is_whitespace() || ",}]#".contains(letter));
+        Some(&rest[..end.unwrap_or(rest.len())])
+    }
+
+    fn unquoted(&self, bundle: &str, value: &Spanned<Value>) -> Option<Unquoted> {
+        let Value::Number(number) = &value.value else { return None };
+        let (text, at) = (self.written(value), value.defined);
+        Some(Unquoted {
+            bundle: bundle.to_owned(),
+            place: Place {
+                source: self.name.to_owned(),
+                position: Some((self.lines_before + at.line(), at.column())),
+            },
+            changes: number.to_string() != text,
+            text,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// `bundle version: what it declares`, for the only package.
+    fn told(text: &str) -> (String, Vec<Unquoted>) {
+        let file = File::read("catalog.yaml", text.as_bytes()).unwrap();
+        let unquoted = file.unquoted.clone();
+        let catalogs = Catalogs::of_files("catalog", [file]).unwrap();
+        let [package] = catalogs.packages() else { panic!("{catalogs:?}") };
+        let bundles = package.bundles.iter().map(|(name, bundle)| {
+            let declared = match bundle.declared.as_ref().unwrap() {
+                Declaration::Missing => "nothing".to_owned(),
+                Declaration::Maximum(maximum, origin) => format!("{maximum} in {origin}"),
+                Declaration::Invalid(why) => why.to_string(),
+            };
+            let version = bundle.version.as_ref().map(ToString::to_string);
+            format!("{name} {}: {declared}", version.unwrap_or_default())
+        });
+        (Vec::from_iter(bundles).join("\n"), unquoted)
+    }
+
+    const YAML: &str = r#"---
+schema: olm.package
+name: etcd
+defaultChannel: stable
+---
+schema: olm.channel
+package: etcd
+name: stable
+entries:
+- name: etcd.v1.0.0
+- name: etcd.v1.1.0
+  replaces: etcd.v1.0.0
+---
+schema: olm.bundle
+package: etcd
+name: etcd.v1.0.0
+properties:
+- type: olm.package
+  value: {packageName: etcd, version: 1.0.0}
+- type: olm.maxOpenShiftVersion
+  value: "4.8"
+---
+schema: olm.bundle
+package: etcd
+name: etcd.v1.1.0
+properties:
+- type: olm.maxOpenShiftVersion
+  value: 4.10 # the next one
+- type: olm.package
+  value: {packageName: etcd, version: 1.1.0}
+---
+schema: olm.bundle
+package: etcd
+name: etcd.v1.2.0
+operators.coreos.com/maxOpenShiftVersion: 4.9
+---
+schema: olm.bundle
+package: etcd
+name: etcd.v1.3.0
+properties:
+- type: olm.maxOpenShiftVersion
+  value: "4.8"
+- type: olm.csv.metadata
+  value: {annotations: {operators.coreos.com/maxOpenShiftVersion: "4.9"}}
+---
+schema: olm.bundle
+package: etcd
+name: etcd.v1.4.0
+properties:
+- {type: olm.maxOpenShiftVersion, value: "4.8"}
+- {type: olm.maxOpenShiftVersion, value: "4.8"}
+---
+schema: olm.bundle
+package: etcd
+name: etcd.v1.5.0
+---
+schema: io.openshift.operators.lifecycles.v1alpha1
+package: etcd
+phases: []
+"#;
+
+    #[test]
+    fn every_bundle_is_known() {
+        let (bundles, unquoted) = told(YAML);
+        insta::assert_snapshot!(bundles, @r#"
+        etcd.v1.0.0 1.0.0: 4.8 in catalog catalog
+        etcd.v1.1.0 1.1.0: 4.10 in catalog catalog
+        etcd.v1.2.0 : 4.9 in catalog catalog
+        etcd.v1.3.0 : the catalog catalog says both 4.8 and 4.9
+        etcd.v1.4.0 : defining more than one "olm.maxOpenShiftVersion" property is not allowed
+        etcd.v1.5.0 : nothing
+        "#);
+        let unquoted: Vec<String> = unquoted
+            .iter()
+            .map(|it| format!("{}: {} {} {}", it.place, it.bundle, it.text, it.changes))
+            .collect();
+        insta::assert_snapshot!(unquoted.join("\n"), @"
+        catalog.yaml:28:10: etcd.v1.1.0 4.10 true
+        catalog.yaml:35:43: etcd.v1.2.0 4.9 false
+        ");
+    }
+
+    #[test]
+    fn json_is_read_as_well() {
+        let json = r#"{"schema":"olm.bundle","package":"e","name":"a","properties":[{"type":"olm.maxOpenShiftVersion","value":4.20}]}
+{"schema":"olm.bundle","package":"e","name":"b","properties":[{"type":"olm.maxOpenShiftVersion","value": "4.20" }]}"#;
+        let (bundles, unquoted) = told(json);
+        insta::assert_snapshot!(bundles, @"
+        a : 4.20 in catalog catalog
+        b : 4.20 in catalog catalog
+        ");
+        assert_eq!(unquoted.len(), 1);
+        assert!(unquoted[0].changes, "{unquoted:?}");
+        assert_eq!(unquoted[0].place.to_string(), "catalog.yaml:1:105");
+    }
+
+    #[test]
+    fn what_is_no_catalog_says_where() {
+        let told = |text: &str| File::read("catalog", text.as_bytes()).unwrap_err().to_string();
+        let all = [
+            told("schema: olm.bundle\nproperties: 7\n"),
+            told("{\"schema\":\"olm.package\"}\n\n{\"schema\":\"olm.bundle\",\"properties\":7}"),
+        ];
+        insta::assert_snapshot!(all.join("\n"), @"
+        catalog:2:13: expected sequence start
+        catalog:3:37: expected sequence start
+        ");
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_makes_it_panic(value in "\\PC{0,40}") {
+            let text = format!(
+                "schema: olm.bundle\nname: a\nproperties:\n- type: olm.maxOpenShiftVersion\n  value: {value}\n"
+            );
+            if let Ok(file) = File::read("x", text.as_bytes()) {
+                let _ = Catalogs::of_files("x", [file]);
+            }
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! Packages as a cluster shows them.
+
+use std::collections::BTreeMap;
+
+use fairway_api::Version;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::super::{Declaration, Origin};
+use super::{Bundle, CatalogError, Package};
+
+// What is missing, or of another type than it should be, is not there.
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Status {
+    catalog_source: String,
+    catalog_source_namespace: String,
+    package_name: String,
+    default_channel: String,
+    channels: Vec<Channel>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Channel {
+    name: String,
+    #[serde(rename = "currentCSV")]
+    current_csv: String,
+    #[serde(rename = "currentCSVDesc")]
+    current_csv_desc: Description,
+    entries: Option<Vec<Entry>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Description {
+    annotations: Option<BTreeMap<String, String>>,
+    version: String,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Entry {
+    name: String,
+    version: String,
+}
+
+impl Package {
+    /// Reads a PackageManifest. What a bundle declares is known of the newest one of each channel.
+    pub fn read(manifest: &Value) -> Result<Self, CatalogError> {
+        let status = manifest.get("status").ok_or(CatalogError::Incomplete("status"))?;
+        let status = Status::deserialize(status)
+            .map_err(|_| CatalogError::Incomplete("status that can be read"))?;
+        if status.package_name.is_empty() {
+            return Err(CatalogError::Incomplete("status.packageName"));
+        }
+        let catalog = format!("{}/{}", status.catalog_source_namespace, status.catalog_source);
+        let mut package = Self::new(&catalog, &status.package_name);
+        package.default_channel = Some(status.default_channel).filter(|name| !name.is_empty());
+        for channel in status.channels {
+            package.add_channel(channel);
+        }
+        package.vetted()
+    }
+
+    fn add_channel(&mut self, channel: Channel) {
+        let names = self.channels.entry(channel.name).or_default();
+        let version = |text: &str| Version::parse_tolerant(text).ok();
+        for Entry { name, version: text } in channel.entries.unwrap_or_default() {
+            names.push(name.clone());
+            let unknown = Bundle { version: version(&text), declared: None };
+            self.bundles.entry(name).or_insert(unknown);
+        }
+        if !names.contains(&channel.current_csv) {
+            names.push(channel.current_csv.clone());
+        }
+        let Description { annotations, version: text } = channel.current_csv_desc;
+        let declared = Declaration::read(&annotations.unwrap_or_default());
+        let declared = match declared {
+            Declaration::Maximum(maximum, _) => {
+                Declaration::Maximum(maximum, Origin::Catalog(self.catalog.clone()))
+            }
+            other => other,
+        };
+        let head = Bundle { version: version(&text), declared: Some(declared) };
+        self.bundles.insert(channel.current_csv, head);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::super::super::{MAXIMUM_ANNOTATION, Stream};
+    use super::*;
+
+    #[test]
+    fn the_newest_bundle_of_a_channel_is_known_best() {
+        let manifest = json!({"metadata": {"name": "etcd"}, "status": {
+            "catalogSource": "community", "catalogSourceNamespace": "marketplace",
+            "packageName": "etcd", "defaultChannel": "stable",
+            "channels": [
+                {"name": "stable", "currentCSV": "etcd.v0.9.4", "currentCSVDesc": {
+                    "version": "0.9.4", "annotations": {MAXIMUM_ANNOTATION: "4.9"}},
+                 "entries": [
+                    {"name": "etcd.v0.9.4", "version": "0.9.4"},
+                    {"name": "etcd.v0.9.2", "version": "0.9.2"}]},
+                {"name": "alpha", "currentCSV": "etcd.v0.9.2", "currentCSVDesc": {"version": "0.9.2"}},
+            ],
+        }});
+        let package = Package::read(&manifest).unwrap();
+        assert_eq!((&*package.catalog, &*package.name), ("marketplace/community", "etcd"));
+        assert_eq!(package.channels["stable"], ["etcd.v0.9.4", "etcd.v0.9.2"]);
+        assert_eq!(package.head("stable"), Some("etcd.v0.9.4"));
+        let declared = |name: &str| package.bundles[name].declared.clone().unwrap();
+        let catalog = Origin::Catalog("marketplace/community".to_owned());
+        assert_eq!(declared("etcd.v0.9.4"), Declaration::Maximum(Stream::new(4, 9), catalog));
+        assert_eq!(declared("etcd.v0.9.2"), Declaration::Missing);
+    }
+
+    #[test]
+    fn what_is_no_package_manifest_says_why() {
+        let told = |manifest: Value| Package::read(&manifest).unwrap_err().to_string();
+        let channels: Vec<Value> = (0..1001).map(|n| json!({"name": n.to_string()})).collect();
+        let all = [
+            told(json!({})),
+            told(json!({"status": {"channels": 7}})),
+            told(json!({"status": {}})),
+            told(json!({"status": {"packageName": "etcd", "channels": channels}})),
+        ];
+        insta::assert_snapshot!(all.join("\n"), @"
+        the package manifest has no status
+        the package manifest has no status that can be read
+        the package manifest has no status.packageName
+        the package etcd has 1001 channels, and at most 1000 are read
+        ");
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_makes_it_panic(name in "\\PC{0,9}", version in "\\PC{0,9}", value in "\\PC{0,9}") {
+            let _ = Package::read(&json!({"status": {"packageName": name, "channels": [
+                {"name": name, "currentCSV": name, "currentCSVDesc": {
+                    "version": version, "annotations": {MAXIMUM_ANNOTATION: value}}},
+            ]}}));
+        }
+    }
+}

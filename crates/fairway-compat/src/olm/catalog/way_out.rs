@@ -1,0 +1,92 @@
+//! How an operator gets to a version of itself that runs on a target.
+
+use std::fmt;
+
+use fairway_api::Version;
+use serde::Serialize;
+
+use super::super::Declaration;
+use super::{Package, Subscription};
+
+/// Another version of an operator.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct WayOut {
+    /// The name of its ClusterServiceVersion.
+    pub name: String,
+    /// Its version.
+    pub version: Version,
+    /// The channel that has it.
+    pub channel: String,
+    /// The catalog that has it.
+    pub catalog: String,
+    /// What it declares.
+    #[serde(skip)]
+    pub declared: Declaration,
+    /// Whether that is another channel than the operator follows.
+    pub other_channel: bool,
+    /// Whether somebody has to approve it.
+    pub manual_approval: bool,
+}
+
+/// All newer versions of an operator that a package has, the nearest first; those in the channel
+/// that the operator follows come before all others.
+pub(super) fn all(
+    package: &Package,
+    installed: &str,
+    subscription: Option<&Subscription>,
+) -> Vec<WayOut> {
+    let Some(current) = package.bundles.get(installed).and_then(|it| it.version.as_ref()) else {
+        return Vec::new();
+    };
+    let followed = subscription.and_then(|it| it.channel.as_ref());
+    let followed = followed.or(package.default_channel.as_ref());
+    let mut all = Vec::new();
+    for (channel, names) in &package.channels {
+        for name in names {
+            let Some(bundle) = package.bundles.get(name) else { continue };
+            let (Some(version), Some(declared)) = (&bundle.version, &bundle.declared) else {
+                continue;
+            };
+            if version > current {
+                all.push(WayOut {
+                    name: name.clone(),
+                    version: version.clone(),
+                    channel: channel.clone(),
+                    catalog: package.catalog.clone(),
+                    declared: declared.clone(),
+                    other_channel: followed != Some(channel),
+                    manual_approval: subscription.is_some_and(|it| it.is_manual),
+                });
+            }
+        }
+    }
+    all.sort_by(|one, other| {
+        (one.other_channel, &one.version).cmp(&(other.other_channel, &other.version))
+    });
+    all
+}
+
+impl fmt::Display for WayOut {
+    /// What to do.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            name,
+            version: _,
+            channel,
+            catalog,
+            declared: _,
+            other_channel,
+            manual_approval,
+        } = self;
+        if *other_channel {
+            write!(f, "switch to channel {channel} of {catalog} and update to {name}")?;
+        } else {
+            write!(f, "update to {name} in channel {channel} of {catalog}")?;
+        }
+        if *manual_approval {
+            f.write_str(", which has to be approved")?;
+        }
+        Ok(())
+    }
+}
