@@ -7,8 +7,10 @@
 //! * [`Policy::verdict`] says whether it runs on a target.
 //! * [`Guard`] puts that together for a cluster: the condition `Upgradeable` and the risk report.
 //! * [`catalog`] knows what operators declare by now, and other versions of them.
+//! * [`apis`] says which APIs it would miss.
 //! * [`install`] says whether an operator may be installed.
 
+pub mod apis;
 pub mod catalog;
 mod cluster;
 mod condition;

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use super::apis::{Needs, Outlook};
 use super::catalog::WayOut;
 use super::{Declaration, Policy, Stream, Verdict};
 
@@ -28,6 +29,8 @@ pub struct Operator {
     pub superseded: Option<Declaration>,
     /// Newer versions of it, the nearest first.
     pub ways_out: Vec<WayOut>,
+    /// The first version of the platform without an API that it uses, and what it would miss there.
+    pub api_loss: Option<(Stream, Outlook)>,
 }
 
 impl Operator {
@@ -44,6 +47,7 @@ impl Operator {
             declared,
             superseded: None,
             ways_out: Vec::new(),
+            api_loss: None,
         }
     }
 
@@ -54,6 +58,12 @@ impl Operator {
             let before = std::mem::replace(&mut self.declared, catalog.clone());
             self.superseded = Some(before);
         }
+        self
+    }
+
+    /// With what it uses, seen from a running version.
+    pub fn using(mut self, needs: &Needs, running: Stream) -> Self {
+        self.api_loss = Outlook::first_loss(needs, running);
         self
     }
 

@@ -62,12 +62,13 @@ impl Policy {
     /// Whether an operator runs on a target, seen from a running version. Whatever an operator
     /// declares, an update within the running minor version is never held up.
     pub fn verdict(self, declared: &Declaration, running: Stream, target: Stream) -> Verdict {
+        if target <= running {
+            return Verdict::Upgradeable;
+        }
         match self.first_without(declared, running) {
-            _ if target <= running => Verdict::Upgradeable,
             Some(first) if target >= first => Verdict::WillNotRun,
-            Some(_) => Verdict::Upgradeable,
             None if self.is_in_doubt(declared) => Verdict::MayNotRun,
-            None => Verdict::Upgradeable,
+            Some(_) | None => Verdict::Upgradeable,
         }
     }
 

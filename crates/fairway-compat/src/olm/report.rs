@@ -6,7 +6,6 @@
 use fairway_api::limits;
 use serde_json::{Value, json};
 
-use super::catalog::WayOut;
 use super::{Declaration, Operator, Policy, Stream, text};
 
 /// Risks that a report names: readers take 50, and one of them stands for the rest.
@@ -19,44 +18,54 @@ const MAX_MESSAGE: usize = 500;
 /// Where people read about it.
 const DOCS: &str = "https://fairway.dev/docs/olm";
 
-/// The risks of operators, in the order of their names, as `status.extension` of a ClusterOperator.
+/// The risks of operators, as `status.extension` of a ClusterOperator: what matters for the next
+/// version first, then in the order of names.
 pub(super) fn report(operators: &[Operator], running: Stream, policy: Policy) -> Value {
-    let blocking = operators.iter().filter_map(|operator| {
-        Some((operator, policy.first_without(&operator.declared, running)?))
+    let risks = operators.iter().flat_map(|operator| {
+        let maximum = maximum(operator, running, policy);
+        maximum.into_iter().chain(missing_apis(operator))
     });
-    let (mut named, mut rest): (Vec<_>, Vec<_>) =
-        blocking.partition(|(operator, _)| name(operator).is_some());
-    // Those that matter first are the first to have a name of their own.
-    named.sort_by_key(|(_, first)| *first);
+    let (mut named, mut rest): (Vec<Risk>, Vec<Risk>) = risks.partition(Risk::has_legal_name);
+    named.sort_by_key(|risk| risk.first);
     rest.extend(named.drain(named.len().min(MAX_RISKS)..));
-    let risks = named.iter().filter_map(|(operator, first)| {
-        let way_out = operator.way_out(policy, running, *first);
-        Some(risk(&name(operator)?, &message(operator, way_out), *first))
-    });
-    let risks: Vec<Value> = risks.chain(stand_in(&rest)).collect();
+    let risks: Vec<Value> = named.iter().chain(&stand_in(&rest)).map(Risk::to_json).collect();
     json!({"kind": "RiskReport", "version": "v1", "risks": risks})
 }
 
-fn risk(name: &str, message: &str, first: Stream) -> Value {
-    json!({
-        "name": name,
-        "message": text::excerpt(message, MAX_MESSAGE),
-        "url": DOCS,
-        "targets": first.and_later(),
-    })
+struct Risk {
+    /// What an administrator accepts.
+    name: String,
+    message: String,
+    /// The first version that it is about.
+    first: Stream,
 }
 
-/// What an administrator accepts; `None` if no name can be made of the operator's.
-fn name(operator: &Operator) -> Option<String> {
-    let name = format!("OperatorWillNotRun-{}:{}", operator.namespace, operator.name);
-    let legal = |byte: u8| byte.is_ascii_alphanumeric() || b"-.:".contains(&byte);
-    let is_legal = name.len() <= limits::RISK_NAME
-        && name.bytes().all(legal)
-        && name.ends_with(|last: char| last.is_ascii_alphanumeric());
-    is_legal.then_some(name)
+impl Risk {
+    fn new(what: &str, operator: &Operator, message: String, first: Stream) -> Self {
+        let name = format!("{what}-{}:{}", operator.namespace, operator.name);
+        Self { name, message, first }
+    }
+
+    fn has_legal_name(&self) -> bool {
+        let legal = |byte: u8| byte.is_ascii_alphanumeric() || b"-.:".contains(&byte);
+        self.name.len() <= limits::RISK_NAME
+            && self.name.bytes().all(legal)
+            && self.name.ends_with(|last: char| last.is_ascii_alphanumeric())
+    }
+
+    fn to_json(&self) -> Value {
+        json!({
+            "name": self.name,
+            "message": text::excerpt(&self.message, MAX_MESSAGE),
+            "url": DOCS,
+            "targets": self.first.and_later(),
+        })
+    }
 }
 
-fn message(operator: &Operator, way_out: Option<&WayOut>) -> String {
+/// The risk that an operator does not run, by what it declares.
+fn maximum(operator: &Operator, running: Stream, policy: Policy) -> Option<Risk> {
+    let first = policy.first_without(&operator.declared, running)?;
     let problem = match &operator.declared {
         Declaration::Maximum(maximum, origin) => format!(
             "The operator {operator} does not run on versions after {maximum}, as the {origin} says."
@@ -68,20 +77,28 @@ fn message(operator: &Operator, way_out: Option<&WayOut>) -> String {
             "The operator {operator} does not say clearly up to which version it runs: {why}."
         ),
     };
-    match way_out {
+    let message = match operator.way_out(policy, running, first) {
         Some(way_out) => format!("{problem} To get past it, {way_out}."),
         None => problem,
-    }
+    };
+    Some(Risk::new("OperatorWillNotRun", operator, message, first))
 }
 
-/// One risk for those that have none of their own.
-fn stand_in(rest: &[(&Operator, Stream)]) -> Option<Value> {
-    let first = rest.iter().map(|(_, first)| *first).min()?;
-    let operators: Vec<&Operator> = rest.iter().map(|(operator, _)| *operator).collect();
+/// The risk that an operator misses what it uses.
+fn missing_apis(operator: &Operator) -> Option<Risk> {
+    let (first, outlook) = operator.api_loss.as_ref()?;
+    let message = format!("The operator {operator} may stop working on {first}: {outlook}.");
+    Some(Risk::new("OperatorApisMissing", operator, message, *first))
+}
+
+/// One risk for those that have no room of their own.
+fn stand_in(rest: &[Risk]) -> Option<Risk> {
+    let first = rest.iter().map(|risk| risk.first).min()?;
+    let names: Vec<&String> = rest.iter().map(|risk| &risk.name).collect();
     let message = format!(
-        "{} more operators do not run on later versions: {}",
+        "{} more risks of operators have no room here: {}.",
         rest.len(),
-        text::list(&operators, ", ")
+        text::list(&names, ", ")
     );
-    Some(risk("OperatorWillNotRun-more", &message, first))
+    Some(Risk { name: "OperatorWillNotRun-more".to_owned(), message, first })
 }

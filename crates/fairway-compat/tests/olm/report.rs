@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use fairway_compat::olm::apis::Needs;
 use fairway_compat::olm::{Guard, InvalidPolicy, MissingPolicy, Operator, Policy, Stream};
 use fairway_risk::sources::cluster_operators;
 use fairway_risk::{Ledger, Source, Targets};
@@ -46,6 +47,18 @@ fn every_operator_says_which_targets_it_stands_against() {
     OperatorWillNotRun-namespace:silent.v1 >=4.9.0: The operator namespace/silent.v1 does not say up to which version it runs, and the guard asks for it.
     OperatorWillNotRun-namespace:wrong.v1 >=4.9.0: The operator namespace/wrong.v1 does not say clearly up to which version it runs: failed to parse "4.x" as semver: unexpected character 'x' while parsing minor version number.
     "#);
+}
+
+#[test]
+fn apis_that_go_are_risks_of_their_own() {
+    let needs = Needs::read(&json!({"metadata": {"namespace": "namespace"}, "spec": {
+        "nativeAPIs": [{"group": "policy", "version": "v1beta1", "kind": "PodSecurityPolicy"}],
+    }}));
+    let operator = annotated("etcd.v1", "4.12").using(&needs, Stream::new(4, 8));
+    insta::assert_snapshot!(told(&report(vec![operator], "4.8.0", Policy::default())), @"
+    OperatorApisMissing-namespace:etcd.v1 >=4.12.0: The operator namespace/etcd.v1 may stop working on 4.12: it uses an API that would be gone: podsecuritypolicies.v1beta1.policy (it requires it; nothing takes its place).
+    OperatorWillNotRun-namespace:etcd.v1 >=4.13.0: The operator namespace/etcd.v1 does not run on versions after 4.12, as the annotation operators.coreos.com/maxOpenShiftVersion says.
+    ");
 }
 
 #[test]

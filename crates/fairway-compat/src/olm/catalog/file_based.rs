@@ -275,7 +275,7 @@ mod tests {
             let version = bundle.version.as_ref().map(ToString::to_string);
             format!("{name} {}: {declared}", version.unwrap_or_default())
         });
-        (Vec::from_iter(bundles).join("\n"), unquoted)
+        (bundles.collect::<Vec<_>>().join("\n"), unquoted)
     }
 
     const YAML: &str = r#"---

@@ -1,0 +1,13 @@
+//! APIs that operators use, and a target does not serve any more.
+//!
+//! Permissions name groups and resources, but no versions; everything else that an operator says
+//! about itself, and what it was seen to ask for, names both. So there are three answers, and the
+//! best of them promises no more than that everything which the operator names is there.
+
+mod lost;
+mod needs;
+mod outlook;
+
+pub use lost::Lost;
+pub use needs::{Needs, Use};
+pub use outlook::{Loss, Outlook};

@@ -1,0 +1,221 @@
+//! Whether the APIs that an operator uses are there on a target.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use super::super::{Stream, text};
+use super::lost::{kubernetes_of, platform_with};
+use super::{Lost, Needs, Use};
+use crate::removed_apis::{self, KNOWN_UP_TO};
+
+/// Whether the APIs that an operator uses are there on a target.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outlook {
+    /// All that it names are. It may use others.
+    AllPresent,
+    /// Some are not.
+    Missing(Vec<Loss>),
+    /// Nobody can tell.
+    CannotTell {
+        /// Permissions that may mean an API that goes, such as `*.batch`.
+        wildcards: BTreeSet<String>,
+        /// APIs that go and that it may use, of which another version stays.
+        possible: Vec<Lost>,
+    },
+}
+
+/// An API that an operator uses, and a target does not serve.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Loss {
+    /// The API.
+    pub api: Lost,
+    /// How it is known that the operator uses it.
+    pub uses: BTreeSet<Use>,
+}
+
+impl Outlook {
+    /// What becomes of the APIs that an operator uses, when some go.
+    pub fn of(needs: &Needs, lost: &[Lost]) -> Self {
+        let losses = lost.iter().filter_map(|api| {
+            let uses = needs.certain(api);
+            (!uses.is_empty()).then(|| Loss { api: api.clone(), uses })
+        });
+        let losses: Vec<Loss> = losses.collect();
+        if !losses.is_empty() {
+            return Self::Missing(losses);
+        }
+        let wildcards: BTreeSet<String> = lost.iter().flat_map(|it| needs.wildcards(it)).collect();
+        let possible: Vec<Lost> = lost.iter().filter(|it| needs.permits(it)).cloned().collect();
+        if wildcards.is_empty() && possible.is_empty() {
+            return Self::AllPresent;
+        }
+        Self::CannotTell { wildcards, possible }
+    }
+
+    /// The first version of the platform without an API that an operator is known to use, as far as
+    /// that can be told without the release: by the APIs of Kubernetes that went.
+    pub fn first_loss(needs: &Needs, running: Stream) -> Option<(Stream, Self)> {
+        let now = kubernetes_of(running)?;
+        let mut removals: Vec<_> =
+            removed_apis::gone_in(KNOWN_UP_TO).map(|it| it.removed_in).collect();
+        removals.sort();
+        removals.dedup();
+        let mut to_come = removals.into_iter().filter(|removal| *removal > now);
+        to_come.find_map(|removal| {
+            let outlook = Self::of(needs, &Lost::between(now, removal));
+            let is_missing = matches!(outlook, Self::Missing(_));
+            is_missing.then_some((platform_with(removal)?, outlook))
+        })
+    }
+}
+
+impl fmt::Display for Outlook {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::AllPresent => f.write_str("all APIs that it names are there"),
+            Self::Missing(losses) => {
+                let apis = if losses.len() == 1 { "an API" } else { "APIs" };
+                write!(f, "it uses {apis} that would be gone: {}", text::list(losses, ", "))
+            }
+            Self::CannotTell { wildcards, possible } => {
+                f.write_str("it cannot be told whether all APIs that it uses are there")?;
+                if !wildcards.is_empty() {
+                    let wildcards: Vec<&String> = wildcards.iter().collect();
+                    write!(f, "; its permissions name {}", text::list(&wildcards, ", "))?;
+                }
+                if !possible.is_empty() {
+                    let possible = text::list(possible, ", ");
+                    write!(f, "; it may use {possible}, of which another version stays")?;
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+impl fmt::Display for Loss {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let uses: Vec<String> = self.uses.iter().map(ToString::to_string).collect();
+        write!(f, "{} ({}", self.api, uses.join(", "))?;
+        match &self.api.instead {
+            Some(instead) => write!(f, "; {instead} takes its place)"),
+            None => f.write_str("; nothing takes its place)"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::Minor;
+
+    fn lost(from: u32, to: u32) -> Vec<Lost> {
+        Lost::between(Minor::one(from), Minor::one(to))
+    }
+
+    fn needs(spec: &Value) -> Needs {
+        Needs::read(&json!({"metadata": {"namespace": "team", "name": "etcd.v1"}, "spec": spec}))
+    }
+
+    fn permitting(groups: &[&str], resources: &[&str]) -> Value {
+        let rules = json!([{"apiGroups": groups, "resources": resources, "verbs": ["get"]}]);
+        let permissions = json!([{"serviceAccountName": "etcd", "rules": rules}]);
+        json!({"install": {"spec": {"clusterPermissions": permissions}}})
+    }
+
+    #[test]
+    fn there_are_three_answers() {
+        let native =
+            json!({"nativeAPIs": [{"group": "batch", "version": "v1beta1", "kind": "CronJob"}]});
+        let owned = json!({"customresourcedefinitions": {
+            "owned": [{"name": "etcds.example.com", "version": "v1", "kind": "Etcd"}],
+            "required": [{"name": "cronjobs.batch", "version": "v1beta1", "kind": "CronJob"}],
+        }});
+        let webhook = json!({"webhookdefinitions": [{"rules": [
+            {"apiGroups": ["policy"], "apiVersions": ["v1beta1"], "resources": ["poddisruptionbudgets"]},
+            {"apiGroups": ["batch"], "apiVersions": ["v1", "v1beta1"], "resources": ["cronjobs"]},
+        ]}]});
+        let all = [
+            ("nothing", json!({})),
+            ("native", native),
+            ("required", owned),
+            ("webhook", webhook),
+            ("all versions go", permitting(&["policy"], &["podsecuritypolicies/status"])),
+            ("another version stays", permitting(&["batch"], &["cronjobs"])),
+            ("resources", permitting(&["batch"], &["*"])),
+            ("groups", permitting(&["*"], &["cronjobs/status"])),
+            ("everything", permitting(&["*"], &["*/scale"])),
+            ("a wildcard elsewhere", permitting(&["apps"], &["*"])),
+            ("the group of the oldest kinds", permitting(&[""], &["pods", "secrets"])),
+        ];
+        let told = all
+            .map(|(what, spec)| format!("{what}: {}", Outlook::of(&needs(&spec), &lost(24, 25))));
+        insta::assert_snapshot!(told.join("\n"), @"
+        nothing: all APIs that it names are there
+        native: it uses an API that would be gone: cronjobs.v1beta1.batch (it requires it; batch/v1 takes its place)
+        required: it uses an API that would be gone: cronjobs.v1beta1.batch (it requires it; batch/v1 takes its place)
+        webhook: it uses an API that would be gone: poddisruptionbudgets.v1beta1.policy (its webhook is about it; policy/v1 takes its place)
+        all versions go: it uses an API that would be gone: podsecuritypolicies.v1beta1.policy (its permissions name it; nothing takes its place)
+        another version stays: it cannot be told whether all APIs that it uses are there; it may use cronjobs.v1beta1.batch, of which another version stays
+        resources: it cannot be told whether all APIs that it uses are there; its permissions name *.batch
+        groups: it cannot be told whether all APIs that it uses are there; its permissions name cronjobs.*
+        everything: it cannot be told whether all APIs that it uses are there; its permissions name *.*
+        a wildcard elsewhere: all APIs that it names are there
+        the group of the oldest kinds: all APIs that it names are there
+        ");
+    }
+
+    #[test]
+    fn what_was_seen_counts_for_the_accounts_of_the_operator() {
+        let mut needs = needs(&permitting(&["batch"], &["cronjobs"]));
+        let api = "cronjobs.v1beta1.batch";
+        needs.observed(
+            api,
+            ["system:serviceaccount:team:other", "system:serviceaccount:x:etcd", "etcd"],
+        );
+        assert!(matches!(Outlook::of(&needs, &lost(24, 25)), Outlook::CannotTell { .. }));
+        needs.observed(api, ["system:serviceaccount:team:etcd"]);
+        insta::assert_snapshot!(Outlook::of(&needs, &lost(24, 25)), @"it uses an API that would be gone: cronjobs.v1beta1.batch (it asked for it within a day; batch/v1 takes its place)");
+    }
+
+    #[test]
+    fn where_nothing_goes_wildcards_do_not_matter() {
+        let needs = needs(&permitting(&["*"], &["*"]));
+        assert_eq!(Outlook::of(&needs, &lost(22, 24)), Outlook::AllPresent);
+        assert!(matches!(Outlook::of(&needs, &lost(21, 22)), Outlook::CannotTell { .. }));
+    }
+
+    #[test]
+    fn the_first_version_without_it() {
+        let first = |spec: Value, running| {
+            let found = Outlook::first_loss(&needs(&spec), running);
+            found.map(|(first, _)| first.to_string())
+        };
+        let policies = || permitting(&["policy"], &["podsecuritypolicies"]);
+        assert_eq!(first(policies(), Stream::new(4, 8)).as_deref(), Some("4.12"));
+        assert_eq!(first(policies(), Stream::new(4, 12)), None, "it is gone already");
+        assert_eq!(first(json!({}), Stream::new(4, 8)), None);
+        let flows = json!({"nativeAPIs": [
+            {"group": "flowcontrol.apiserver.k8s.io", "version": "v1beta3", "kind": "FlowSchema"},
+        ]});
+        assert_eq!(first(flows, Stream::new(4, 16)).as_deref(), Some("4.19"));
+    }
+
+    proptest! {
+        #[test]
+        fn no_operator_makes_it_panic(text in "\\PC{0,20}", number in 0u64..9) {
+            for value in [json!(text), json!(number), json!([text]), json!({"rules": [text, {"apiGroups": text}]})] {
+                let spec = json!({
+                    "nativeAPIs": value, "webhookdefinitions": [value], "customresourcedefinitions": {"owned": [value]},
+                    "install": {"spec": {"permissions": [value]}},
+                });
+                let mut needs = needs(&spec);
+                needs.observed(&text, [text.as_str()]);
+                let _ = Outlook::of(&needs, &lost(15, 32)).to_string();
+            }
+        }
+    }
+}
