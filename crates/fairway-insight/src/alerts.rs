@@ -182,6 +182,10 @@ mod tests {
             &vec![b' '; MAX_BYTES + 1],
         ]
         .map(|json| read(json).unwrap_err().to_string());
-        insta::assert_snapshot!(refused.join("\n"), @"");
+        insta::assert_snapshot!(refused.join("\n"), @"
+        the list of alerts cannot be read: expected ident at line 1 column 2
+        the monitoring has no list of alerts: shutting down
+        the list of alerts has 16777217 bytes, and at most 16777216 are read
+        ");
     }
 }

@@ -7,6 +7,7 @@ mod duration;
 #[cfg(feature = "sandbox")]
 pub(crate) mod example;
 pub(crate) mod graph;
+pub(crate) mod insight;
 pub(crate) mod install;
 pub(crate) mod operator;
 pub(crate) mod preflight;

@@ -9,6 +9,7 @@ use fairway_risk::Range;
 use super::acceptance::{RiskChoice, UntilChoice, reason};
 use super::cluster::ClusterArgs;
 use super::duration::some_time;
+use super::insight::{RecommendArgs, StatusArgs};
 use super::pull_spec::PullSpec;
 use super::report::ReportArgs;
 use super::upgrade_preflight::{CompareArgs, PreflightArgs};
@@ -156,6 +157,41 @@ Examples:
   fairway upgrade compare 5.1.0 5.2.0 --run --wait=20m
   fairway upgrade compare 5.1.0 5.2.0 -o json | jq '.targets[] | {version: .target.version, result}'")]
     Compare(CompareArgs),
+
+    /// Tell which updates there are, and what speaks against them
+    ///
+    /// What speaks against any update comes first: a cluster that fails or is updating already, and
+    /// alerts that are firing. Then come the latest two updates of each minor version. Nothing is
+    /// changed: `fairway upgrade --to` asks for an update.
+    ///
+    /// With `--version`, the exit code is 3 when something speaks against that update, and 4 when
+    /// that cannot be told. `--accept` names what does not count: issues as they are listed, risks
+    /// by their names, or ConditionalUpdateRisk for all risks of the update.
+    #[command(after_help = "\
+Examples:
+  fairway upgrade recommend
+  fairway upgrade recommend --show-outdated-releases
+  fairway upgrade recommend --version=5.1.3
+  fairway upgrade recommend --version=5.1.3 --accept=PodDisruptionBudgetAtLimit,SlowDisks
+  fairway upgrade recommend --from-file=cluster-cv.yaml -o json | jq '.updates[].version'")]
+    Recommend(RecommendArgs),
+
+    /// Tell what an update is doing, how well it goes, and what it waits for
+    ///
+    /// How far the control plane and the pools of nodes are, who is waited for and since when,
+    /// what is wrong, and a command that shows more. How long it will take is told only where that
+    /// can be trusted.
+    ///
+    /// The exit code is 3 when something stands in the way of the update, and 0 when it goes on or
+    /// nothing is updating.
+    #[command(after_help = "\
+Examples:
+  fairway upgrade status
+  fairway upgrade status --details=health
+  fairway upgrade status --watch --timeout=2h
+  fairway upgrade status --from-file=cluster-cv.yaml
+  fairway upgrade status -o json | jq '.waitsFor[] | {kind, name, ageSeconds}'")]
+    Status(StatusArgs),
 }
 
 #[derive(clap::Args)]

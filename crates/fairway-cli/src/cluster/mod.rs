@@ -2,6 +2,8 @@
 
 pub(crate) mod account;
 mod advice;
+pub(crate) mod listing;
+mod monitoring;
 
 use std::error::Error as _;
 use std::time::Duration;
@@ -35,6 +37,7 @@ pub(crate) fn block_on<T>(work: impl Future<Output = anyhow::Result<T>>) -> anyh
 /// A cluster that can be asked.
 pub(crate) struct Cluster {
     client: Client,
+    config: Config,
     address: String,
     timeout: Duration,
 }
@@ -63,8 +66,8 @@ impl Cluster {
         config.connect_timeout = Some(args.request_timeout);
         config.headers.push((USER_AGENT, HeaderValue::from_static(PROGRAM)));
         let address = config.cluster_url.to_string().trim_end_matches('/').to_owned();
-        let client = Client::try_from(config).map_err(|error| no_access(&error))?;
-        Ok(Self { client, address, timeout: args.request_timeout })
+        let client = Client::try_from(config.clone()).map_err(|error| no_access(&error))?;
+        Ok(Self { client, config, address, timeout: args.request_timeout })
     }
 
     /// What speaks to it.

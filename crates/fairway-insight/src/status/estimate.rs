@@ -175,7 +175,17 @@ mod tests {
             ("quiet", course(45, 10, 0.3)),
             ("overdue", course(300, 48, 0.97)),
             ("another architecture", Course { pivot: true, ..course(10, 9, 0.97) }),
-        ].map(|(name, course)| format!("{name}: {}", told(course))).join("\n"), @"");
+        ].map(|(name, course)| format!("{name}: {}", told(course))).join("\n"), @"
+        just begun: 1h10m Some(NothingToCompareWith)
+        just begun, with a history: 1h46m None
+        early: 44m None
+        half: 53m None
+        nearly: 24m None
+        a little late: <10m Some(Overdue)
+        quiet: N/A; estimate duration was 29m Some(Overdue)
+        overdue: N/A; estimate duration was 1h47m Some(Overdue)
+        another architecture: N/A for Multi-Architecture Migration Some(MultiArch)
+        ");
     }
 
     #[test]

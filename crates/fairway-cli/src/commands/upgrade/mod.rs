@@ -6,12 +6,15 @@ mod change;
 mod channel;
 #[cfg(test)]
 mod fixtures;
+mod gather;
 mod preflight;
+mod recommend;
 mod report;
 mod request;
 mod risks;
 mod show;
 mod similar;
+mod status;
 mod stored;
 mod terms;
 
@@ -29,5 +32,7 @@ pub(crate) fn run(args: &UpgradeArgs, printer: &Printer) -> anyhow::Result<ExitS
         Some(UpgradeCommand::Accept(args)) => accept::run(args, printer),
         Some(UpgradeCommand::Channel(args)) => channel::run(args, printer),
         Some(UpgradeCommand::Compare(args)) => preflight::compare::run(args, printer),
+        Some(UpgradeCommand::Recommend(args)) => recommend::run(args, printer),
+        Some(UpgradeCommand::Status(args)) => status::run(args, printer),
     }
 }

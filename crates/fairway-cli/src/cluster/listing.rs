@@ -1,0 +1,104 @@
+//! Objects of a cluster, as far as they are looked at.
+
+use http::header::ACCEPT;
+use kube::core::Status;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+use super::Cluster;
+use super::advice::Failure;
+use crate::errors::WithHint;
+
+/// As many as kubectl asks for at once.
+const PAGE: usize = 500;
+
+/// More pages are more objects than any cluster has.
+const MOST_PAGES: usize = 200;
+
+/// How much of an object is wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    /// All of it.
+    All,
+    /// Its name, labels and annotations.
+    Metadata,
+}
+
+impl Wanted {
+    fn accept(self) -> &'static str {
+        match self {
+            Self::All => "application/json",
+            Self::Metadata => "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1",
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct Page<T> {
+    #[serde(default)]
+    metadata: PageMetadata,
+    items: Vec<T>,
+}
+
+#[derive(Default, Deserialize)]
+struct PageMetadata {
+    #[serde(default, rename = "continue")]
+    token: String,
+}
+
+impl Cluster {
+    /// Every object of a kind, page by page; none where the server does not know the kind.
+    pub(crate) async fn every<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        wanted: Wanted,
+    ) -> anyhow::Result<Option<Vec<T>>> {
+        let mut objects = Vec::new();
+        let mut token = String::new();
+        for _ in 0..MOST_PAGES {
+            let mut query = url::form_urlencoded::Serializer::new(String::new());
+            query.append_pair("limit", &PAGE.to_string());
+            if !token.is_empty() {
+                query.append_pair("continue", &token);
+            }
+            let page = format!("{path}?{}", query.finish());
+            let Some(Page { metadata, items }) = self.get(&page, path, wanted).await? else {
+                return Ok(None);
+            };
+            objects.extend(items);
+            token = metadata.token;
+            if token.is_empty() {
+                break;
+            }
+        }
+        Ok(Some(objects))
+    }
+
+    /// One object; none where it or its kind is not there.
+    pub(crate) async fn one<T: DeserializeOwned>(&self, path: &str) -> anyhow::Result<Option<T>> {
+        self.get(path, path, Wanted::All).await
+    }
+
+    async fn get<T: DeserializeOwned>(
+        &self,
+        address: &str,
+        path: &str,
+        wanted: Wanted,
+    ) -> anyhow::Result<Option<T>> {
+        let request = http::Request::get(address).header(ACCEPT, wanted.accept());
+        let request = request.body(Vec::new())?;
+        match self.in_time(self.client.request(request)).await {
+            Ok(found) => Ok(Some(found)),
+            Err(Failure::Refused(kube::Error::Api(status))) if is_missing(&status) => Ok(None),
+            Err(failure) => Err(anyhow::anyhow!(failure.in_short()).context(WithHint {
+                message: format!("cannot read {path} of {}", self.address),
+                hint: "whoever asks has to be allowed to read it: `kubectl auth can-i get` tells"
+                    .to_owned(),
+            })),
+        }
+    }
+}
+
+fn is_missing(status: &Status) -> bool {
+    status.code == 404
+}

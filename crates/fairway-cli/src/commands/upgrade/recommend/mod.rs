@@ -1,0 +1,41 @@
+//! `fairway upgrade recommend`: which updates there are, and what speaks against them.
+
+mod text;
+
+use fairway_insight::recommend::{Question, Verdict};
+use fairway_insight::{Moment, Recommendation};
+
+use super::gather::{live, recorded::Recording};
+use super::status::warn;
+use crate::args::insight::RecommendArgs;
+use crate::cluster::{Cluster, block_on};
+use crate::exit::ExitStatus;
+use crate::printer::Printer;
+use crate::{clock, output};
+use text::Shown;
+
+pub(super) fn run(args: &RecommendArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
+    let (version, alerts, moment) = match &args.recorded.from_file {
+        Some(path) => Recording::at(path).version_alone()?,
+        None => {
+            let (version, alerts) = block_on(async {
+                live::version_alone(&Cluster::connect(&args.cluster).await?).await
+            })?;
+            (version, alerts, Moment::Live(clock::now()))
+        }
+    };
+    let accept = args.accept.iter().map(|name| name.trim().to_owned()).collect();
+    let question = Question { version: args.version.clone(), accept };
+    let report = Recommendation::of(&version, &alerts, &question, moment.now());
+    warn(&alerts, printer);
+    let shown = Shown { report: &report, in_full: args.show_outdated_releases };
+    output::report(printer.stdout(), args.output.output, "UpgradeRecommend", &shown)?;
+    Ok(match report.verdict() {
+        Verdict::Yes => ExitStatus::Yes,
+        Verdict::No => ExitStatus::No,
+        Verdict::CannotTell => ExitStatus::CannotTell,
+    })
+}
+
+#[cfg(test)]
+mod tests;

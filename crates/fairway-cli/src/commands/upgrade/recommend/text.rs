@@ -1,0 +1,197 @@
+//! Recommendations as administrators read them.
+
+use std::fmt;
+
+use fairway_api::Version;
+use fairway_insight::Recommendation;
+use fairway_insight::recommend::{Answer, CONDITIONAL_UPDATE_RISK, Issue, Target};
+use serde::Serialize;
+
+use crate::foreign_text::{OneLine, lines};
+
+/// Of each minor version, older updates have only what newer ones have as well.
+const LATEST: usize = 2;
+
+/// What is known about updates, and how much of it is shown.
+#[derive(Serialize)]
+#[serde(transparent)]
+pub(super) struct Shown<'a> {
+    pub(super) report: &'a Recommendation,
+    /// Whether older updates are shown too.
+    #[serde(skip)]
+    pub(super) in_full: bool,
+}
+
+impl fmt::Display for Shown<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.write_issues(f)?;
+        self.write_prechecks(f)?;
+        self.write_source(f)?;
+        match &self.report.answer {
+            Answer::All { updates, .. } if updates.is_empty() => f.write_str(
+                "No updates are known. `fairway upgrade --to-image` takes a release that is not listed.",
+            ),
+            Answer::All { updates, .. } => self.write_updates(f, updates),
+            Answer::One { target: Some(target), .. } => self.write_target(f, target),
+            Answer::One { target: None, not_offered } => {
+                let why = not_offered.as_deref().unwrap_or("it is not offered");
+                write!(f, "Nothing can be told about that version: {}.", OneLine(why))
+            }
+        }
+    }
+}
+
+impl Shown<'_> {
+    /// What speaks against any update.
+    fn write_issues(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let general = self.report.issues.iter().filter(|one| one.name != CONDITIONAL_UPDATE_RISK);
+        let mut any = false;
+        for issue in general {
+            if !any {
+                f.write_str("Before any update, look at\n")?;
+            }
+            any = true;
+            write_issue(f, issue)?;
+        }
+        if any { f.write_str("\n") } else { Ok(()) }
+    }
+
+    /// What was looked at and is as it should be; and what could not be.
+    fn write_prechecks(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(why) = &self.report.alerts.why {
+            write!(f, "Alerts are not known: {}.\n\n", OneLine(why))?;
+        }
+        let fine = self.report.prechecks.iter().filter(|precheck| precheck.fine);
+        let fine: Vec<&str> =
+            fine.map(|one| one.type_.trim_start_matches("recommended/")).collect();
+        if fine.is_empty() {
+            return Ok(());
+        }
+        write!(f, "No cause for concern: {}\n\n", fine.join(", "))
+    }
+
+    fn write_source(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(channel) = &self.report.channel else { return Ok(()) };
+        match &self.report.upstream {
+            Some(upstream) => writeln!(f, "Upstream: {}", OneLine(upstream))?,
+            None => {
+                writeln!(f, "Upstream is unset, so the cluster will use an appropriate default.")?
+            }
+        }
+        write!(f, "Channel: {}", OneLine(channel))?;
+        let channels = &self.report.channels;
+        if !channels.is_empty() {
+            write!(f, " (available channels: {})", OneLine(&channels.join(", ")))?;
+        }
+        f.write_str("\n\n")
+    }
+
+    fn write_updates(&self, f: &mut fmt::Formatter<'_>, updates: &[Target]) -> fmt::Result {
+        let stream = |target: &Target| Version::parse(&target.version).map(|one| one.stream());
+        for (index, group) in updates.chunk_by(|a, b| stream(a) == stream(b)).enumerate() {
+            let stream = group.first().and_then(|one| stream(one).ok()).unwrap_or_default();
+            let gap = if index == 0 { "" } else { "\n\n" };
+            write!(f, "{gap}Updates to {stream}:")?;
+            let shown = if self.in_full { group.len() } else { group.len().min(LATEST) };
+            let width = group[..shown].iter().map(|one| one.version.len()).max().unwrap_or(0);
+            for target in &group[..shown] {
+                write_row(f, target, width, !self.in_full)?;
+            }
+            let older = group.len() - shown;
+            if older > 0 {
+                write!(f, "\n  {older} older: --show-outdated-releases or --version shows them")?;
+            }
+        }
+        self.write_not_versions(f)
+    }
+
+    fn write_not_versions(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.report.not_versions.as_slice() {
+            [] => Ok(()),
+            some => {
+                write!(f, "\n\nLeft out, for these are no versions: {}", OneLine(&some.join(", ")))
+            }
+        }
+    }
+
+    fn write_target(&self, f: &mut fmt::Formatter<'_>, target: &Target) -> fmt::Result {
+        let version = OneLine(&target.version);
+        if target.is_recommended() {
+            write!(f, "Nothing is known that speaks against {version} itself.")?;
+        } else {
+            let accepted = self.report.issues.iter();
+            let accepted =
+                accepted.filter(|one| one.name == CONDITIONAL_UPDATE_RISK).any(|one| one.accepted);
+            let sign = if accepted { " (accepted)" } else { "" };
+            write!(f, "Recommended={} for {version}{sign}:", OneLine(&target.recommended))?;
+            write_why(f, target, "  ")?;
+        }
+        write!(f, "\n  Image: {}", OneLine(&target.image))?;
+        if let Some(url) = &target.url {
+            write!(f, "\n  Release URL: {}", OneLine(url))?;
+        }
+        let unaccepted = &self.report.unaccepted;
+        let accepted: Vec<&str> = self
+            .report
+            .issues
+            .iter()
+            .filter(|one| one.accepted)
+            .map(|one| one.name.as_str())
+            .collect();
+        if !unaccepted.is_empty() {
+            write!(f, "\n\nNot accepted: {}", OneLine(&unaccepted.join(",")))?;
+            write!(f, "\nWhere that is fine, --accept={} says so.", OneLine(&unaccepted.join(",")))
+        } else if accepted.is_empty() {
+            Ok(())
+        } else {
+            write!(f, "\n\nAccepted: {}. Nothing else is known.", OneLine(&accepted.join(",")))
+        }
+    }
+}
+
+fn write_issue(f: &mut fmt::Formatter<'_>, issue: &Issue) -> fmt::Result {
+    write!(f, "  {}", OneLine(&issue.name))?;
+    if let Some(reason) = &issue.reason {
+        write!(f, " ({})", OneLine(reason))?;
+    }
+    f.write_str(if issue.accepted { ", accepted\n" } else { "\n" })?;
+    for line in lines(issue.message.as_deref().unwrap_or_default()) {
+        writeln!(f, "    {line}")?;
+    }
+    Ok(())
+}
+
+/// One update in a list, with what speaks against it in short or at length.
+fn write_row(
+    f: &mut fmt::Formatter<'_>,
+    target: &Target,
+    width: usize,
+    at_length: bool,
+) -> fmt::Result {
+    let version = OneLine(&target.version).to_string();
+    let reason = target.reason.as_deref().unwrap_or_default();
+    if target.is_recommended() {
+        return write!(f, "\n  {version:width$}  no known issues");
+    }
+    let status = OneLine(&target.recommended);
+    write!(f, "\n  {version:width$}  Recommended={status}: {}", OneLine(reason))?;
+    if at_length { write_message(f, target, "    ") } else { Ok(()) }
+}
+
+fn write_why(f: &mut fmt::Formatter<'_>, target: &Target, indent: &str) -> fmt::Result {
+    if let Some(reason) = &target.reason {
+        write!(f, "\n{indent}Reason: {}", OneLine(reason))?;
+    }
+    if !target.risks.is_empty() {
+        write!(f, "\n{indent}Risks: {}", OneLine(&target.risks.join(", ")))?;
+    }
+    write_message(f, target, indent)
+}
+
+fn write_message(f: &mut fmt::Formatter<'_>, target: &Target, indent: &str) -> fmt::Result {
+    for line in lines(target.message.as_deref().unwrap_or_default()) {
+        let line = line.to_string();
+        if line.is_empty() { f.write_str("\n")? } else { write!(f, "\n{indent}{line}")? }
+    }
+    Ok(())
+}

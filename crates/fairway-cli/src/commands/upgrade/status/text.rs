@@ -1,0 +1,180 @@
+//! The state of an update as administrators read it.
+
+mod health;
+mod nodes;
+
+use std::fmt;
+
+use fairway_insight::status::{
+    Assessment, Change, Completed, ControlPlane, Doubt, Estimate, Request, Updating, Wait,
+    WaitKind, Way,
+};
+use fairway_insight::{Span, Status};
+use serde::Serialize;
+
+use crate::args::insight::Details;
+use crate::foreign_text::{OneLine, lines};
+
+/// What is waited for fits on a screen; the rest is counted.
+const FEW_WAITS: usize = 5;
+
+/// What others say at length is cut here; `--details` shows it all.
+const MUCH: usize = 160;
+
+/// The state of an update, and how much of it is shown.
+#[derive(Serialize)]
+#[serde(transparent)]
+pub(super) struct Shown<'a> {
+    pub(super) status: &'a Status,
+    #[serde(skip)]
+    pub(super) details: Details,
+}
+
+impl fmt::Display for Shown<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(control_plane) = &self.status.control_plane else { return self.write_idle(f) };
+        match control_plane {
+            ControlPlane::Completed(completed) => write_completed(f, completed)?,
+            ControlPlane::Updating(updating) => write_updating(f, updating)?,
+        }
+        if let Some(request) = &self.status.requested {
+            write!(f, "\n\n")?;
+            write_request(f, request)?;
+        }
+        self.write_waits(f)?;
+        self.write_nodes(f, control_plane)?;
+        self.write_health(f)
+    }
+}
+
+impl Shown<'_> {
+    fn write_idle(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("The cluster is not updating.")?;
+        if let Some(request) = &self.status.requested {
+            write!(f, "\n\n")?;
+            write_request(f, request)?;
+        }
+        self.write_waits(f)
+    }
+
+    fn write_waits(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let waits = &self.status.waits_for;
+        if waits.is_empty() {
+            return Ok(());
+        }
+        let in_full = self.details.has(Details::Operators);
+        let shown = if in_full { waits.len() } else { waits.len().min(FEW_WAITS) };
+        f.write_str("\n\nIt waits for")?;
+        for wait in &waits[..shown] {
+            write_wait(f, wait, in_full)?;
+        }
+        match waits.len() - shown {
+            0 => Ok(()),
+            more => write!(f, "\n  {more} more: --details=operators shows them"),
+        }
+    }
+}
+
+fn write_completed(f: &mut fmt::Formatter<'_>, completed: &Completed) -> fmt::Result {
+    write!(f, "The control plane is updated to {}", OneLine(&completed.version))?;
+    if let Some(at) = completed.completed_at {
+        write!(f, " since {at}")?;
+    }
+    if let Some(seconds) = completed.duration_seconds {
+        write!(f, "; that took {}", Span(seconds))?;
+    }
+    f.write_str(".")
+}
+
+fn write_updating(f: &mut fmt::Formatter<'_>, updating: &Updating) -> fmt::Result {
+    write_way(f, &updating.way)?;
+    let assessment = match updating.assessment {
+        Assessment::Progressing => "it goes on",
+        Assessment::Slow => "it goes on slowly",
+        Assessment::Stalled => "it is stalled",
+    };
+    let counts = updating.operators;
+    write!(f, ": {assessment}.")?;
+    write!(
+        f,
+        "\n  {}% done: of {} operators, {} updated, {} updating, {} waiting",
+        updating.percent, counts.total, counts.updated, counts.updating, counts.waiting
+    )?;
+    let health = updating.health;
+    write!(f, "\n  Operators: {} healthy", health.healthy)?;
+    for (number, word) in [(health.unavailable, "unavailable"), (health.degraded, "degraded")] {
+        if number > 0 {
+            write!(f, ", {number} {word}")?;
+        }
+    }
+    if let Some(seconds) = updating.duration_seconds {
+        write!(f, "\n  So far it has taken {}.", Span(seconds))?;
+    }
+    updating.estimate.as_ref().map_or(Ok(()), |estimate| write_estimate(f, estimate))
+}
+
+fn write_way(f: &mut fmt::Formatter<'_>, way: &Way) -> fmt::Result {
+    let target = OneLine(&way.target);
+    let from = OneLine(way.from.as_deref().unwrap_or_default());
+    match way.change {
+        Change::Install => write!(f, "Installation of {target}"),
+        Change::Update => write!(f, "Update to {target} from {from}"),
+        Change::UpdateFromIncomplete => {
+            write!(f, "Update to {target} from {from}, which was never completed")
+        }
+        Change::MultiArch => write!(f, "Change of {target} to several architectures"),
+    }
+}
+
+fn write_estimate(f: &mut fmt::Formatter<'_>, estimate: &Estimate) -> fmt::Result {
+    let why = match estimate.doubt {
+        None => return write!(f, "\n  About {} are left.", estimate.remaining),
+        Some(Doubt::MultiArch) => "a change of architectures takes as long as its nodes take",
+        Some(Doubt::Overdue) => "it should be over by now",
+        Some(Doubt::Blocked) => "something stands in its way",
+        Some(Doubt::Quiet) => "nothing has changed for long",
+        Some(Doubt::NothingToCompareWith) => {
+            "it has just begun, and no update before it says how long they take here"
+        }
+    };
+    write!(f, "\n  Nobody can tell how much is left: {why}.")
+}
+
+fn write_request(f: &mut fmt::Formatter<'_>, request: &Request) -> fmt::Result {
+    write!(f, "An update to {} is asked for and has not begun.", OneLine(request.name()))
+}
+
+fn write_wait(f: &mut fmt::Formatter<'_>, wait: &Wait, in_full: bool) -> fmt::Result {
+    let kind = match wait.kind {
+        WaitKind::Release => "release",
+        WaitKind::Operator => "operator",
+        WaitKind::ClusterVersion => "the operator of ClusterVersion",
+        WaitKind::Pool => "pool",
+        WaitKind::Node => "node",
+    };
+    write!(f, "\n  {kind} {}", OneLine(&wait.name))?;
+    if let Some(reason) = &wait.reason {
+        write!(f, " ({})", OneLine(reason))?;
+    }
+    if let Some(seconds) = wait.age_seconds.filter(|seconds| *seconds >= 0) {
+        write!(f, ", for {}", Span(seconds))?;
+    }
+    if let Some(message) = &wait.message {
+        write_said(f, message, "    ", in_full)?;
+    }
+    write!(f, "\n    $ {}", OneLine(&wait.look_at))
+}
+
+/// What others say: all lines of it, or as much of the first as is needed to know it.
+fn write_said(f: &mut fmt::Formatter<'_>, said: &str, indent: &str, in_full: bool) -> fmt::Result {
+    for line in lines(said).take(if in_full { usize::MAX } else { 1 }) {
+        let line = line.to_string();
+        if !in_full && line.chars().count() > MUCH {
+            let start: String = line.chars().take(MUCH).collect();
+            write!(f, "\n{indent}{start}…")?;
+        } else {
+            write!(f, "\n{indent}{line}")?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,64 @@
+//! What is wrong, and where to read about it.
+
+use std::fmt;
+
+use fairway_insight::Span;
+use fairway_insight::status::{Impact, Insight, Level};
+
+use super::{Shown, write_said};
+use crate::args::insight::Details;
+use crate::foreign_text::OneLine;
+
+impl Shown<'_> {
+    pub(super) fn write_health(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let in_full = self.details.has(Details::Health);
+        let insights = &self.status.insights;
+        f.write_str("\n\nHealth")?;
+        if insights.is_empty() {
+            f.write_str("\n  Nothing is known that holds it up.")?;
+        }
+        for insight in insights {
+            write_insight(f, insight, in_full)?;
+        }
+        if !insights.is_empty() && !in_full {
+            f.write_str("\n  --details=health explains them, and says where to read what to do.")?;
+        }
+        match &self.status.alerts.why {
+            None => Ok(()),
+            Some(why) => write!(f, "\n  Alerts are not known: {}.", OneLine(why)),
+        }
+    }
+}
+
+fn write_insight(f: &mut fmt::Formatter<'_>, insight: &Insight, in_full: bool) -> fmt::Result {
+    let level = match insight.level {
+        Level::Warning => "Warning",
+        Level::Error => "Error",
+        Level::Critical => "Critical",
+    };
+    write!(f, "\n  {level}: {}", OneLine(&insight.summary))?;
+    let since = insight.age_seconds.filter(|seconds| *seconds > 0);
+    match (impact(insight.impact), since) {
+        (None, None) => {}
+        (None, Some(seconds)) => write!(f, "\n    for {}", Span(seconds))?,
+        (Some(impact), None) => write!(f, "\n    {impact}")?,
+        (Some(impact), Some(seconds)) => write!(f, "\n    for {}; {impact}", Span(seconds))?,
+    }
+    if in_full {
+        write_said(f, &insight.description, "    ", true)?;
+        for resource in &insight.resources {
+            write!(f, "\n    {}", OneLine(resource))?;
+        }
+        write!(f, "\n    {}", OneLine(&insight.reference))?;
+    }
+    Ok(())
+}
+
+fn impact(impact: Impact) -> Option<&'static str> {
+    match impact {
+        Impact::None | Impact::Unknown => None,
+        Impact::ApiAvailability => Some("clients of its API may notice"),
+        Impact::UpdateSpeed => Some("the update takes longer"),
+        Impact::UpdateStalled => Some("the update does not go on"),
+    }
+}

@@ -1,0 +1,89 @@
+//! Watching an update until it is over.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use fairway_insight::Status;
+use fairway_insight::status::ControlPlane;
+use tokio::time::{Instant, interval, timeout_at};
+
+use super::{ask, print, warn};
+use crate::args::insight::StatusArgs;
+use crate::cluster::Cluster;
+use crate::exit::ExitStatus;
+use crate::printer::Printer;
+
+/// How often it is looked. An update takes an hour, and each look reads every node.
+const LOOK: Duration = Duration::from_secs(5);
+
+/// How often in a row a look may fail: while the control plane updates, its API servers restart.
+const FAILURES: usize = 60;
+
+pub(super) async fn run(args: &StatusArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
+    let cluster = Cluster::connect(&args.cluster).await?;
+    let watching = watch(&cluster, args, printer);
+    let Some(patience) = args.timeout else { return watching.await };
+    match timeout_at(Instant::now() + patience, watching).await {
+        Ok(ended) => ended,
+        Err(_) => Ok(ExitStatus::TimedOut),
+    }
+}
+
+async fn watch(
+    cluster: &Cluster,
+    args: &StatusArgs,
+    printer: &Printer,
+) -> anyhow::Result<ExitStatus> {
+    let (mut looks, mut failures) = (interval(LOOK), 0);
+    let mut told: Option<String> = None;
+    loop {
+        looks.tick().await;
+        let (status, alerts) = match ask(cluster).await {
+            Ok(answer) => answer,
+            // Whoever names no cluster at the beginning is not going to.
+            Err(error) if told.is_none() || failures >= FAILURES => return Err(error),
+            Err(_) => {
+                failures += 1;
+                continue;
+            }
+        };
+        failures = 0;
+        let news = news(&status);
+        let mut exit = ExitStatus::Yes;
+        if told.as_ref() != Some(&news) {
+            if told.is_some() {
+                printer.note("");
+            } else {
+                warn(&alerts, printer);
+            }
+            exit = print(&status, args, printer)?;
+            told = Some(news);
+        }
+        if !status.updating && status.requested.is_none() {
+            return Ok(exit);
+        }
+    }
+}
+
+/// What is worth telling again when it changes: everything but the time that passes.
+fn news(status: &Status) -> String {
+    let mut news = String::new();
+    match &status.control_plane {
+        None => news.push_str("idle"),
+        Some(ControlPlane::Completed(completed)) => news.push_str(&completed.version),
+        Some(ControlPlane::Updating(updating)) => {
+            let (assessment, counts) = (updating.assessment, updating.operators);
+            let _ = write!(news, "{} {assessment:?} {counts:?}", updating.way.target);
+        }
+    }
+    for wait in &status.waits_for {
+        let _ = write!(news, "\n{} {:?} {:?}", wait.name, wait.reason, wait.message);
+    }
+    for node in &status.nodes {
+        let _ = write!(news, "\n{} {:?} {:?}", node.name, node.assessment, node.phase);
+    }
+    for insight in &status.insights {
+        let _ = write!(news, "\n{:?} {}", insight.level, insight.summary);
+    }
+    news
+}
