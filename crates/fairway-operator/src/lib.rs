@@ -9,7 +9,6 @@ pub mod apply;
 mod clock;
 pub mod cluster;
 mod dice;
-pub mod election;
 pub mod endpoint;
 mod event;
 pub mod install;
@@ -24,5 +23,6 @@ pub mod settings;
 pub mod stage;
 mod text;
 
+pub use fairway_election as election;
 pub use operator::{OperatorError, run};
 pub use settings::Settings;

@@ -1,13 +1,12 @@
 //! What the operator says about itself over HTTP: `/metrics`, `/healthz` and `/readyz`.
 
 mod answer;
-mod listener;
 
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use fairway_http::Certificate;
+use fairway_http::{Certificate, Listener};
 pub use fairway_http::{TlsError, TlsFiles};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
@@ -15,7 +14,6 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::metrics::Metrics;
-use listener::Listener;
 
 /// How the endpoint is to be.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -83,7 +81,14 @@ pub async fn start(
         let keep = Arc::clone(certificate).keep(closing.clone(), move || metrics.tls_error());
         tasks.spawn(keep);
     }
-    let listener = Listener { certificate, operations, tasks: tasks.clone(), closing };
+    let listener = Listener {
+        secured: Arc::new(move || certificate.as_ref().map(|it| it.config())),
+        answer: Arc::new(move |request| {
+            Box::pin(std::future::ready(answer::answer(&operations, &request)))
+        }),
+        tasks: tasks.clone(),
+        closing,
+    };
     tasks.spawn(listener.run(socket));
     Ok(address)
 }

@@ -4,6 +4,7 @@
 //! the right to write, which ends with the lease at the latest.
 
 mod candidate;
+mod clock;
 mod identity;
 mod leadership;
 mod lease;

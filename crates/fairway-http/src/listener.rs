@@ -4,10 +4,15 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
-use fairway_http::{Certificate, Patience};
+use bytes::Bytes;
+use futures::future::BoxFuture;
+use http::{Request, Response};
+use http_body_util::Full;
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
+use rustls::ServerConfig;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
@@ -16,9 +21,9 @@ use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::{Operations, answer};
+use crate::Patience;
 
-/// Two Prometheus servers, probes, and somebody who looks.
+/// Two Prometheus servers, probes, an API server, and somebody who looks.
 const CONNECTIONS: usize = 32;
 
 /// For a handshake, for the headers of a request, and for taking an answer: all are small. So long
@@ -31,19 +36,30 @@ const HEADER_BYTES: usize = 16 << 10;
 /// How long to wait when the system has no connection to give: some have to end first.
 const BREATHER: Duration = Duration::from_millis(50);
 
+/// How the next connection is to be secured; `None` is plain HTTP.
+pub type Secured = Arc<dyn Fn() -> Option<Arc<ServerConfig>> + Send + Sync>;
+
+/// What makes an answer of a request.
+pub type Answer =
+    Arc<dyn Fn(Request<Incoming>) -> BoxFuture<'static, Response<Full<Bytes>>> + Send + Sync>;
+
 /// What accepts connections.
-pub(super) struct Listener {
-    pub(super) certificate: Option<Arc<Certificate>>,
-    pub(super) operations: Operations,
-    pub(super) tasks: TaskTracker,
-    pub(super) closing: CancellationToken,
+pub struct Listener {
+    /// How connections are secured.
+    pub secured: Secured,
+    /// What requests are answered with.
+    pub answer: Answer,
+    /// Where connections go.
+    pub tasks: TaskTracker,
+    /// When it ends.
+    pub closing: CancellationToken,
 }
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 impl Listener {
-    /// Accepts connections until the endpoint closes.
-    pub(super) async fn run(self, socket: TcpListener) {
+    /// Accepts connections until it closes.
+    pub async fn run(self, socket: TcpListener) {
         let this = Arc::new(self);
         let places = Arc::new(Semaphore::new(CONNECTIONS));
         let accepting = async {
@@ -71,10 +87,10 @@ impl Listener {
 
     async fn connection(&self, stream: TcpStream) -> Result<(), Failure> {
         stream.set_nodelay(true)?;
-        match &self.certificate {
+        match (self.secured)() {
             None => self.serve(stream).await,
-            Some(certificate) => {
-                let acceptor = TlsAcceptor::from(certificate.config());
+            Some(config) => {
+                let acceptor = TlsAcceptor::from(config);
                 self.serve(timeout(PATIENCE, acceptor.accept(stream)).await??).await
             }
         }
@@ -84,9 +100,7 @@ impl Listener {
     where
         S: AsyncRead + AsyncWrite + Unpin,
     {
-        let service = service_fn(async |request| {
-            Ok::<_, Infallible>(answer::answer(&self.operations, &request))
-        });
+        let service = service_fn(async |request| Ok::<_, Infallible>((self.answer)(request).await));
         let mut builder = http1::Builder::new();
         builder.timer(TokioTimer::new()).header_read_timeout(PATIENCE).max_buf_size(HEADER_BYTES);
         let stream = TokioIo::new(Patience::new(stream, PATIENCE));
