@@ -9,8 +9,8 @@ pub const FINDINGS: usize = 150;
 /// Checks of one document: a platform has fewer than a hundred operators.
 pub const CHECKS: usize = 300;
 
-/// Things that one check says it has looked at.
-const LOOKED_AT: usize = 100;
+/// Things that one check says it has looked at: real ones look at a few kinds.
+pub const LOOKED_AT: usize = 100;
 
 /// Bytes of a name. The API takes 256: a longer one stays illegal, and is told as such.
 const NAME: usize = 512;

@@ -14,6 +14,9 @@ pub const PARTIAL: &str = "partial.json";
 /// The key of the last runs, as JSON: a list of [`Run`], the newest first.
 pub const HISTORY: &str = "history.json";
 
+/// The key of why the last run was given up, as JSON: a [`Failure`]. Without it, it was not.
+pub const FAILURE: &str = "failure.json";
+
 /// The label that says that a ConfigMap is such a record; its value is `true`.
 pub const LABEL: &str = "fairway.dev/preflight-record";
 
@@ -39,6 +42,18 @@ pub struct Record {
     pub partial: Option<Document>,
     /// The last runs, the newest first.
     pub history: Vec<Run>,
+}
+
+/// Why a run was given up.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Failure {
+    /// A reason of the condition `PreflightFailed`.
+    pub reason: String,
+    /// The explanation for people.
+    pub message: String,
+    /// Whether the request stands that the run was for: it is not repeated then.
+    pub requested: bool,
 }
 
 /// One run, in short.

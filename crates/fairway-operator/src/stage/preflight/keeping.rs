@@ -68,6 +68,14 @@ impl Keeping {
         self.save(now);
     }
 
+    /// Why a run of that release was given up for the very request that stands, by whichever operator.
+    pub(super) fn given_up(&self, image: &str) -> Option<Trouble> {
+        let failure = self.memory.of(image)?.failure.as_ref().filter(|it| it.requested)?;
+        let known = preflight_failed::CONDITION.reasons.iter();
+        let reason = known.into_iter().find(|known| known.code == failure.reason)?;
+        Some(Trouble::lasting(**reason, failure.message.clone()))
+    }
+
     /// Nobody looks at that release any more.
     pub(super) fn leave(&mut self, image: &str, now: Timestamp) {
         self.memory.end(image, now);

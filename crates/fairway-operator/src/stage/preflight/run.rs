@@ -105,6 +105,8 @@ struct Stage {
     site: Site,
     job: Option<Job>,
     standing: Standing,
+    /// Whether it is not known yet what was asked of an operator before this one.
+    resumes: bool,
     /// What became of the request that stands.
     attempt: Option<Attempt>,
     rehearsal: Option<Rehearsal>,
@@ -133,6 +135,7 @@ impl Stage {
             standing: site.look(),
             site,
             job: None,
+            resumes: true,
             attempt: None,
             rehearsal: None,
             keeping,
@@ -232,7 +235,15 @@ impl Stage {
             self.leave(view, request, &image);
         }
         self.job = None;
-        self.attempt = wanted.map(|wanted| Attempt::new(wanted.clone(), clock::now()));
+        let is_known = !matches!(request, Request::NotKnownYet { .. });
+        let resumes = is_known && std::mem::take(&mut self.resumes);
+        self.attempt = wanted.map(|wanted| {
+            // What an operator before this one has given up is not tried again by itself.
+            let given_up = self.keeping.given_up(&wanted.image).filter(|_| resumes);
+            let mut attempt = Attempt::new(wanted.clone(), clock::now());
+            attempt.end = given_up.map(End::GivenUp);
+            attempt
+        });
     }
 
     /// Nobody asks about that release any more. What it said is forgotten with the request, unless
@@ -343,6 +354,9 @@ impl Stage {
             self.leave(view, request, &run.image);
             return self.site.clear();
         };
+        if attempt.end.is_some() {
+            return self.site.clear();
+        }
         let next = attempt.go_on(&self.site, &self.own, &run);
         if matches!(next, Standing::Starting(_)) {
             let release = Release {

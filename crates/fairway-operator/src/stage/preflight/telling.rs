@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use fairway_findings::Severity;
+use fairway_findings::record::Failure;
 use jiff::Timestamp;
 use kube::runtime::events::EventType;
 
-use super::memory::{Failure, Kept, Memory, News, Stands, What, news};
+use super::memory::{Kept, Memory, News, Stands, What, news};
 use crate::event::{Announcer, Told};
 use crate::metrics::{self, Ended};
 
@@ -76,7 +77,7 @@ fn told(News { version, what, .. }: &News) -> Told {
                 format!("The preflight of {version} is done: {checks}, risks found: {risks}.");
             Told::new(EventType::Normal, "PreflightCompleted", &note)
         }
-        What::Failed(Failure { reason, why }) => {
+        What::Failed(Failure { reason, message: why, .. }) => {
             let note = format!("The preflight of {version} is given up ({reason}): {why}");
             Told::new(EventType::Warning, "PreflightFailed", &note)
         }
@@ -89,8 +90,11 @@ mod tests {
 
     #[test]
     fn every_turn_has_its_event() {
-        let failure =
-            Failure { reason: "OOMKilled".to_owned(), why: "it needs more memory".to_owned() };
+        let failure = Failure {
+            reason: "OOMKilled".to_owned(),
+            message: "it needs more memory".to_owned(),
+            requested: true,
+        };
         let told: Vec<String> = [
             What::Started,
             What::Answered { complete: true, risks: 0 },

@@ -1,10 +1,11 @@
 //! Runs that are begun, followed, and ended.
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use fairway_api::ConditionStatus;
 use fairway_api::cluster_version::{AcceptRisk, Update, UpdateMode};
-use fairway_findings::{ExecutionStatus, Finding};
-use k8s_openapi::api::core::v1::Secret;
+use fairway_findings::{ExecutionStatus, Finding, record};
+use fairway_testkit::wait;
+use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kube::Api;
 use kube::api::{DeleteParams, ListParams};
 use serde_json::json;
@@ -76,6 +77,52 @@ async fn a_run_outlives_its_operator_and_follows_it_to_another_node() -> Result<
     stage.until_reason("PreflightRunning", "Monitoring").await?;
     assert_eq!(stage.directories()?, [another.id]);
     Ok(())
+}
+
+#[tokio::test]
+async fn what_an_operator_has_given_up_is_not_begun_again_by_the_next() -> Result<()> {
+    let mut stage = Stage::begin().await?;
+    let image = stage.release("5.1.0")?;
+    stage.ask(&image).await?;
+    let run = stage.until_run(&image, "5.1.0").await?;
+    std::fs::write(run.directory.join("too-much"), vec![0; 9 << 20])?;
+    stage.until_reason("PreflightFailed", "ResultsTooLarge").await?;
+    stage.until_clear().await?;
+    let records: Api<ConfigMap> = stage.namespace.api();
+    let name = record::name(&image).context("no digest")?;
+    wait::until("the record", async || {
+        let data = records.get_opt(&name).await?.and_then(|record| record.data);
+        Ok(data.filter(|data| data.contains_key(record::FAILURE)))
+    })
+    .await?;
+
+    stage.start("node-1")?;
+    let said = stage.until_reason("PreflightRunning", "Stopped").await?;
+    assert_eq!(said.conditions[2].reason.as_deref(), Some("ResultsTooLarge"), "{said:#?}");
+    stage.until_clear().await?;
+
+    stage.want(None).await?;
+    stage.until_reason("PreflightRunning", "NotRequested").await?;
+    stage.ask(&image).await?;
+    stage.until_another_run(&run.id, &image, "5.1.0").await?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn whoever_wants_a_signature_gets_another_run() -> Result<()> {
+    let stage = Stage::begin().await?;
+    let image = stage.release("5.1.0")?;
+    stage.ask(&image).await?;
+    let run = stage.until_run(&image, "5.1.0").await?;
+    run.write(&run.document(ExecutionStatus::Completed))?;
+    stage.until_reason("PreflightRunning", "Monitoring").await?;
+
+    let mode = Some(UpdateMode::Preflight);
+    let signed = Update { image: Some(image.clone()), mode, ..Update::default() };
+    stage.want(Some(&signed)).await?;
+    let said = stage.until_reason("PreflightFailed", "ImageVerificationFailed").await?;
+    assert_ne!(said.conditions[0].reason.as_deref(), Some("Monitoring"), "{said:#?}");
+    stage.until_clear().await
 }
 
 #[tokio::test]

@@ -1,7 +1,7 @@
 //! How much of a document is taken. Whatever is left out, something stands in for it: nothing that
 //! is dropped makes an update recommended.
 
-use fairway_findings::limits::DROPPED;
+use fairway_findings::limits::{DROPPED, LOOKED_AT};
 use fairway_findings::{Document, ExecutionStatus, Finding, Severity};
 
 use serde::Serialize;
@@ -30,7 +30,7 @@ pub(super) fn bounded(mut document: Document) -> Document {
     document.checks.sort_by(|one, other| one.name.cmp(&other.name));
     for check in &mut document.checks {
         shorten(&mut check.message);
-        check.looked_at.truncate(MAX_CHECKS);
+        check.looked_at.truncate(LOOKED_AT);
     }
     for found in &mut document.risks {
         shorten(&mut found.message);
@@ -68,7 +68,7 @@ fn stand_in(dropped: &[Finding]) -> Option<Finding> {
     (!dropped.is_empty()).then(|| Finding { name, message, severity, ..Finding::default() })
 }
 
-fn shorten(text: &mut String) {
+pub(super) fn shorten(text: &mut String) {
     if text.len() > MAX_TEXT {
         *text = text::beginning(text, MAX_TEXT).into_owned();
     }

@@ -2,7 +2,7 @@
 
 use fairway_api::cluster_version::Release;
 use fairway_api::reason::{preflight_completed, preflight_failed};
-use fairway_findings::record::Run;
+use fairway_findings::record::{Failure, Run};
 use fairway_findings::{CheckReport, Document, ExecutionStatus, Finding, Reason, Severity};
 use jiff::Timestamp;
 
@@ -27,15 +27,6 @@ pub(crate) enum Purpose {
 pub(crate) struct Running {
     pub(super) id: String,
     pub(super) began: Timestamp,
-}
-
-/// Why a run is over, or could not begin.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Failure {
-    /// A reason of the condition `PreflightFailed`.
-    pub(crate) reason: String,
-    /// The explanation for people.
-    pub(crate) why: String,
 }
 
 /// What is known of one target.
@@ -88,11 +79,15 @@ impl Kept {
     }
 
     pub(super) fn give_up(&mut self, reason: &str, why: &str, source: &str, now: Timestamp) {
-        self.failure = Some(Failure { reason: reason.to_owned(), why: why.to_owned() });
         self.close(reason, source, now);
+        let (reason, message) = (reason.to_owned(), why.to_owned());
+        self.failure = Some(Failure { reason, message, requested: true });
     }
 
     pub(super) fn end(&mut self, source: &str, now: Timestamp) {
+        if let Some(failure) = &mut self.failure {
+            failure.requested = false;
+        }
         let outcome = match self.current() {
             Some(document) if document.is_complete() && document.risks.is_empty() => {
                 preflight_completed::NO_RISKS_FOUND
@@ -170,7 +165,9 @@ impl Kept {
 
     /// Whether what is kept is about a cluster of that version.
     pub(super) fn is_about(&self, source: &str) -> bool {
-        self.shown().is_some_and(|document| document.source_version == source)
+        let said = self.shown().map(|document| document.source_version.as_str());
+        let ran = || self.history.first().map(|run| run.source_version.as_str());
+        said.or_else(ran) == Some(source)
     }
 
     /// What whoever starts an update wants to know.

@@ -22,7 +22,7 @@ use fairway_risk::Concern;
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::ConfigMap;
 
-pub(crate) use kept::{Failure, Kept, Purpose};
+pub(crate) use kept::{Kept, Purpose};
 pub(crate) use news::{News, Stands, What, news};
 pub(crate) use store::{Store, load, store};
 

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use fairway_findings::record::Failure;
 use fairway_findings::{Document, ExecutionStatus};
 use jiff::Timestamp;
 
 use super::Memory;
-use super::kept::{Failure, Kept};
+use super::kept::Kept;
 
 /// How far the last run of every target is, by the name of its record.
 pub(crate) type Stands = BTreeMap<String, Stand>;

@@ -4,13 +4,16 @@ use std::collections::BTreeMap;
 
 use fairway_api::cluster_version::Release;
 use fairway_findings::Document;
-use fairway_findings::record::{self, COMPLETE, HISTORY, LABEL, PARTIAL, Run, TARGET_IMAGE};
+use fairway_findings::record::{
+    self, COMPLETE, FAILURE, Failure, HISTORY, LABEL, PARTIAL, Run, TARGET_IMAGE,
+};
 use k8s_openapi::api::core::v1::ConfigMap;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::ResourceExt as _;
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 
-use super::bounds::bounded;
+use super::bounds::{bounded, shorten};
 use super::kept::{Kept, MAX_RUNS, Purpose};
 
 /// Bytes of one entry that are read: an API server takes no more of all of them together.
@@ -28,6 +31,7 @@ pub(super) fn write(name: &str, kept: &Kept) -> ConfigMap {
         (COMPLETE, kept.complete.as_ref().and_then(json)),
         (PARTIAL, kept.partial.as_ref().and_then(json)),
         (HISTORY, json(&kept.history)),
+        (FAILURE, kept.failure.as_ref().and_then(json)),
     ];
     let data = entries.into_iter().filter_map(|(key, json)| Some((key.to_owned(), json?)));
     let purpose = (kept.purpose == Purpose::Update).then_some((PURPOSE, UPDATE));
@@ -56,17 +60,26 @@ pub(super) fn read(found: &ConfigMap) -> Option<(String, Kept)> {
     let document = |key| document(key).filter(is_its).map(bounded);
     let complete = document(COMPLETE).filter(Document::is_complete);
     let partial = document(PARTIAL);
-    let history = text(found, HISTORY).and_then(|history| serde_json::from_str(history).ok());
-    let mut history: Vec<Run> = history.unwrap_or_default();
+    let mut history: Vec<Run> = value(found, HISTORY).unwrap_or_default();
     history.truncate(MAX_RUNS);
-    let version = partial.as_ref().or(complete.as_ref())?.target_version.clone();
+    let mut failure: Option<Failure> = value(found, FAILURE);
+    if let Some(failure) = &mut failure {
+        shorten(&mut failure.message);
+    }
+    let said = partial.as_ref().or(complete.as_ref()).map(|said| &said.target_version);
+    let ran = history.first().filter(|_| failure.is_some()).map(|run| &run.target_version);
+    let version = said.or(ran)?.clone();
     let purpose = match found.annotations().get(PURPOSE).map(String::as_str) {
         Some(UPDATE) => Purpose::Update,
         _ => Purpose::Asked,
     };
     let release = Release { version, image: image.clone(), ..Release::default() };
-    let (running, failure) = (None, None);
-    Some((name, Kept { release, purpose, running, failure, complete, partial, history }))
+    let kept = Kept { release, purpose, running: None, failure, complete, partial, history };
+    Some((name, kept))
+}
+
+fn value<T: DeserializeOwned>(found: &ConfigMap, key: &str) -> Option<T> {
+    serde_json::from_str(text(found, key)?).ok()
 }
 
 fn json(value: &impl Serialize) -> Option<String> {

@@ -158,7 +158,7 @@ fn what_is_known_of_a_target_while_it_is_looked_at() {
     assert_eq!(outcomes, ["OOMKilled", "RisksFound"]);
     assert_eq!(
         why.as_deref(),
-        memory.of(&image("5.2.0")).unwrap().failure.as_ref().map(|it| it.why.as_str())
+        memory.of(&image("5.2.0")).unwrap().failure.as_ref().map(|it| it.message.as_str())
     );
 }
 
@@ -260,6 +260,31 @@ fn a_restart_changes_nothing_but_what_was_under_way() {
 }
 
 #[test]
+fn a_restart_does_not_forget_what_was_given_up() {
+    for says_something in [true, false] {
+        let mut before = memory();
+        begin(&mut before, "5.2.0", "1");
+        if says_something {
+            let risks = vec![found("network", "DualStack")];
+            before.enter(&image("5.2.0"), half("1", CheckStatus::Running, risks), at(1));
+        }
+        before.give_up(&image("5.2.0"), "OOMKilled", "it needs more memory", at(2));
+        for is_withdrawn in [false, true] {
+            if is_withdrawn {
+                before.end(&image("5.2.0"), at(3));
+            }
+            let stored: Vec<ConfigMap> = before.records().into_values().collect();
+            let mut after = memory();
+            after.restore(&stored);
+            assert_eq!(after.concerns(), before.concerns());
+            assert_eq!(after.outcomes(), before.outcomes());
+            let failure = after.of(&image("5.2.0")).unwrap().failure.clone().unwrap();
+            assert_eq!((failure.reason.as_str(), failure.requested), ("OOMKilled", !is_withdrawn));
+        }
+    }
+}
+
+#[test]
 fn a_record_is_not_taken_for_that_of_another_target() {
     let mut memory = memory();
     begin(&mut memory, "5.2.0", "1");
@@ -339,12 +364,12 @@ proptest! {
     }
 
     #[test]
-    fn reading_a_record_never_breaks(texts in proptest::collection::vec("\\PC{0,200}", 3)) {
+    fn reading_a_record_never_breaks(texts in proptest::collection::vec("\\PC{0,200}", 4)) {
         let mut memory = memory();
         begin(&mut memory, "5.2.0", "1");
         let (_, mut record) = memory.records().pop_first().unwrap();
         record.data = Some(
-            ["complete.json", "partial.json", "history.json"]
+            ["complete.json", "partial.json", "history.json", "failure.json"]
                 .into_iter()
                 .zip(texts)
                 .map(|(key, text)| (key.to_owned(), text))
@@ -384,6 +409,6 @@ fn what_becomes_of_a_run_is_told_once() {
     Started
     Answered { complete: false, risks: 1 }
     Started
-    Failed(Failure { reason: "OOMKilled", why: "it needs more memory" })
+    Failed(Failure { reason: "OOMKilled", message: "it needs more memory", requested: true })
     "#);
 }
