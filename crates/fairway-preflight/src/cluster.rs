@@ -14,7 +14,7 @@ const PAGE: u32 = 500;
 /// Objects of one kind that are looked at: as many as the largest clusters have pods.
 const MOST_OBJECTS: usize = 300_000;
 
-/// A kind of object, by group, version and plural; or one object of it.
+/// A kind of object, by group, version and plural, and which of its objects count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Resource {
     /// The API group, empty for the oldest kinds.
@@ -25,19 +25,48 @@ pub struct Resource {
     pub kind: &'static str,
     /// What it is called in paths.
     pub plural: &'static str,
-    /// The namespace and the name of the one that matters, where all others do not.
-    pub object: Option<(&'static str, &'static str)>,
+    /// Which of them count.
+    pub part: Part,
+}
+
+/// Which objects of a kind count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Part {
+    /// All of them.
+    All,
+    /// Those of a namespace.
+    Namespace(&'static str),
+    /// One, by its namespace, if it has one, and its name.
+    One(Option<&'static str>, &'static str),
 }
 
 impl Resource {
-    /// A kind that is known by its name alone. A process looks on behalf of one release, whose names
-    /// are kept for as long as it lives.
-    pub(crate) fn named(resource: &ApiResource) -> Self {
-        let keep = |text: &String| -> &'static str { Box::leak(text.clone().into_boxed_str()) };
-        let ApiResource { group, version, kind, plural, .. } = resource;
-        let (group, version) = (keep(group), keep(version));
-        Self { group, version, kind: keep(kind), plural: keep(plural), object: None }
+    /// All objects of a kind.
+    pub const fn new(
+        group: &'static str,
+        version: &'static str,
+        kind: &'static str,
+        plural: &'static str,
+    ) -> Self {
+        Self { group, version, kind, plural, part: Part::All }
     }
+
+    /// Some of its objects.
+    #[must_use]
+    pub const fn only(self, part: Part) -> Self {
+        Self { part, ..self }
+    }
+
+    /// A kind that is known by its name alone.
+    pub(crate) fn named(resource: &ApiResource) -> Self {
+        let ApiResource { group, version, kind, plural, .. } = resource;
+        Self::new(keep(group), keep(version), keep(kind), keep(plural))
+    }
+}
+
+/// A process looks on behalf of one release, whose names are kept for as long as it lives.
+pub(crate) fn keep(name: &str) -> &'static str {
+    Box::leak(name.to_owned().into_boxed_str())
 }
 
 impl From<Resource> for ApiResource {

@@ -10,13 +10,12 @@ use kube::core::GroupVersionKind;
 use crate::cluster::Resource;
 
 /// Definitions of custom resources.
-pub(crate) const DEFINITIONS: Resource = Resource {
-    group: "apiextensions.k8s.io",
-    version: "v1",
-    kind: "CustomResourceDefinition",
-    plural: "customresourcedefinitions",
-    object: None,
-};
+pub(crate) const DEFINITIONS: Resource = Resource::new(
+    "apiextensions.k8s.io",
+    "v1",
+    "CustomResourceDefinition",
+    "customresourcedefinitions",
+);
 
 /// The annotation of what a release deletes.
 const DELETE: &str = "release.openshift.io/delete";

@@ -81,7 +81,8 @@ impl Runner {
         let built_in: BTreeMap<String, Arc<dyn BuiltIn>> = built_in.collect();
         let operators = told_apart(operators, &built_in);
         let looks_at = looks_at(&cluster, &target, &built_in).await;
-        let kinds = looks_at.values().flatten().copied().collect();
+        let of_operators = operators.values().flat_map(Operator::looks_at);
+        let kinds = looks_at.values().flatten().copied().chain(of_operators).collect();
         let (engine, operators) = plan(identity, settings.pace.clone(), looks_at, operators);
         let known = watch::Sender::new(engine.document(clock::now()));
         let (patience, target) = (settings.check_timeout, Arc::new(target));
@@ -192,10 +193,10 @@ fn plan(
         kind: CheckKind::BuiltIn,
         looks_at,
     });
-    let others = operators.keys().map(|name| Planned {
+    let others = operators.iter().map(|(name, operator)| Planned {
         name: name.clone(),
         kind: CheckKind::Operator,
-        looks_at: Vec::new(),
+        looks_at: operator.looks_at().collect(),
     });
     let mut engine = Engine::new(identity, pace, own.chain(others).collect(), now);
     let mut jobs = BTreeMap::new();

@@ -12,7 +12,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use crate::cluster::Resource;
+use crate::cluster::{Part, Resource};
 
 /// Kinds whose changes are on their way to somebody who is slow: more says nothing new.
 const PENDING: usize = 64;
@@ -63,12 +63,19 @@ async fn watch(
     ready: mpsc::Sender<()>,
 ) {
     let resource = ApiResource::from(kind);
-    let (api, config): (Api<PartialObjectMeta<DynamicObject>>, _) = match kind.object {
-        None => (Api::all_with(client, &resource), watcher::Config::default()),
-        Some((namespace, name)) => (
-            Api::namespaced_with(client, namespace, &resource),
-            watcher::Config::default().fields(&format!("metadata.name={name}")),
-        ),
+    let (namespace, name) = match kind.part {
+        Part::All => (None, None),
+        Part::Namespace(namespace) => (Some(namespace), None),
+        Part::One(namespace, name) => (namespace, Some(name)),
+    };
+    let api: Api<PartialObjectMeta<DynamicObject>> = match namespace {
+        Some(namespace) => Api::namespaced_with(client, namespace, &resource),
+        None => Api::all_with(client, &resource),
+    };
+    let all = watcher::Config::default();
+    let config = match name {
+        Some(name) => all.fields(&format!("metadata.name={name}")),
+        None => all,
     };
     let mut events = watcher(api, config).default_backoff().boxed();
     let mut ready = Some(ready);
@@ -115,19 +122,15 @@ mod tests {
     use crate::testing::create;
 
     /// A kind of which nobody else makes any here.
-    const ALL: Resource = Resource {
-        group: "",
-        version: "v1",
-        kind: "LimitRange",
-        plural: "limitranges",
-        object: None,
-    };
+    const ALL: Resource = Resource::new("", "v1", "LimitRange", "limitranges");
 
     #[tokio::test]
     async fn who_looks_at_one_object_does_not_hear_of_others() -> Result<()> {
         let cluster = TestCluster::own().await?;
-        let one = Resource { object: Some(("default", "one")), ..ALL };
-        let mut watching = Watching::of(&cluster.client(), [ALL, one].into()).await;
+        let one = ALL.only(Part::One(Some("default"), "one"));
+        let of_others = ALL.only(Part::Namespace("kube-system"));
+        let kinds = [ALL, one, of_others];
+        let mut watching = Watching::of(&cluster.client(), kinds.into()).await;
         let mut heard = Vec::new();
         // The one comes in between: whoever hears of others has heard of the first by then.
         for (name, changes) in [("first", 1), ("one", 2), ("last", 1)] {
@@ -135,11 +138,11 @@ mod tests {
             let object = json!({"apiVersion": "v1", "kind": "LimitRange", "metadata": metadata});
             create(&cluster, ALL, object).await?;
             for _ in 0..changes {
-                heard.push(watching.change().await.object);
+                heard.push(watching.change().await.part);
             }
         }
         heard.sort();
-        assert_eq!(heard, [None, None, None, Some(("default", "one"))]);
+        assert_eq!(heard, [Part::All, Part::All, Part::All, one.part]);
         Ok(())
     }
 }

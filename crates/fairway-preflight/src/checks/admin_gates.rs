@@ -18,12 +18,11 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::Api;
 
 use crate::check::{Answer, BuiltIn, CannotTell};
-use crate::cluster::{Cluster, Resource};
+use crate::cluster::{Cluster, Part, Resource};
 use crate::target::Target;
 
 /// Where gates and confirmations are.
-const CONFIG_MAPS: Resource =
-    Resource { group: "", version: "v1", kind: "ConfigMap", plural: "configmaps", object: None };
+const CONFIG_MAPS: Resource = Resource::new("", "v1", "ConfigMap", "configmaps");
 
 /// The gates of a release: a namespace and a name.
 const GATES: (&str, &str) = ("openshift-config-managed", "admin-gates");
@@ -32,7 +31,7 @@ const GATES: (&str, &str) = ("openshift-config-managed", "admin-gates");
 const ACKS: (&str, &str) = ("openshift-config", "admin-acks");
 
 /// All that it looks at: clusters write ConfigMaps all the time.
-const CONFIRMED: Resource = Resource { object: Some(ACKS), ..CONFIG_MAPS };
+const CONFIRMED: Resource = CONFIG_MAPS.only(Part::One(Some(ACKS.0), ACKS.1));
 
 /// Gates of one release; real ones have a few.
 const MOST_GATES: usize = 50;

@@ -28,20 +28,13 @@ use crate::wording::{counted, listed};
 
 /// The kinds that name mirrors.
 const MIRRORS: [Resource; 2] = [
-    Resource {
-        group: "config.openshift.io",
-        version: "v1",
-        kind: "ImageDigestMirrorSet",
-        plural: "imagedigestmirrorsets",
-        object: None,
-    },
-    Resource {
-        group: "operator.openshift.io",
-        version: "v1alpha1",
-        kind: "ImageContentSourcePolicy",
-        plural: "imagecontentsourcepolicies",
-        object: None,
-    },
+    Resource::new("config.openshift.io", "v1", "ImageDigestMirrorSet", "imagedigestmirrorsets"),
+    Resource::new(
+        "operator.openshift.io",
+        "v1alpha1",
+        "ImageContentSourcePolicy",
+        "imagecontentsourcepolicies",
+    ),
 ];
 
 /// Images that are looked at side by side: registries count who asks too often.

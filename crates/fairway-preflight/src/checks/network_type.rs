@@ -15,13 +15,7 @@ use crate::cluster::{Cluster, Resource, Unseen};
 use crate::target::Target;
 
 /// What the cluster's network is configured to be.
-const NETWORKS: Resource = Resource {
-    group: "config.openshift.io",
-    version: "v1",
-    kind: "Network",
-    plural: "networks",
-    object: None,
-};
+const NETWORKS: Resource = Resource::new("config.openshift.io", "v1", "Network", "networks");
 
 /// Its one object.
 const NETWORK: &str = "cluster";

@@ -50,7 +50,7 @@ pub struct Pace {
     pub built_in: usize,
     /// Jobs at once.
     pub jobs: usize,
-    /// Between two beginnings of a built-in check, however much changes.
+    /// Between two beginnings of a check, however much changes.
     pub between: SignedDuration,
     /// Until a built-in check without an answer is tried again.
     pub retry: SignedDuration,
@@ -122,7 +122,7 @@ impl Engine {
     /// Something of a kind has changed.
     pub fn changed(&mut self, resource: Resource, now: Timestamp) {
         for check in self.checks.values_mut().filter(|check| check.looks_at(resource)) {
-            check.changed(now, &self.pace);
+            check.changed(resource, now, &self.pace);
         }
     }
 

@@ -7,12 +7,10 @@ use fairway_findings::{
 use jiff::{SignedDuration, Timestamp};
 
 use super::{Engine, Identity, Outcome, Pace, Planned};
-use crate::cluster::Resource;
+use crate::cluster::{Part, Resource};
 
-const NODES: Resource =
-    Resource { group: "", version: "v1", kind: "Node", plural: "nodes", object: None };
-const PODS: Resource =
-    Resource { group: "", version: "v1", kind: "Pod", plural: "pods", object: None };
+const NODES: Resource = Resource::new("", "v1", "Node", "nodes");
+const PODS: Resource = Resource::new("", "v1", "Pod", "pods");
 
 fn at(seconds: i64) -> Timestamp {
     Timestamp::from_second(1_800_000_000 + seconds).unwrap()
@@ -132,6 +130,59 @@ fn what_changes_while_a_check_runs_makes_it_run_again_and_never_twice_at_once() 
     assert_eq!(engine.begin(at(101)), ["nodes"]);
     engine.ended("nodes", nothing(), at(102), 0.0);
     assert_eq!((report(&engine, "nodes").stale, engine.wake()), (false, None));
+}
+
+/// Something changes every second: the minutes in which the check begins, and whether its answer was
+/// stale after the second of these.
+fn busy(engine: &mut Engine, kind: Resource, until: i64) -> (Vec<i64>, bool) {
+    let (mut begun, mut was_stale) = (Vec::new(), false);
+    for second in 0..until {
+        engine.changed(kind, at(second));
+        if !engine.begin(at(second)).is_empty() {
+            begun.push(second / 60);
+            engine.ended("drain", nothing(), at(second), 0.0);
+        }
+        was_stale |= begun.len() > 1 && report(engine, "drain").stale;
+    }
+    (begun, was_stale)
+}
+
+#[test]
+fn what_changes_all_the_time_and_changes_no_answer_is_looked_at_less_and_less_often() {
+    let mut engine = engine(vec![built_in("drain", &[PODS, NODES])]);
+    let (begun, was_stale) = busy(&mut engine, PODS, 3600);
+    assert_eq!(begun, [0, 1, 3, 7, 15, 31, 47]);
+    assert!(!was_stale, "no answer would ever be fresh");
+}
+
+#[test]
+fn what_changes_seldom_is_looked_at_soon_however_busy_the_rest_is() {
+    let mut engine = engine(vec![built_in("drain", &[PODS, NODES])]);
+    busy(&mut engine, PODS, 3600);
+    engine.changed(NODES, at(3600));
+    assert!(report(&engine, "drain").stale);
+    assert_eq!(engine.begin(at(3600)), ["drain"]);
+    engine.ended("drain", found("Full"), at(3601), 0.0);
+    engine.changed(PODS, at(3602));
+    assert!(report(&engine, "drain").stale, "pods may matter again");
+    assert_eq!(engine.wake(), Some(at(3660)));
+}
+
+#[test]
+fn a_job_runs_again_when_its_operator_says_something_else() {
+    let own = NODES.only(Part::One(None, "network"));
+    let mut engine = engine(vec![Planned { looks_at: vec![own], ..job("network") }]);
+    engine.begin(at(0));
+    engine.ended("network", nothing(), at(10), 0.0);
+    engine.changed(NODES.only(Part::One(None, "storage")), at(20));
+    assert_eq!((report(&engine, "network").stale, engine.wake()), (false, Some(at(3610))));
+    engine.changed(own, at(20));
+    assert_eq!((report(&engine, "network").stale, engine.wake()), (true, Some(at(60))));
+    assert_eq!(engine.begin(at(60)), ["network"]);
+    engine.ended("network", nothing(), at(70), 0.0);
+    assert_eq!((report(&engine, "network").stale, engine.wake()), (false, Some(at(3670))));
+    engine.changed(own, at(80));
+    assert_eq!(engine.wake(), Some(at(180)), "it was in vain before");
 }
 
 #[test]
@@ -288,9 +339,12 @@ fn what_is_found_again_by_whoever_cannot_tell_all_is_said_once() {
 #[test]
 fn what_the_release_alone_decides_is_not_tried_again() {
     for outcome in [Outcome::Skipped("new".to_owned()), failed(CheckStatus::Refused)] {
-        let mut engine = engine(vec![job("network")]);
+        let mut engine = engine(vec![Planned { looks_at: vec![NODES], ..job("network") }]);
+        engine.begin(at(0));
         engine.ended("network", outcome, at(0), 0.0);
         assert_eq!((engine.wake(), engine.first_pass_done()), (None, true));
+        engine.changed(NODES, at(100));
+        assert_eq!((engine.wake(), report(&engine, "network").stale), (None, false));
     }
 }
 

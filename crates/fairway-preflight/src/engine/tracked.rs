@@ -1,11 +1,18 @@
 //! What is known of one check, and when it runs next.
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::mem;
+
 use fairway_findings::{CheckKind, CheckReport, CheckStatus, Finding};
 use jiff::{SignedDuration, Timestamp};
 
 use super::outcome::{Outcome, partial};
 use super::{Identity, Pace, fit};
 use crate::cluster::Resource;
+
+/// How often the pause between two looks doubles while what changes changes no answer: a busy cluster
+/// is looked at every quarter of an hour then.
+const DOUBLINGS: u32 = 4;
 
 /// What is known of one check.
 #[derive(Clone, Debug)]
@@ -17,9 +24,13 @@ pub(super) struct Tracked {
     started: Option<Timestamp>,
     ended: Option<Timestamp>,
     is_running: bool,
-    /// Something that it looks at has changed since it began last.
-    is_outdated: bool,
-    /// Something that it looks at has changed since its last answer.
+    /// The kinds of which something had changed when it began last.
+    causes: BTreeSet<Resource>,
+    /// The kinds of which something has changed since then.
+    changed: BTreeSet<Resource>,
+    /// How often in a row changes of a kind have not changed what it says.
+    in_vain: BTreeMap<Resource, u32>,
+    /// Something that matters has changed since its last answer.
     is_stale: bool,
     /// When it runs next, if nothing changes before.
     due: Option<Timestamp>,
@@ -39,7 +50,9 @@ impl Tracked {
             started: None,
             ended: None,
             is_running: false,
-            is_outdated: false,
+            causes: BTreeSet::new(),
+            changed: BTreeSet::new(),
+            in_vain: BTreeMap::new(),
             is_stale: false,
             due: Some(now),
             answer: Vec::new(),
@@ -70,19 +83,37 @@ impl Tracked {
 
     pub(super) fn begin(&mut self, now: Timestamp) {
         self.is_running = true;
-        self.is_outdated = false;
+        self.causes = mem::take(&mut self.changed);
         self.started = Some(now);
         if self.status == CheckStatus::Waiting {
             self.status = CheckStatus::Running;
         }
     }
 
-    pub(super) fn changed(&mut self, now: Timestamp, pace: &Pace) {
-        let Some(started) = self.started else { return };
-        self.is_outdated = true;
-        self.is_stale = self.ended.is_some();
-        let soonest = later(started, pace.between).max(now);
+    pub(super) fn changed(&mut self, kind: Resource, now: Timestamp, pace: &Pace) {
+        let Some(started) = self.started.filter(|_| !self.is_settled()) else { return };
+        self.changed.insert(kind);
+        self.is_stale |= self.ended.is_some() && self.matters(kind);
+        let soonest = later(started, self.pause(kind, pace)).max(now);
         self.due = Some(self.due.map_or(soonest, |due| due.min(soonest)));
+    }
+
+    /// Whether a change of that kind may well change the answer: the last one did, or it is the
+    /// first. Where pods come and go all the time, no answer would ever be fresh otherwise.
+    fn matters(&self, kind: Resource) -> bool {
+        !self.in_vain.contains_key(&kind)
+    }
+
+    /// How long after its beginning it looks again because of such a change.
+    fn pause(&self, kind: Resource, pace: &Pace) -> SignedDuration {
+        let doublings = self.in_vain.get(&kind).copied().unwrap_or_default().min(DOUBLINGS);
+        pace.between * 2_i32.pow(doublings)
+    }
+
+    /// When it looks again because of what has changed since it began.
+    fn again(&self, pace: &Pace) -> Option<Timestamp> {
+        let soonest = self.changed.iter().map(|&kind| self.pause(kind, pace)).min()?;
+        Some(later(self.started?, soonest))
     }
 
     pub(super) fn ended(
@@ -92,9 +123,9 @@ impl Tracked {
         identity: &Identity,
         now: Timestamp,
     ) {
+        let before = self.said();
         self.is_running = false;
         self.ended = Some(now);
-        self.is_stale = self.is_outdated;
         self.status = outcome.status();
         self.failure = Vec::new();
         match outcome {
@@ -116,24 +147,41 @@ impl Tracked {
             name.clone_into(&mut finding.check);
             finding.target_version = identity.target.to_string();
         }
+        self.learn(before == self.said());
+        self.is_stale = self.changed.iter().any(|&kind| self.matters(kind));
+    }
+
+    /// All that it says.
+    fn said(&self) -> (CheckStatus, String, Vec<Finding>) {
+        (self.status, self.message.clone(), self.findings().collect())
+    }
+
+    /// Takes note of whether the changes because of which it looked were worth it.
+    fn learn(&mut self, is_same: bool) {
+        if !is_same {
+            self.in_vain.clear();
+            return;
+        }
+        for kind in mem::take(&mut self.causes) {
+            *self.in_vain.entry(kind).or_default() += 1;
+        }
     }
 
     /// Settles when it runs next.
     pub(super) fn plan(&mut self, pace: &Pace, now: Timestamp, dice: f64) {
-        let since = self.started.unwrap_or(now);
         self.due = match self.kind {
             CheckKind::Operator if self.is_settled() => None,
             CheckKind::Operator => Some(later(now, jittered(pace.every, dice))),
-            CheckKind::BuiltIn if self.is_outdated => Some(later(since, pace.between)),
             CheckKind::BuiltIn if self.may_know_later() => Some(later(now, pace.retry)),
             CheckKind::BuiltIn => None,
         };
+        self.due = self.due.into_iter().chain(self.again(pace)).min();
     }
 
     /// Whether the release alone decides about it, which stays the same.
     fn is_settled(&self) -> bool {
         use CheckStatus::{AccessRefused, Refused, Skipped};
-        matches!(self.status, Skipped | Refused | AccessRefused)
+        self.kind == CheckKind::Operator && matches!(self.status, Skipped | Refused | AccessRefused)
     }
 
     /// Whether it has no answer for a reason that may pass by itself.

@@ -5,7 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use fairway_findings::CheckStatus;
 use fairway_release::Manifest;
 
+use crate::cluster::{Part, Resource, keep};
 use crate::engine::Outcome;
+use crate::resources::CLUSTER_OPERATORS;
 
 /// What there is to do for one operator.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,6 +18,18 @@ pub enum Operator {
     Settled(Outcome),
 }
 
+impl Operator {
+    /// What its check looks at, as far as anybody but its author knows: what the operator says about
+    /// itself.
+    pub(crate) fn looks_at(&self) -> impl Iterator<Item = Resource> {
+        let says: &[Resource] = match self {
+            Self::Check(check) => &check.says,
+            Self::Settled(_) => &[],
+        };
+        says.iter().copied()
+    }
+}
+
 /// The check of an operator.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OperatorCheck {
@@ -23,6 +37,8 @@ pub struct OperatorCheck {
     pub job: Manifest,
     /// What it needs to read.
     pub access: Vec<Manifest>,
+    /// The ClusterOperators of its component.
+    pub says: Vec<Resource>,
 }
 
 /// All operators of a release, by name.
@@ -57,7 +73,12 @@ pub fn operators(
             let of_same =
                 |manifest: &&&Manifest| !is_job(manifest) && operator_of(manifest) == name;
             let access = checks.iter().filter(of_same).map(|&manifest| manifest.clone());
-            Operator::Check(OperatorCheck { job: (*job).clone(), access: access.collect() })
+            let says = names.into_iter().flatten().map(|name| cluster_operator(name));
+            Operator::Check(OperatorCheck {
+                job: (*job).clone(),
+                access: access.collect(),
+                says: says.collect(),
+            })
         };
         found.insert(name.to_owned(), operator);
     }
@@ -77,6 +98,10 @@ fn cluster_operators<'a>(included: &[&'a Manifest]) -> BTreeMap<&'a str, BTreeSe
         found.entry(operator_of(manifest)).or_default().insert(manifest.id.name.clone());
     }
     found
+}
+
+fn cluster_operator(name: &str) -> Resource {
+    CLUSTER_OPERATORS.only(Part::One(None, keep(name)))
 }
 
 fn is_job(manifest: &Manifest) -> bool {
@@ -128,7 +153,8 @@ mod tests {
             Operator::Check(check) => {
                 let access: Vec<&str> =
                     check.access.iter().map(|manifest| manifest.id.kind.as_str()).collect();
-                format!("{name}: {} {access:?}", check.job.id.name)
+                let says: Vec<Part> = check.says.iter().map(|says| says.part).collect();
+                format!("{name}: {} {access:?} {says:?}", check.job.id.name)
             }
             Operator::Settled(Outcome::Skipped(why)) => format!("{name}: skipped, {why}"),
             Operator::Settled(outcome) => format!("{name}: {outcome:?}"),
@@ -151,12 +177,12 @@ mod tests {
             ("stray", check("Job", "stray-preflight")),
         ];
         insta::assert_snapshot!(told(&objects, &["network", "storage"]), @r#"
-        extras: extras-preflight []
-        network: network-preflight ["ServiceAccount", "Role"]
+        extras: extras-preflight [] []
+        network: network-preflight ["ServiceAccount", "Role"] [One(None, "network")]
         network/another: Unanswered { status: Refused, why: "an operator has one check, and there is job \"network-preflight\" in 0000_50_network_30-job.json already", findings: [] }
         shiny: skipped, it is new: the cluster does not have it yet
         storage: skipped, the release has no check for it
-        stray-preflight: stray-preflight []
+        stray-preflight: stray-preflight [] []
         "#);
     }
 }

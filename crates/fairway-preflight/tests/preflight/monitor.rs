@@ -43,20 +43,8 @@ impl BuiltIn for Names {
 
     fn looks_at(&self) -> &[Resource] {
         const KINDS: [Resource; 2] = [
-            Resource {
-                group: "",
-                version: "v1",
-                kind: "ConfigMap",
-                plural: "configmaps",
-                object: None,
-            },
-            Resource {
-                group: "example.test",
-                version: "v1",
-                kind: "Absent",
-                plural: "absents",
-                object: None,
-            },
+            Resource::new("", "v1", "ConfigMap", "configmaps"),
+            Resource::new("example.test", "v1", "Absent", "absents"),
         ];
         &KINDS
     }

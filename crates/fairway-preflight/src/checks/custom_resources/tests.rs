@@ -8,13 +8,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::testing::{create, define_as, hide, seen, target, told};
 
-const BACKUPS: Resource = Resource {
-    group: "example.dev",
-    version: "v1",
-    kind: "Backup",
-    plural: "backups",
-    object: None,
-};
+const BACKUPS: Resource = Resource::new("example.dev", "v1", "Backup", "backups");
 
 /// A definition with these schemas for the `spec` of each version; the last is the one stored.
 fn backups(versions: &[(&str, Value)]) -> Value {

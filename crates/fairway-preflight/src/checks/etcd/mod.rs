@@ -15,7 +15,7 @@ use k8s_openapi::api::core::v1::Pod;
 use kube::{Api, ResourceExt as _};
 
 use crate::check::{Answer, BuiltIn, CannotTell};
-use crate::cluster::{Cluster, Resource};
+use crate::cluster::{Cluster, Part, Resource};
 use crate::pods;
 use crate::resources::{CLUSTER_OPERATORS, PODS};
 use crate::target::Target;
@@ -24,6 +24,12 @@ use crate::wording::listed;
 /// Where the members are, and how they are found there.
 const NAMESPACE: &str = "openshift-etcd";
 const LABEL: &str = "app=etcd";
+
+/// All pods that are looked at: those of others come and go.
+const MEMBERS: Resource = PODS.only(Part::Namespace(NAMESPACE));
+
+/// Who manages them.
+const OPERATOR: Resource = CLUSTER_OPERATORS.only(Part::One(None, "etcd"));
 
 /// Whether the store of the cluster survives the loss of a member.
 pub(crate) struct Etcd;
@@ -34,7 +40,7 @@ impl BuiltIn for Etcd {
     }
 
     fn looks_at(&self) -> &[Resource] {
-        &[CLUSTER_OPERATORS, PODS]
+        &[OPERATOR, MEMBERS]
     }
 
     fn run<'a>(

@@ -12,13 +12,8 @@ use serde::Deserialize;
 use crate::cluster::Resource;
 
 /// What was asked of an API within a day.
-pub(super) const COUNTS: Resource = Resource {
-    group: "apiserver.openshift.io",
-    version: "v1",
-    kind: "APIRequestCount",
-    plural: "apirequestcounts",
-    object: None,
-};
+pub(super) const COUNTS: Resource =
+    Resource::new("apiserver.openshift.io", "v1", "APIRequestCount", "apirequestcounts");
 
 /// Programs that ask for every API that there is, whoever uses it, and come with the release.
 const ASK_FOR_ALL: [&str; 2] = ["cluster-policy-controller", "kube-controller-manager"];

@@ -8,13 +8,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::testing::{create, define, define_as, hide, seen, target, told};
 
-const BACKUPS: Resource = Resource {
-    group: "example.dev",
-    version: "v1beta1",
-    kind: "Backup",
-    plural: "backups",
-    object: None,
-};
+const BACKUPS: Resource = Resource::new("example.dev", "v1beta1", "Backup", "backups");
 
 fn count(api: &str, removed_in: &str, requests: u64) -> Count {
     let removed_in = Minor::parse(removed_in);
