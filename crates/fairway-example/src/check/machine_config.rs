@@ -44,9 +44,9 @@ impl Check for MachineConfig {
     }
 }
 
-async fn ignition(context: &Context) -> Result<Option<Finding>, CannotTell> {
+async fn ignition(context: &Context) -> Result<Vec<Finding>, CannotTell> {
     let minimum = wanted(context, NAMESPACE, REQUIREMENTS, "minimum-ignition")?;
-    let Some(minimum) = minimum.as_deref().and_then(number) else { return Ok(None) };
+    let Some(minimum) = minimum.as_deref().and_then(number) else { return Ok(Vec::new()) };
     let (mut old, mut broken) = (Vec::new(), Vec::new());
     let maps = context.cluster().read::<ConfigMap>().in_namespace(NAMESPACE).labelled(LABEL);
     maps.each(|map| {
@@ -59,11 +59,15 @@ async fn ignition(context: &Context) -> Result<Option<Finding>, CannotTell> {
         }
     })
     .await?;
-    if !broken.is_empty() && old.is_empty() {
-        let why = format!("these are no Ignition configurations: {}", broken.join(", "));
-        return Err(CannotTell::because(why));
-    }
-    Ok(found_ignition(&old, &context.target().to_string()))
+    let found = found_ignition(&old, &context.target().to_string());
+    let why = || format!("these are no Ignition configurations: {}", broken.join(", "));
+    Ok(all(context, found, (!broken.is_empty()).then(why)))
+}
+
+/// What was found, and what could not be told besides: neither hides the other.
+fn all(context: &Context, found: Option<Finding>, untold: Option<String>) -> Vec<Finding> {
+    let untold = untold.map(|why| context.unknown(&CannotTell::because(why)));
+    found.into_iter().chain(untold).collect()
 }
 
 fn found_ignition(old: &[String], target: &str) -> Option<Finding> {
@@ -79,9 +83,9 @@ fn found_ignition(old: &[String], target: &str) -> Option<Finding> {
     (!old.is_empty()).then_some(finding)
 }
 
-async fn kernels(context: &Context) -> Result<Option<Finding>, CannotTell> {
+async fn kernels(context: &Context) -> Result<Vec<Finding>, CannotTell> {
     let minimum = wanted(context, NAMESPACE, REQUIREMENTS, "minimum-kernel")?;
-    let Some(minimum) = minimum.as_deref().and_then(number) else { return Ok(None) };
+    let Some(minimum) = minimum.as_deref().and_then(number) else { return Ok(Vec::new()) };
     let mut old: Option<String> = None;
     let mut unknown = None;
     context
@@ -97,13 +101,9 @@ async fn kernels(context: &Context) -> Result<Option<Finding>, CannotTell> {
             }
         })
         .await?;
-    match (old, unknown) {
-        (Some(kernel), _) => Ok(Some(found_kernel(&kernel, &context.target().to_string()))),
-        (None, Some(node)) => {
-            Err(CannotTell::because(format!("node {node} does not say which kernel it has")))
-        }
-        (None, None) => Ok(None),
-    }
+    let found = old.map(|kernel| found_kernel(&kernel, &context.target().to_string()));
+    let why = unknown.map(|node| format!("node {node} does not say which kernel it has"));
+    Ok(all(context, found, why))
 }
 
 fn found_kernel(kernel: &str, target: &str) -> Finding {

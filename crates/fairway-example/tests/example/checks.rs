@@ -118,6 +118,14 @@ async fn configurations_that_are_not_read_any_more() -> Result<()> {
     warning MachineConfigCompatibilityUnknown: Whether machine-config is compatible with 5.1.0 is unknown: these are no Ignition configurations: broken.
       remediation: Remove the cause; the check is tried again
     ");
+    let both = format!("{old}\n---\n{broken}");
+    insta::assert_snapshot!(changed("5.1.0", &both, MachineConfig).await?, @"
+    critical MachineConfigIgnitionV2Unsupported: 5.1.0 does not read Ignition v2 any more, in which these configurations are: old.
+      remediation: Translate them to Ignition v3: `kubectl -n openshift-machine-config get configmaps -l platform.example/machine-config`
+      url: https://platform.example/machines/ignition
+    warning MachineConfigCompatibilityUnknown: Whether machine-config is compatible with 5.1.0 is unknown: these are no Ignition configurations: broken.
+      remediation: Remove the cause; the check is tried again
+    ");
     Ok(())
 }
 
@@ -130,6 +138,10 @@ async fn kernels_that_are_too_old() -> Result<()> {
       url: https://platform.example/machines/kernel
     ");
     assert!(changed("5.1.0", &node, MachineConfig).await?.is_clean());
+    let silent = NODE.replace("6.12.0", "''").replace("name: a", "name: silent");
+    let both = format!("{node}\n---\n{silent}");
+    let names = ["MachineConfigKernelVersionMismatch", "MachineConfigCompatibilityUnknown"];
+    assert_eq!(changed("5.2.0", &both, MachineConfig).await?.names(), names);
     Ok(())
 }
 
