@@ -25,6 +25,16 @@ pub(crate) fn are(count: usize, one: &str) -> String {
     format!("{} {}", counted(count, one), if count == 1 { "is" } else { "are" })
 }
 
+/// Names, each with what is said about it.
+pub(crate) fn explained(found: &[(String, String)]) -> String {
+    listed(&found.iter().map(|(name, said)| format!("{name} ({said})")).collect::<Vec<_>>())
+}
+
+/// What somebody says about itself, or that it says nothing.
+pub(crate) fn said(message: Option<&str>) -> String {
+    quoted(message.filter(|message| !message.is_empty()).unwrap_or("it does not say why"))
+}
+
 /// The beginning of what somebody else says, in one line, as part of a sentence.
 pub(crate) fn quoted(text: &str) -> String {
     let mut line = text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -45,6 +55,16 @@ mod tests {
         assert_eq!(listed(&["a", "b", "c", "d", "e"]), "a, b, c, d, e");
         assert_eq!(listed(&["a", "b", "c", "d", "e", "f"]), "a, b, c, d, e and 1 more");
         assert_eq!((counted(1, "node"), counted(2, "node")), ("1 node".into(), "2 nodes".into()));
+    }
+
+    #[test]
+    fn everybody_is_named_with_what_it_says() {
+        let found = [("a", Some("no disk.")), ("b", Some("")), ("c", None)]
+            .map(|(name, message)| (name.to_owned(), said(message)));
+        assert_eq!(
+            explained(&found),
+            "a (no disk), b (it does not say why), c (it does not say why)"
+        );
     }
 
     #[test]

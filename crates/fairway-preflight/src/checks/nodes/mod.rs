@@ -9,7 +9,7 @@
 
 mod room;
 
-use fairway_findings::{Finding, Severity};
+use fairway_findings::Finding;
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use k8s_openapi::api::core::v1::{Node, NodeCondition, Pod};
@@ -20,7 +20,7 @@ use crate::check::{Answer, BuiltIn, CannotTell};
 use crate::cluster::{Cluster, Resource};
 use crate::resources::{NODES, PODS};
 use crate::target::Target;
-use crate::wording::{are, listed, quoted};
+use crate::wording::{are, explained, listed, said};
 
 /// What nodes say when they are short of something.
 const PRESSURES: [&str; 3] = ["DiskPressure", "MemoryPressure", "PIDPressure"];
@@ -77,27 +77,22 @@ fn is_schedulable(node: &Node) -> bool {
 }
 
 fn not_ready(nodes: &[Node]) -> Option<Finding> {
-    let not_ready: Vec<&Node> = nodes.iter().filter(|node| !is_ready(node)).collect();
-    let first = not_ready.first()?.name_any();
-    let told = |node: &&Node| {
+    let not_ready = nodes.iter().filter(|node| !is_ready(node)).map(|node| {
         let ready = condition(node, "Ready");
-        let why = ready.and_then(|ready| ready.message.as_deref()).unwrap_or("it does not say why");
-        format!("{} ({})", node.name_any(), quoted(why))
-    };
-    Some(Finding {
-        name: "NodesNotReady".to_owned(),
-        message: format!(
-            "{} not ready, and the update cannot be completed there: {}.",
-            are(not_ready.len(), "node"),
-            listed(&not_ready.iter().map(told).collect::<Vec<_>>()),
-        ),
-        severity: Severity::Critical,
-        remediation: format!(
-            "Bring the node back, or remove it: `kubectl describe node {first}`, `kubectl delete \
+        (node.name_any(), said(ready.and_then(|ready| ready.message.as_deref())))
+    });
+    let found: Vec<(String, String)> = not_ready.collect();
+    let (first, _) = found.first()?;
+    let message = format!(
+        "{} not ready, and the update cannot be completed there: {}.",
+        are(found.len(), "node"),
+        explained(&found),
+    );
+    let remediation = format!(
+        "Bring the node back, or remove it: `kubectl describe node {first}`, `kubectl delete \
              node {first}`."
-        ),
-        ..Finding::default()
-    })
+    );
+    Some(Finding::critical("NodesNotReady", message).remediation(remediation))
 }
 
 fn under_pressure(nodes: &[Node]) -> Option<Finding> {
@@ -111,37 +106,27 @@ fn under_pressure(nodes: &[Node]) -> Option<Finding> {
     };
     let pressed: Vec<(String, String)> = nodes.iter().filter_map(told).collect();
     let (first, _) = pressed.first()?;
-    let named: Vec<String> =
-        pressed.iter().map(|(name, pressures)| format!("{name} ({pressures})")).collect();
-    Some(Finding {
-        name: "NodesUnderPressure".to_owned(),
-        message: format!(
-            "{} short of what an update needs more of for a while, and may evict the platform's \
+    let message = format!(
+        "{} short of what an update needs more of for a while, and may evict the platform's \
              pods: {}.",
-            are(pressed.len(), "node"),
-            listed(&named),
-        ),
-        severity: Severity::Warning,
-        remediation: format!("Free what it is short of: `kubectl describe node {first}`."),
-        ..Finding::default()
-    })
+        are(pressed.len(), "node"),
+        explained(&pressed),
+    );
+    let remediation = format!("Free what it is short of: `kubectl describe node {first}`.");
+    Some(Finding::warning("NodesUnderPressure", message).remediation(remediation))
 }
 
 fn unschedulable(nodes: &[Node]) -> Option<Finding> {
     let names: Vec<String> =
         nodes.iter().filter(|node| !is_schedulable(node)).map(ResourceExt::name_any).collect();
     let first = names.first()?;
-    Some(Finding {
-        name: "NodesUnschedulable".to_owned(),
-        message: format!(
-            "{} cordoned, so that no pods are placed there: {}.",
-            are(names.len(), "node"),
-            listed(&names),
-        ),
-        severity: Severity::Info,
-        remediation: format!("Let it take pods again: `kubectl uncordon {first}`."),
-        ..Finding::default()
-    })
+    let message = format!(
+        "{} cordoned, so that no pods are placed there: {}.",
+        are(names.len(), "node"),
+        listed(&names),
+    );
+    let remediation = format!("Let it take pods again: `kubectl uncordon {first}`.");
+    Some(Finding::info("NodesUnschedulable", message).remediation(remediation))
 }
 
 #[cfg(test)]

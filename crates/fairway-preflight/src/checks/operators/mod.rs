@@ -12,7 +12,7 @@ mod pool;
 
 use fairway_api::reason::cluster_operator::{available, degraded};
 use fairway_api::{ClusterOperator, ConditionStatus, Conditions as _};
-use fairway_findings::{Finding, Severity};
+use fairway_findings::Finding;
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use kube::ResourceExt as _;
@@ -22,7 +22,7 @@ use crate::check::{Answer, BuiltIn, CannotTell};
 use crate::cluster::{Cluster, Resource, Unseen};
 use crate::resources::{CLUSTER_OPERATORS, MACHINE_CONFIG_POOLS};
 use crate::target::Target;
-use crate::wording::{are, listed, quoted};
+use crate::wording::{are, explained, said};
 
 /// Whether the parts of the platform are fit for an update.
 pub(crate) struct Operators;
@@ -74,10 +74,8 @@ fn saying(
 ) -> Vec<(String, String)> {
     let told = operators.iter().filter_map(|operator| {
         let condition = operator.status.as_ref().and_then(|status| status.conditions.find(type_));
-        counts(condition.map(|condition| &condition.status)).then(|| {
-            let said = condition.and_then(|it| it.message.as_deref().filter(|it| !it.is_empty()));
-            (operator.name_any(), quoted(said.unwrap_or("it does not say why")))
-        })
+        counts(condition.map(|condition| &condition.status))
+            .then(|| (operator.name_any(), said(condition.and_then(|it| it.message.as_deref()))))
     });
     told.collect()
 }
@@ -85,43 +83,29 @@ fn saying(
 fn not_available(operators: &[ClusterOperator]) -> Option<Finding> {
     let found = saying(operators, available::TYPE, |it| it != Some(&ConditionStatus::True));
     let (first, _) = found.first()?;
-    Some(Finding {
-        name: "ClusterOperatorsNotAvailable".to_owned(),
-        message: format!(
-            "{} not available, and the update would wait for that: {}.",
-            are(found.len(), "cluster operator"),
-            explained(&found),
-        ),
-        severity: Severity::Critical,
-        remediation: format!(
-            "See what is wrong with it before you update: `kubectl describe clusteroperator \
+    let message = format!(
+        "{} not available, and the update would wait for that: {}.",
+        are(found.len(), "cluster operator"),
+        explained(&found),
+    );
+    let remediation = format!(
+        "See what is wrong with it before you update: `kubectl describe clusteroperator \
              {first}`."
-        ),
-        ..Finding::default()
-    })
+    );
+    Some(Finding::critical("ClusterOperatorsNotAvailable", message).remediation(remediation))
 }
 
 fn in_trouble(operators: &[ClusterOperator]) -> Option<Finding> {
     let found = saying(operators, degraded::TYPE, |it| it == Some(&ConditionStatus::True));
     let (first, _) = found.first()?;
-    Some(Finding {
-        name: "ClusterOperatorsDegraded".to_owned(),
-        message: format!(
-            "{} degraded, which does not hold up the update: {}.",
-            are(found.len(), "cluster operator"),
-            explained(&found),
-        ),
-        severity: Severity::Info,
-        remediation: format!(
-            "See what is wrong with it: `kubectl describe clusteroperator {first}`."
-        ),
-        ..Finding::default()
-    })
-}
-
-/// Names with what is said about each.
-fn explained(found: &[(String, String)]) -> String {
-    listed(&found.iter().map(|(name, said)| format!("{name} ({said})")).collect::<Vec<_>>())
+    let message = format!(
+        "{} degraded, which does not hold up the update: {}.",
+        are(found.len(), "cluster operator"),
+        explained(&found),
+    );
+    let remediation =
+        format!("See what is wrong with it: `kubectl describe clusteroperator {first}`.");
+    Some(Finding::info("ClusterOperatorsDegraded", message).remediation(remediation))
 }
 
 #[cfg(test)]

@@ -1,12 +1,11 @@
 //! `MachineConfigPool`s: nodes that are configured alike, and updated one after the other.
 
-use fairway_findings::{Finding, Severity};
+use fairway_findings::Finding;
 use kube::ResourceExt as _;
 use kube::api::DynamicObject;
 use serde_json::Value;
 
-use super::explained;
-use crate::wording::{are, listed, quoted};
+use crate::wording::{are, explained, listed, said};
 
 /// What counts of a pool.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -25,15 +24,11 @@ impl Pool {
             let mut conditions = conditions.into_iter().flatten();
             conditions.find(|it| it["type"] == type_ && it["status"] == "True")
         };
-        let said = |condition: &Value| {
-            let message = condition["message"].as_str().filter(|it| !it.is_empty());
-            quoted(message.unwrap_or("it does not say why"))
-        };
         Self {
             name: object.name_any(),
             paused: object.data.pointer("/spec/paused") == Some(&Value::Bool(true)),
             updating: holds("Updating").is_some(),
-            degraded: holds("Degraded").map(said),
+            degraded: holds("Degraded").map(|condition| said(condition["message"].as_str())),
         }
     }
 }
@@ -50,56 +45,43 @@ fn degraded(pools: &[Pool]) -> Option<Finding> {
     let told = |pool: &Pool| Some((pool.name.clone(), pool.degraded.clone()?));
     let found: Vec<(String, String)> = pools.iter().filter_map(told).collect();
     let (first, _) = found.first()?;
-    Some(Finding {
-        name: "MachineConfigPoolsDegraded".to_owned(),
-        message: format!(
-            "{} degraded, and nodes of it would not be updated: {}.",
-            are(found.len(), "MachineConfigPool"),
-            explained(&found),
-        ),
-        severity: Severity::Critical,
-        remediation: format!(
-            "Repair it before you update: `kubectl describe machineconfigpool {first}`."
-        ),
-        ..Finding::default()
-    })
+    let message = format!(
+        "{} degraded, and nodes of it would not be updated: {}.",
+        are(found.len(), "MachineConfigPool"),
+        explained(&found),
+    );
+    let remediation =
+        format!("Repair it before you update: `kubectl describe machineconfigpool {first}`.");
+    Some(Finding::critical("MachineConfigPoolsDegraded", message).remediation(remediation))
 }
 
 fn paused(pools: &[Pool]) -> Option<Finding> {
     let found = names(pools, |pool| pool.paused);
     let first = found.first()?;
-    Some(Finding {
-        name: "MachineConfigPoolsPaused".to_owned(),
-        message: format!(
-            "{} paused: its nodes stay at their version, fall behind with every update, and get no \
+    let message = format!(
+        "{} paused: its nodes stay at their version, fall behind with every update, and get no \
              new certificates: {}.",
-            are(found.len(), "MachineConfigPool"),
-            listed(&found),
-        ),
-        severity: Severity::Warning,
-        remediation: format!(
-            "Let it go on: `kubectl patch machineconfigpool {first} --type=merge -p \
+        are(found.len(), "MachineConfigPool"),
+        listed(&found),
+    );
+    let remediation = format!(
+        "Let it go on: `kubectl patch machineconfigpool {first} --type=merge -p \
              '{{\"spec\":{{\"paused\":false}}}}'`."
-        ),
-        ..Finding::default()
-    })
+    );
+    Some(Finding::warning("MachineConfigPoolsPaused", message).remediation(remediation))
 }
 
 fn updating(pools: &[Pool]) -> Option<Finding> {
     let found = names(pools, |pool| pool.updating && !pool.paused);
     let first = found.first()?;
-    Some(Finding {
-        name: "MachineConfigPoolsUpdating".to_owned(),
-        message: format!(
-            "{} still updating nodes, which restart once more with the update: {}.",
-            are(found.len(), "MachineConfigPool"),
-            listed(&found),
-        ),
-        severity: Severity::Info,
-        remediation: format!(
-            "Wait for it: `kubectl wait --for=condition=Updated --timeout=1h machineconfigpool/\
+    let message = format!(
+        "{} still updating nodes, which restart once more with the update: {}.",
+        are(found.len(), "MachineConfigPool"),
+        listed(&found),
+    );
+    let remediation = format!(
+        "Wait for it: `kubectl wait --for=condition=Updated --timeout=1h machineconfigpool/\
              {first}`."
-        ),
-        ..Finding::default()
-    })
+    );
+    Some(Finding::info("MachineConfigPoolsUpdating", message).remediation(remediation))
 }
