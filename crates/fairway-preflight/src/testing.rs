@@ -36,9 +36,9 @@ pub(crate) fn seen(cluster: &TestCluster) -> Cluster {
 
 /// Has a sandbox show no objects of a kind to anybody. Real clusters are left as they are.
 pub(crate) fn hide(cluster: &TestCluster, plural: &str) -> bool {
-    let sandbox = cluster.as_sandbox();
-    sandbox.iter().for_each(|it| it.faults().add(Fault::refuse(403).resource(plural)));
-    sandbox.is_some()
+    let Some(sandbox) = cluster.as_sandbox() else { return false };
+    sandbox.faults().add(Fault::refuse(403).resource(plural));
+    true
 }
 
 /// Creates an object of any kind.

@@ -30,7 +30,7 @@ const GATES: (&str, &str) = ("openshift-config-managed", "admin-gates");
 /// What administrators have confirmed.
 const ACKS: (&str, &str) = ("openshift-config", "admin-acks");
 
-/// All that it looks at: clusters write ConfigMaps all the time.
+/// All that it looks at: clusters write `ConfigMap`s all the time.
 const CONFIRMED: Resource = CONFIG_MAPS.only(Part::One(Some(ACKS.0), ACKS.1));
 
 /// Gates of one release; real ones have a few.
