@@ -87,7 +87,10 @@ async fn look(
     write(&places.results, &first)?;
     let keeping = tokio::spawn(results::keep(places.results.clone(), known));
     let last = runner.run(Until::Stopped, stop).await;
-    keeping.abort();
+    // It ends with the runner, and what it writes by then must not come after the last word.
+    if let Err(error) = keeping.await {
+        tracing::error!(%error, "results were not kept up to date");
+    }
     write(&places.results, &last)
 }
 
