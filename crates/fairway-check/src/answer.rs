@@ -1,7 +1,7 @@
 //! What a check says in the end.
 
 use fairway_findings::answer::Answer;
-use fairway_findings::{ExecutionStatus, FORMAT, Finding, Reason};
+use fairway_findings::{ExecutionStatus, FORMAT, Finding, Reason, camel_case};
 use semver::Version;
 
 use crate::CannotTell;
@@ -60,17 +60,6 @@ fn fitting(check: &str, mut found: Vec<Finding>) -> Vec<Finding> {
     let more = Finding::warning(format!("{}MoreFindings", camel_case(check)), message);
     found.push(Finding { severity: worst, ..more });
     found
-}
-
-/// A name as one word: `cloud-credential` is `CloudCredential`.
-fn camel_case(name: &str) -> String {
-    let words = name.split(|letter: char| !letter.is_ascii_alphanumeric());
-    let capital = |word: &str| {
-        let mut letters = word.chars();
-        let first = letters.next().map(|letter| letter.to_ascii_uppercase());
-        first.into_iter().chain(letters).collect::<String>()
-    };
-    words.map(capital).collect()
 }
 
 #[cfg(test)]

@@ -29,6 +29,7 @@ pub use document::{CheckKind, CheckReport, CheckStatus, Document, ExecutionStatu
 pub use document::{Finding, Progress, Reason, Severity};
 pub use json::Malformed;
 pub use reading::{Expected, MAX_BYTES, ReadError, Reading};
+pub use text::camel_case;
 
 /// The format of documents and answers. One with another name is not read: it may mean anything.
 pub const FORMAT: &str = "preflight-v1-json";

@@ -24,8 +24,8 @@ pub(crate) fn tail(text: &str, most: usize) -> String {
     format!("{CUT}{}", &text[begin..])
 }
 
-/// A name as one CamelCase word: `cloud-credential` is `CloudCredential`.
-pub(crate) fn camel_case(name: &str) -> String {
+/// A name as one word such as the API takes for a reason: `cloud-credential` is `CloudCredential`.
+pub fn camel_case(name: &str) -> String {
     let words = name.split(|letter: char| !letter.is_ascii_alphanumeric());
     let capital = |word: &str| {
         let mut letters = word.chars();

@@ -2,9 +2,7 @@
 
 use std::cmp::Reverse;
 
-use fairway_findings::{Finding, Severity};
-
-use super::outcome::camel_case;
+use fairway_findings::{Finding, Severity, camel_case};
 
 /// Bytes of all findings of a check, as JSON: those of 64 operators fit into one document.
 const FINDINGS: usize = 12 << 10;

@@ -1,7 +1,7 @@
 //! How a check ended, and what stands for an answer that it did not give.
 
 use fairway_api::Version;
-use fairway_findings::{CheckStatus, Finding, Reason, Severity};
+use fairway_findings::{CheckStatus, Finding, Reason, Severity, camel_case};
 
 use super::Identity;
 
@@ -142,41 +142,9 @@ fn remedy(status: CheckStatus) -> &'static str {
     }
 }
 
-/// A name such as `removed-apis` as one such as `RemovedApis`.
-pub(super) fn camel_case(name: &str) -> String {
-    let words = name.split(|char: char| !char.is_ascii_alphanumeric());
-    let capital = |word: &str| {
-        let mut chars = word.chars();
-        let first = chars.next().map(|first| first.to_ascii_uppercase());
-        first.into_iter().chain(chars).collect::<String>()
-    };
-    let name: String = words.map(capital).collect();
-    // The API wants a letter at the beginning.
-    if name.starts_with(|char: char| char.is_ascii_alphabetic()) {
-        name
-    } else {
-        format!("Check{name}")
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn names_are_such_as_the_api_takes() {
-        for (name, expected) in [
-            ("network", "Network"),
-            ("removed-apis", "RemovedApis"),
-            ("cloud-credential-operator", "CloudCredentialOperator"),
-            ("a.b_c", "ABC"),
-            ("9lives", "Check9lives"),
-            ("", "Check"),
-            ("ünder", "Nder"),
-        ] {
-            assert_eq!(camel_case(name), expected, "{name}");
-        }
-    }
 
     #[test]
     fn how_far_a_target_is_ahead() {
