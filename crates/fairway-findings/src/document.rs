@@ -90,6 +90,9 @@ pub struct CheckReport {
     /// Whether something of that has changed since: a new answer is on its way.
     #[serde(skip_serializing_if = "std::ops::Not::not", deserialize_with = "lenient::flag")]
     pub stale: bool,
+    /// What it was granted to read beyond what all checks may, in words. Whoever granted it says so.
+    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "lenient::texts")]
+    pub granted: Vec<String>,
 }
 
 /// Whose check it is.
@@ -136,6 +139,24 @@ impl CheckStatus {
     /// Whether nothing more is to come of this pass.
     pub fn is_final(self) -> bool {
         !matches!(self, Self::Waiting | Self::Running)
+    }
+
+    /// Whether it was at work, be it in vain.
+    pub fn has_run(self) -> bool {
+        match self {
+            Self::Running
+            | Self::Passed
+            | Self::Found
+            | Self::CannotTell
+            | Self::VersionSkew
+            | Self::TimedOut
+            | Self::Failed => true,
+            Self::Waiting
+            | Self::Skipped
+            | Self::Refused
+            | Self::AccessRefused
+            | Self::NotStarted => false,
+        }
     }
 
     /// Whether the question that the check asks was answered.

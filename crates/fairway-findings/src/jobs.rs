@@ -77,9 +77,9 @@ pub enum JobState {
     /// It exists.
     #[default]
     Created,
-    /// It asks for more of the node than a check may have.
+    /// It asks for more of the node than a check may have, or the release does not have it.
     Refused,
-    /// It asks for permissions beyond reading.
+    /// It asks for permissions beyond reading, or for others than the release has.
     AccessRefused,
     /// The API server did not take it.
     NotCreated,

@@ -35,13 +35,14 @@ impl Kind {
 
 /// All of them, in the order in which they are removed: Jobs go first, and what they may read when
 /// nobody reads any more.
-pub const KINDS: [Kind; 6] = [
+pub const KINDS: [Kind; 7] = [
     Kind::new("batch", "Job", "jobs", true),
     Kind::new(RBAC, "ClusterRoleBinding", "clusterrolebindings", false),
     Kind::new(RBAC, "RoleBinding", "rolebindings", false),
     Kind::new(RBAC, "ClusterRole", "clusterroles", false),
     Kind::new(RBAC, "Role", "roles", false),
     Kind::new("", "ServiceAccount", "serviceaccounts", true),
+    Kind::new("", "Secret", "secrets", true),
 ];
 
 /// What Jobs make, and what goes with them.

@@ -12,6 +12,9 @@ pub const CHECKS: usize = 300;
 /// Things that one check says it has looked at: real ones look at a few kinds.
 pub const LOOKED_AT: usize = 100;
 
+/// Things that one check was granted: it brings 20 manifests at most.
+const GRANTED: usize = 20;
+
 /// Bytes of a name. The API takes 256: a longer one stays illegal, and is told as such.
 const NAME: usize = 512;
 
@@ -88,6 +91,10 @@ fn fit_checks(checks: &mut Vec<CheckReport>, scissors: &mut Scissors) -> Option<
         check.looked_at.truncate(LOOKED_AT);
         for thing in &mut check.looked_at {
             scissors.trim("name of what a check looked at", thing, NAME);
+        }
+        check.granted.truncate(GRANTED);
+        for grant in &mut check.granted {
+            scissors.trim("word about what a check was granted", grant, NAME);
         }
     }
     told

@@ -78,6 +78,11 @@ impl Manifest {
         Turn::of(&self.file).map(|turn| turn.component)
     }
 
+    /// The operator that it is of, by the name of its file; where that says nothing, it is its own.
+    pub fn operator(&self) -> &str {
+        self.component().unwrap_or(&self.id.name)
+    }
+
     /// Whether it belongs to a preflight, and is never applied by an update.
     pub fn is_preflight_check(&self) -> bool {
         self.annotation(Self::PREFLIGHT_CHECK) == Some("true")

@@ -196,10 +196,12 @@ condition! {
         "a check crashed or gave an answer that cannot be understood"
         => "Tell the maintainer of the component that the message names";
     CHECK_REFUSED = "CheckRefused":
-        "a check asks for more of the node than checks may have and was not started"
+        "a check asks for more of the node than checks may have, or is not the one that the release \
+         has, and was not started"
         => "Tell the maintainer of the component that the message names";
     CHECK_ACCESS_REFUSED = "CheckAccessRefused":
-        "a check asks for permissions beyond reading and was not started"
+        "a check asks for permissions beyond reading, or for others than the release has, and was not \
+         started"
         => "Tell the maintainer of the component that the message names";
     CHECK_NOT_STARTED = "CheckNotStarted":
         "a check's Job could not be created or its Pod did not start"

@@ -6,10 +6,8 @@
 use serde_json::Value;
 
 use super::fields::Field;
-use super::job::Check;
 use super::rules::{self, Scope};
-use super::{ACCOUNT, ANNOTATION, Refusal};
-use crate::jobs::JobRequest;
+use super::{ACCOUNT, ANNOTATION, NAMESPACE, Refusal};
 use crate::text;
 
 /// Manifests of one check.
@@ -58,18 +56,21 @@ pub(super) struct RoleRef<'a> {
     pub(super) name: &'a str,
 }
 
-pub(super) fn vet<'a>(request: &'a JobRequest, check: &Check<'_>) -> Result<Access<'a>, Refusal> {
-    let size: usize = request.access.iter().map(|manifest| manifest.to_string().len()).sum();
-    if request.access.len() > MAX_OBJECTS || size > MAX_BYTES {
+/// Looks at what a check brings, that wants to be this account.
+pub(super) fn vet<'a>(
+    check: &str,
+    access: &'a [Value],
+    wanted: &str,
+) -> Result<Access<'a>, Refusal> {
+    let size: usize = access.iter().map(|manifest| manifest.to_string().len()).sum();
+    if access.len() > MAX_OBJECTS || size > MAX_BYTES {
         let why = "a check brings at most 20 manifests, of 64 KiB together";
-        let (object, field) = (request.check.clone(), "access".to_owned());
+        let (object, field) = (check.to_owned(), "access".to_owned());
         return Err(Refusal::Access { object, field, why });
     }
-    let manifests: Vec<_> = request.access.iter().map(Manifest::new).collect();
+    let manifests: Vec<_> = access.iter().map(Manifest::new).collect();
     let account = the_account(&manifests)?;
-    if check.account != account.map_or("", |account| account.name)
-        && !["", ACCOUNT].contains(&check.account)
-    {
+    if wanted != account.map_or("", |account| account.name) && !["", ACCOUNT].contains(&wanted) {
         let field = "spec.template.spec.serviceAccountName".to_owned();
         let why = "a check has an account that it brings itself, or preflight-check";
         return Err(Refusal::Job { field, why });
@@ -132,6 +133,9 @@ impl<'a> Manifest<'a> {
         }
         if is_cluster_wide == is_name(self.namespace) {
             return self.refuse(&namespace, "what is cluster-wide has none, and all else has one");
+        }
+        if self.namespace == NAMESPACE && self.kind != "ServiceAccount" {
+            return self.refuse(&namespace, "what is beside checks is for none of them to read");
         }
         Ok(())
     }

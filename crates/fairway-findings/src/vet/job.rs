@@ -124,7 +124,8 @@ fn suffix(request: &JobRequest) -> Result<&str, Refusal> {
     }
 }
 
-fn account<'a>(pod: &Field<'a>) -> Result<&'a str, Refusal> {
+/// The account that a check wants to be; empty for the one that all have.
+pub(super) fn account<'a>(pod: &Field<'a>) -> Result<&'a str, Refusal> {
     let (name, old) = (pod.field("serviceAccountName").text(), pod.field("serviceAccount"));
     if old.is_set() && !name.is_empty() && old.text() != name {
         return refuse(&old, "a check has one account");

@@ -113,6 +113,9 @@ fn pod(check: &Check<'_>, access: &Access<'_>, run: &Run, now: Timestamp) -> Val
     if !run.node_selector.is_null() {
         pod["nodeSelector"] = run.node_selector.clone();
     }
+    if let Some(name) = &run.pull_secret {
+        pod["imagePullSecrets"] = json!([{"name": name}]);
+    }
     if run.network == Network::Host {
         pod["hostNetwork"] = true.into();
         pod["dnsPolicy"] = "Default".into();

@@ -6,6 +6,7 @@
 
 mod access;
 mod fields;
+mod granted;
 mod job;
 mod making;
 mod rules;
@@ -16,6 +17,7 @@ use serde_json::Value;
 use crate::jobs::{JobRequest, JobState};
 use crate::labels::By;
 
+pub use granted::granted;
 pub use making::{CHECK_SECONDS, CONTAINER, JOB_SECONDS};
 pub use rules::{Scope, read_only, rules_read_only};
 
@@ -43,6 +45,8 @@ pub struct Run {
     pub target_image: String,
     /// Which network checks get.
     pub network: Network,
+    /// The Secret beside them with which nodes pull their images, where nodes cannot by themselves.
+    pub pull_secret: Option<String>,
     /// Which taints they tolerate, as in a Pod.
     pub tolerations: Vec<Value>,
     /// Which nodes they may run on, as in a Pod; all if it is null.
@@ -104,7 +108,7 @@ impl Refusal {
 /// What is to be created for a request, or why nothing is.
 pub fn plan(request: &JobRequest, run: &Run, now: Timestamp) -> Result<Plan, Refusal> {
     let check = job::vet(request)?;
-    let access = access::vet(request, &check)?;
+    let access = access::vet(&request.check, &request.access, check.account)?;
     Ok(Plan {
         access: making::access(request, &check, &access, run),
         job: making::job(request, &check, &access, run, now),

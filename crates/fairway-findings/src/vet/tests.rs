@@ -219,6 +219,7 @@ fn access_beyond_reading_is_refused() {
         (role, "rules/0/resourceNames", json!([""])),
         (role, "metadata/namespace", Value::Null),
         (role, "metadata/namespace", json!("kube-system")),
+        (role, "metadata/namespace", json!(NAMESPACE)),
         (binding, "roleRef", json!({"kind": "ClusterRole", "name": "cluster-admin"})),
         (binding, "subjects", subject("User", "reader")),
         (binding, "subjects", subject("Group", "system:authenticated")),
@@ -290,6 +291,31 @@ fn what_a_check_brings_is_called_anew() {
     let Plan { access, job } = plan(&request_with_access(), &run(), now()).unwrap();
     assert_eq!(job["spec"]["template"]["spec"]["serviceAccountName"], "reader-x7k2p");
     insta::assert_snapshot!(serde_json::to_string_pretty(&access).unwrap());
+}
+
+#[test]
+fn what_a_check_is_granted_is_told() {
+    let JobRequest { check, manifest, access, .. } = request_with_access();
+    insta::assert_snapshot!(granted(&check, &manifest, &access).join("\n"), @r"
+    an account of its own, reader
+    get secrets (router-certs-default) in openshift-ingress
+    get, list, watch nodes, nodes/status, pods/log, nodes.metrics.k8s.io, nodes/status.metrics.k8s.io, pods/log.metrics.k8s.io everywhere
+    ");
+    let nothing = Vec::<String>::new();
+    assert_eq!(granted(&check, &request().manifest, &access), nothing, "it is not that account");
+    assert_eq!(granted(&check, &manifest, &access[..4]), nothing, "it is refused");
+}
+
+#[test]
+fn only_nodes_are_told_where_credentials_for_images_are() {
+    let with = |pull_secret: Option<String>| {
+        let run = Run { pull_secret, ..run() };
+        plan(&request(), &run, now()).unwrap().job["spec"]["template"]["spec"].clone()
+    };
+    let mut pod = with(Some("pull".to_owned()));
+    assert_eq!(pod["imagePullSecrets"].take(), json!([{"name": "pull"}]));
+    assert!(!pod.to_string().contains("pull\""), "{pod}");
+    assert_eq!(with(None)["imagePullSecrets"], Value::Null);
 }
 
 #[test]

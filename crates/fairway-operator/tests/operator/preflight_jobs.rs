@@ -1,5 +1,6 @@
 //! The Jobs of a preflight: asked for, created, answered and removed.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Result;
@@ -7,12 +8,12 @@ use fairway_findings::jobs::{FORMAT, JobAnswers, JobRequest, JobRequests};
 use fairway_findings::labels::{self, By};
 use fairway_findings::vet;
 use fairway_operator::election::Leadership;
-use fairway_operator::stage::preflight::jobs::{Jobs, sweep};
+use fairway_operator::stage::preflight::jobs::{Checks, Jobs, sweep};
 use fairway_testkit::TestCluster;
 use k8s_openapi::api::batch::v1::Job;
-use k8s_openapi::api::core::v1::{Namespace, ServiceAccount};
+use k8s_openapi::api::core::v1::{Namespace, Secret, ServiceAccount};
 use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding, Role, RoleBinding};
-use kube::api::{ListParams, ObjectMeta, PostParams};
+use kube::api::{ListParams, ObjectMeta, Patch, PatchParams, PostParams};
 use kube::{Api, Client, Resource, ResourceExt as _};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -32,13 +33,19 @@ struct Ground {
 impl Ground {
     async fn new() -> Result<Self> {
         let cluster = TestCluster::own().await?;
-        for name in [vet::NAMESPACE, INGRESS] {
-            let metadata = ObjectMeta { name: Some(name.to_owned()), ..ObjectMeta::default() };
-            let namespace = Namespace { metadata, ..Namespace::default() };
-            Api::all(cluster.client()).create(&PostParams::default(), &namespace).await?;
-        }
         let (term, leadership) = Leadership::until(Instant::now() + Duration::from_hours(1));
-        Ok(Self { cluster, leadership, _term: term })
+        let ground = Self { cluster, leadership, _term: term };
+        for name in [vet::NAMESPACE, INGRESS] {
+            ground.namespace(name).await?;
+        }
+        Ok(ground)
+    }
+
+    async fn namespace(&self, name: &str) -> Result<()> {
+        let metadata = ObjectMeta { name: Some(name.to_owned()), ..ObjectMeta::default() };
+        let namespace = Namespace { metadata, ..Namespace::default() };
+        Api::all(self.client()).create(&PostParams::default(), &namespace).await?;
+        Ok(())
     }
 
     fn client(&self) -> Client {
@@ -146,6 +153,21 @@ fn requests(jobs: &[JobRequest]) -> JobRequests {
     JobRequests { format, preflight_id, jobs: jobs.to_vec() }
 }
 
+/// A release that has just what is asked for.
+fn release(jobs: &[JobRequest]) -> Checks {
+    let objects = |job: &JobRequest| {
+        let (check, objects) =
+            (job.check.clone(), [&[job.manifest.clone()], &job.access[..]].concat());
+        objects.into_iter().map(move |object| (check.clone(), object))
+    };
+    jobs.iter().flat_map(objects).collect()
+}
+
+/// Asks for what the release has.
+async fn ask(run: &mut Jobs, jobs: &[JobRequest]) -> JobAnswers {
+    run.reconcile(&requests(jobs), &release(jobs)).await
+}
+
 fn told(answers: &JobAnswers) -> String {
     let lines =
         answers.jobs.iter().map(|job| format!("{}: {} {}", job.name, job.state, job.message));
@@ -170,7 +192,7 @@ async fn asked_for() -> Result<()> {
     let mut greedy = check("storage", "x1y2z");
     greedy.manifest["spec"]["template"]["spec"]["hostPID"] = json!(true);
     let asked = [dns.clone(), check_with_access("x1y2z", "get"), greedy, check("dns", "again")];
-    let answers = jobs.reconcile(&requests(&asked)).await;
+    let answers = ask(&mut jobs, &asked).await;
     insta::assert_snapshot!(told(&answers), @r"
     dns-preflight-again: notCreated an operator has one check at a time
     dns-preflight-x1y2z: created 
@@ -189,11 +211,11 @@ async fn asked_for() -> Result<()> {
 
     // An operator that starts anew finds what there is, and nobody asks for one of them any more.
     let mut heir = ground.jobs(RUN);
-    let answers = heir.reconcile(&requests(std::slice::from_ref(&dns))).await;
+    let answers = ask(&mut heir, std::slice::from_ref(&dns)).await;
     insta::assert_snapshot!(told(&answers), @"dns-preflight-x1y2z: created");
     insta::assert_snapshot!(ground.found().await?, @"Job openshift-cluster-version-preflight/dns-preflight-x1y2z");
 
-    let answers = heir.reconcile(&requests(&[])).await;
+    let answers = ask(&mut heir, &[]).await;
     assert_eq!(told(&answers), "");
     assert_eq!(ground.found().await?, "");
     Ok(())
@@ -217,16 +239,69 @@ async fn what_cannot_be_created_is_told_in_the_words_of_the_server() -> Result<(
     let mut writer = check_with_access("writer", "update");
     writer.check = "writer".to_owned();
     let asked = [check_with_access("taken", "get"), elsewhere, writer];
-    let answers = jobs.reconcile(&requests(&asked)).await;
+    let answers = ask(&mut jobs, &asked).await;
     insta::assert_snapshot!(told(&answers), @r#"
     ingress-preflight-nowhere: notCreated namespaces "nowhere" not found
     ingress-preflight-taken: notCreated ServiceAccount reader-taken in openshift-cluster-version-preflight exists already, and does not belong to this run
     ingress-preflight-writer: accessRefused Role reader: rules[0].verbs[0]: a check may get, list and watch
     "#);
     // Whatever was created before something went wrong goes with the next look.
-    jobs.reconcile(&requests(&asked)).await;
+    ask(&mut jobs, &asked).await;
     assert_eq!(ground.found().await?, "");
     assert!(accounts.get_opt("reader-taken").await?.is_some(), "it belongs to somebody else");
+    Ok(())
+}
+
+#[tokio::test]
+async fn what_the_release_does_not_have_is_not_created() -> Result<()> {
+    let ground = Ground::new().await?;
+    let of_release = [check("dns", "x1y2z"), check_with_access("x1y2z", "get")];
+    let mut other_image = of_release[0].clone();
+    other_image.manifest["spec"]["template"]["spec"]["containers"][0]["image"] =
+        json!("registry.example/other@sha256:3");
+    let mut other_access = of_release[1].clone();
+    other_access.access[2]["rules"][0]["resourceNames"] = json!(["crown-jewels"]);
+    let asked = [other_image, other_access, check("storage", "x1y2z")];
+    let mut jobs = ground.jobs(RUN);
+    let answers = jobs.reconcile(&requests(&asked), &release(&of_release)).await;
+    insta::assert_snapshot!(told(&answers), @r"
+    dns-preflight-x1y2z: refused Job dns-preflight: the release has no such Job
+    ingress-preflight-x1y2z: accessRefused Role reader: the release does not have it for its check
+    storage-preflight-x1y2z: refused the release has no check for it
+    ");
+    assert_eq!(ground.found().await?, "");
+    Ok(())
+}
+
+#[tokio::test]
+async fn nodes_pull_images_for_checks_with_the_credentials_of_the_cluster() -> Result<()> {
+    let ground = Ground::new().await?;
+    let known = |data: &str| {
+        json!({
+            "apiVersion": "v1", "kind": "Secret", "metadata": {"name": "pull-secret"},
+            "type": "kubernetes.io/dockerconfigjson", "data": {".dockerconfigjson": data},
+        })
+    };
+    ground.namespace("openshift-config").await?;
+    let originals: Api<Secret> = Api::namespaced(ground.client(), "openshift-config");
+    let copies: Api<Secret> = Api::namespaced(ground.client(), vet::NAMESPACE);
+    let checks: Api<Job> = Api::namespaced(ground.client(), vet::NAMESPACE);
+    let name = format!("preflight-pull-secret-{RUN}");
+    let mut jobs = ground.jobs(RUN);
+    for (data, suffix) in [("e30=", "first"), ("eyJhdXRocyI6e319", "second")] {
+        let apply = PatchParams::apply("test").force();
+        originals.patch("pull-secret", &apply, &Patch::Apply(known(data))).await?;
+        ask(&mut jobs, &[check("dns", suffix)]).await;
+        let copy = serde_json::to_value(copies.get(&name).await?)?;
+        assert_eq!(copy["data"][".dockerconfigjson"], data);
+        let job = serde_json::to_value(checks.get(&format!("dns-preflight-{suffix}")).await?)?;
+        assert_eq!(job["spec"]["template"]["spec"]["imagePullSecrets"], json!([{"name": name}]));
+    }
+    // An operator that goes on with the run leaves it to Jobs that come.
+    ask(&mut ground.jobs(RUN), &[]).await;
+    assert!(copies.get_opt(&name).await?.is_some());
+    jobs.end().await?;
+    assert!(copies.get_opt(&name).await?.is_none());
     Ok(())
 }
 
@@ -235,7 +310,9 @@ async fn a_run_asks_and_is_answered_until_it_is_over() -> Result<()> {
     let ground = Ground::new().await?;
     let (asks, asked) = watch::channel(requests(&[check("dns", "x1y2z")]));
     let (answers, mut answered) = watch::channel(JobAnswers::default());
-    let following = tokio::spawn(ground.jobs(RUN).follow(asked, answers));
+    let (read, checks) = watch::channel(None);
+    let following = tokio::spawn(ground.jobs(RUN).follow(asked, checks, answers));
+    read.send_replace(Some(Arc::new(release(&[check("dns", "x1y2z"), check("etcd", "x1y2z")]))));
     answered.wait_for(|answers| told(answers) == "dns-preflight-x1y2z: created ").await?;
     asks.send_replace(requests(&[check("etcd", "x1y2z")]));
     answered.wait_for(|answers| told(answers) == "etcd-preflight-x1y2z: created ").await?;
@@ -250,9 +327,9 @@ async fn a_run_asks_and_is_answered_until_it_is_over() -> Result<()> {
 async fn what_is_left_of_other_runs_is_swept_away() -> Result<()> {
     let ground = Ground::new().await?;
     let other = "f".repeat(32);
-    ground.jobs(&other).reconcile(&requests(&[check_with_access("other", "get")])).await;
+    ask(&mut ground.jobs(&other), &[check_with_access("other", "get")]).await;
     let mut jobs = ground.jobs(RUN);
-    jobs.reconcile(&requests(&[check("dns", "x1y2z")])).await;
+    ask(&mut jobs, &[check("dns", "x1y2z")]).await;
     let (client, leadership) = (ground.client(), ground.leadership.clone());
     assert!(sweep(client.clone(), leadership.clone(), Some(RUN)).await? >= 6);
     insta::assert_snapshot!(ground.found().await?, @"Job openshift-cluster-version-preflight/dns-preflight-x1y2z");
@@ -266,7 +343,7 @@ async fn what_is_left_of_other_runs_is_swept_away() -> Result<()> {
 async fn what_somebody_runs_by_hand_is_left_to_them() -> Result<()> {
     let ground = Ground::new().await?;
     let mut by_hand = ground.jobs_by(By::Command, RUN);
-    by_hand.reconcile(&requests(&[check_with_access("byhand", "get")])).await;
+    ask(&mut by_hand, &[check_with_access("byhand", "get")]).await;
     let before = ground.found().await?;
     assert_ne!(before, "");
     assert_eq!(sweep(ground.client(), ground.leadership.clone(), None).await?, 0);

@@ -206,6 +206,8 @@ impl Tracked {
             ended: self.ended,
             looked_at: looked_at.collect(),
             stale: self.is_stale,
+            // Whoever granted something says so.
+            granted: Vec::new(),
         }
     }
 }

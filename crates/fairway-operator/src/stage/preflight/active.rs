@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use fairway_api::reason::preflight_failed;
 use fairway_findings::{Document, Expected, Reading, labels};
+use fairway_release::Release;
+use fairway_release::inclusion::Filter;
 use jiff::Timestamp;
 use tokio::time::Instant;
 
@@ -55,7 +57,18 @@ impl Active {
 
     /// What it says, if it was not told before.
     pub(super) fn news(&mut self) -> Option<Document> {
-        self.course.news(clock::now())
+        let mut document = self.course.news(clock::now())?;
+        self.desk.tell_granted(&mut document);
+        Some(document)
+    }
+
+    /// Says what of its release this cluster would get. Whether that is new.
+    pub(super) fn vouch(&mut self, release: &Release, filter: &Filter) -> bool {
+        let is_new = self.desk.vouch(release, filter);
+        if is_new {
+            self.repeat_news();
+        }
+        is_new
     }
 
     /// What it says is to be told once more.

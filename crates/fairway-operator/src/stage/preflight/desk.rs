@@ -1,8 +1,13 @@
 //! Where a run asks for the Jobs of its checks: what it writes is read, done, and answered.
 
+use std::sync::Arc;
+
+use fairway_findings::Document;
 use fairway_findings::jobs::{ANSWERS, JobAnswers, JobRequests, REQUESTS};
 use fairway_findings::labels::By;
 use fairway_findings::vet::{self, Network};
+use fairway_release::Release;
+use fairway_release::inclusion::Filter;
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use serde_json::Value;
@@ -10,7 +15,7 @@ use tokio::sync::watch;
 
 use super::deployment::Run;
 use super::hands::Hands;
-use super::jobs::Jobs;
+use super::jobs::{Checks, Jobs};
 use super::results::{RunDirectory, Stamp};
 use crate::settings::{CheckNetwork, PreflightSettings};
 use crate::text;
@@ -20,6 +25,9 @@ pub(super) struct Desk {
     run: String,
     asked: watch::Sender<JobRequests>,
     answers: watch::Receiver<JobAnswers>,
+    /// What the release has for a preflight of a cluster with such features, once it was read.
+    release: watch::Sender<Option<Arc<Checks>>>,
+    filter: Option<Filter>,
     work: BoxFuture<'static, ()>,
     /// Which content of the file was read last.
     read: Option<Stamp>,
@@ -40,8 +48,26 @@ impl Desk {
         let (out, answers) = watch::channel(JobAnswers::default());
         let Hands { client, leadership } = hands.clone();
         let jobs = Jobs::new(client, leadership, common(run, settings));
-        let work = jobs.follow(requests, out).boxed();
-        Self { run: run.id.to_string(), asked, answers, work, read }
+        let (release, checks) = watch::channel(None);
+        let work = jobs.follow(requests, checks, out).boxed();
+        Self { run: run.id.to_string(), asked, answers, release, filter: None, work, read }
+    }
+
+    /// Says what of the release this cluster would get: nothing else can be asked for. Whether that
+    /// is new.
+    pub(super) fn vouch(&mut self, release: &Release, filter: &Filter) -> bool {
+        let is_new = self.filter.as_ref() != Some(filter);
+        if is_new {
+            self.release.send_replace(Some(Arc::new(Checks::of(&release.manifests, filter))));
+            self.filter = Some(filter.clone());
+        }
+        is_new
+    }
+
+    /// Says what checks were granted beyond what all may read.
+    pub(super) fn tell_granted(&self, document: &mut Document) {
+        let release = self.release.borrow().clone();
+        release.unwrap_or_default().tell(document);
     }
 
     /// Looks whether something else is asked for.
@@ -104,5 +130,6 @@ fn common(run: &Run, settings: &PreflightSettings) -> vet::Run {
         },
         tolerations: tolerations.filter_map(|it| serde_json::to_value(it).ok()).collect(),
         node_selector: selector.unwrap_or(Value::Null),
+        pull_secret: None,
     }
 }

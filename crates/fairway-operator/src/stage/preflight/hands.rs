@@ -11,10 +11,11 @@ use kube::api::{DeleteParams, ListParams, PostParams};
 use kube::{Api, Client, Resource as _};
 use tokio::time::{Instant, timeout};
 
-use super::deployment::{self, NAME, PULL_SECRET_KEY, Run};
+use super::deployment::{self, NAME, Run};
 use super::diagnosis::{Trouble, not_created};
 use super::jobs;
 use super::memory;
+use super::pull_secret;
 use super::results::{Root, RunDirectory};
 use super::surroundings::{OwnPod, Surroundings};
 use crate::clock;
@@ -22,9 +23,6 @@ use crate::election::Leadership;
 use crate::names::OPERATOR;
 use crate::settings::PreflightSettings;
 use crate::text;
-
-/// Who the cluster is for registries.
-const PULL_SECRET: (&str, &str) = ("openshift-config", "pull-secret");
 
 /// How long the API server may take for one request.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -209,9 +207,7 @@ impl Hands {
 
     /// Who the cluster is for registries.
     async fn pull_secret(&self) -> Result<Option<ByteString>, HandsError> {
-        let secrets: Api<Secret> = Api::namespaced(self.client.clone(), PULL_SECRET.0);
-        let data = in_time(secrets.get_opt(PULL_SECRET.1)).await?.and_then(|it| it.data);
-        Ok(data.and_then(|mut data| data.remove(PULL_SECRET_KEY)))
+        in_time(pull_secret::of_cluster(&self.client)).await
     }
 
     /// Tells a run who the cluster is for registries, unless it knows.
@@ -285,14 +281,10 @@ async fn in_time<T>(request: impl Future<Output = kube::Result<T>>) -> Result<T,
 
 /// Who the cluster is for registries, where the run can read it: it may read no Secret by itself.
 fn secret_of(run: &Run, owner: &Deployment, bytes: ByteString) -> Secret {
-    Secret {
-        metadata: ObjectMeta {
-            name: Some(deployment::secret_name(run)),
-            owner_references: owner.owner_ref(&()).map(|owner| vec![owner]),
-            ..deployment::metadata(run)
-        },
-        type_: Some("kubernetes.io/dockerconfigjson".to_owned()),
-        data: Some([(PULL_SECRET_KEY.to_owned(), bytes)].into()),
-        ..Secret::default()
-    }
+    let metadata = ObjectMeta {
+        name: Some(deployment::secret_name(run)),
+        owner_references: owner.owner_ref(&()).map(|owner| vec![owner]),
+        ..deployment::metadata(run)
+    };
+    pull_secret::copy(metadata, bytes)
 }

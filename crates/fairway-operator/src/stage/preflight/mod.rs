@@ -25,6 +25,7 @@ mod inputs;
 pub mod jobs;
 mod keeping;
 pub(crate) mod memory;
+mod pull_secret;
 mod reader;
 mod rehearsal;
 mod request;

@@ -177,11 +177,11 @@ impl Stage {
 
     /// Tries the objects of the target release: for each run, and whenever they become others.
     fn rehearse(&mut self, view: &View, ready: Option<&Ready>) {
-        let Standing::Active(active) = &self.standing else {
+        let Standing::Active(active) = &mut self.standing else {
             self.rehearsal = None;
             return;
         };
-        let id = &active.run.id;
+        let id = active.run.id.clone();
         let (Some(ready), Some(surroundings)) = (ready, &view.surroundings) else { return };
         let (cluster_version, selection) = (&view.cluster_version, &self.site.place.selection);
         let versions = (self.own.release.version.as_str(), ready.release.version.as_str());
@@ -189,7 +189,10 @@ impl Stage {
             filter: rehearsal::filter(cluster_version, selection, surroundings, versions),
             context: rehearsal::context(cluster_version, surroundings),
         };
-        if let Some(rehearsal) = self.rehearsal.as_mut().filter(|rehearsal| rehearsal.is_of(id)) {
+        if active.vouch(&ready.content, &play.filter) {
+            self.learn();
+        }
+        if let Some(rehearsal) = self.rehearsal.as_mut().filter(|rehearsal| rehearsal.is_of(&id)) {
             if rehearsal.consider(play) {
                 self.learn_again();
                 self.learn();
@@ -197,7 +200,7 @@ impl Stage {
             return;
         }
         let (client, target) = (self.site.hands.client.clone(), Arc::clone(&ready.content));
-        self.rehearsal = Some(Rehearsal::begin(client, id.clone(), target, play));
+        self.rehearsal = Some(Rehearsal::begin(client, id, target, play));
     }
 
     fn request(&self, view: &View) -> Request {

@@ -157,7 +157,12 @@ impl Stage {
 
     /// Makes a release that can be asked, and says how its image is called.
     pub(crate) fn release(&self, version: &str) -> Result<String> {
-        Ok(TestRelease::new(version).store(&self.layout())?.0)
+        self.store(&TestRelease::new(version))
+    }
+
+    /// Lets a release be asked, and says how its image is called.
+    pub(crate) fn store(&self, release: &TestRelease) -> Result<String> {
+        Ok(release.store(&self.layout())?.0)
     }
 
     /// No release can be fetched any more.

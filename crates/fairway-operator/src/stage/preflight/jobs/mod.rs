@@ -1,27 +1,33 @@
 //! The Jobs of a run: what the target release asks for is looked at, created, answered and removed.
 //!
 //! The target release may write nothing: it says in a file which Jobs are to exist. `changes` says
-//! what is new in that and what is gone, `fairway_findings::vet` what may be created, and `objects`
-//! do it. Whatever belongs to a run has its label, and goes with it.
+//! what is new in that and what is gone, `checks` whether the release that was verified has it,
+//! `fairway_findings::vet` what may be created, and `objects` do it. Whatever belongs to a run has its label, and goes with it.
 
 mod changes;
+mod checks;
 mod objects;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use fairway_findings::jobs::{FORMAT, JobAnswer, JobAnswers, JobRequest, JobRequests, JobState};
 use fairway_findings::labels::{self, By};
 use fairway_findings::vet::{self, Plan};
+use k8s_openapi::ByteString;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Client;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
+use super::pull_secret;
 use crate::clock;
 use crate::election::Leadership;
 use changes::{Budget, Changes};
 use objects::{Object, Objects};
 
+pub use checks::Checks;
 pub use objects::ObjectError;
 
 /// When what the API server did not do is tried again.
@@ -38,6 +44,8 @@ pub struct Jobs {
     leaving: Vec<Object>,
     /// Whether something may exist of which an operator before this one knew.
     is_inherited: bool,
+    /// Who the cluster is for registries, as nodes were told for its Pods.
+    credentials: Option<ByteString>,
 }
 
 /// What became of a Job.
@@ -55,12 +63,14 @@ impl Jobs {
         let budget = Budget::new(clock::now());
         let objects = Objects::new(client, leadership);
         let (known, leaving) = (BTreeMap::new(), Vec::new());
-        Self { run, objects, budget, known, leaving, is_inherited: true }
+        let (is_inherited, credentials) = (true, None);
+        Self { run, objects, budget, known, leaving, is_inherited, credentials }
     }
 
-    /// Creates what is new, removes what is asked for no more, and says what became of the rest.
-    /// What the API server has no answer to in time is left for the next time, and has none here.
-    pub async fn reconcile(&mut self, requests: &JobRequests) -> JobAnswers {
+    /// Creates what is new, removes what is asked for no more, and says what became of the rest. Only
+    /// what the release has for a preflight is created. What the API server has no answer to in time
+    /// is left for the next time, and has none here.
+    pub async fn reconcile(&mut self, requests: &JobRequests, release: &Checks) -> JobAnswers {
         if self.is_inherited {
             self.is_inherited = self.disinherit(&requests.jobs).await.is_err();
         }
@@ -76,7 +86,7 @@ impl Jobs {
             self.known.insert(request.name.clone(), known);
         }
         for request in new {
-            match self.create(request).await {
+            match self.create(request, release).await {
                 Ok(known) => drop(self.known.insert(request.name.clone(), known)),
                 Err(error) => {
                     let error = &error as &dyn std::error::Error;
@@ -88,21 +98,27 @@ impl Jobs {
         self.answers()
     }
 
-    /// Keeps to what is asked for, and answers, until nobody asks any more.
+    /// Keeps to what is asked for, and answers, until nobody asks any more. Nothing is done before it
+    /// is known what the release has.
     pub async fn follow(
         mut self,
         mut asked: watch::Receiver<JobRequests>,
+        mut release: watch::Receiver<Option<Arc<Checks>>>,
         answers: watch::Sender<JobAnswers>,
     ) {
         loop {
+            let known = release.borrow_and_update().clone();
             let requests = asked.borrow_and_update().clone();
-            let answered = self.reconcile(&requests).await;
-            let is_answered = requests.jobs.iter().all(|job| self.known.contains_key(&job.name));
-            answers.send_replace(answered);
-            let again = if is_answered && self.leaving.is_empty() { None } else { Some(AGAIN) };
-            let again = again.map(|pause| Instant::now() + pause);
+            let mut again = None;
+            if let Some(release) = known {
+                answers.send_replace(self.reconcile(&requests, &release).await);
+                let is_known = |job: &JobRequest| self.known.contains_key(&job.name);
+                let is_done = requests.jobs.iter().all(is_known) && self.leaving.is_empty();
+                again = (!is_done).then(|| Instant::now() + AGAIN);
+            }
             tokio::select! {
                 changed = asked.changed() => if changed.is_err() { return },
+                changed = release.changed() => if changed.is_err() { return },
                 () = clock::sleep_until(again) => {}
             }
         }
@@ -121,11 +137,23 @@ impl Jobs {
         } else {
             format!(",{} notin ({})", labels::JOB, names.join(","))
         };
-        let selector = format!("{}={}{others}", labels::RUN, self.run.id);
+        // What exists for all Jobs of the run stays for those that come.
+        let selector = format!("{}={},{}{others}", labels::RUN, self.run.id, labels::JOB);
         self.objects.remove_all(&selector).await.map(drop)
     }
 
-    async fn create(&mut self, request: &JobRequest) -> Result<Known, ObjectError> {
+    async fn create(
+        &mut self,
+        request: &JobRequest,
+        release: &Checks,
+    ) -> Result<Known, ObjectError> {
+        if let Err((state, why)) = release.vouch(request) {
+            return Ok(Known::without_job(request, state, why));
+        }
+        if let Err(error) = self.bring_credentials().await {
+            let why = error.refusal().ok_or(error)?;
+            return Ok(Known::without_job(request, JobState::NotCreated, why));
+        }
         let Plan { access, job } = match vet::plan(request, &self.run, clock::now()) {
             Ok(plan) => plan,
             Err(refusal) => {
@@ -150,6 +178,28 @@ impl Jobs {
         let (check, state) = (request.check.clone(), JobState::Created);
         tracing::info!(job = request.name, check, "a check begins");
         Ok(Known { check, state, message: String::new(), objects: created })
+    }
+
+    /// Tells nodes who the cluster is for registries, where they pull images for checks: by a Secret
+    /// that no account there can read, and that goes with the run.
+    async fn bring_credentials(&mut self) -> Result<(), ObjectError> {
+        let Some(bytes) = self.objects.pull_secret().await? else { return Ok(()) };
+        if self.credentials.as_ref() == Some(&bytes) {
+            return Ok(());
+        }
+        let vet::Run { id, by, target_version, .. } = &self.run;
+        let name = format!("preflight-pull-secret-{id}");
+        let mut marks = labels::of_run(id, target_version);
+        marks.insert(labels::BY.to_owned(), by.as_str().to_owned());
+        let metadata = ObjectMeta {
+            name: Some(name.clone()),
+            namespace: Some(vet::NAMESPACE.to_owned()),
+            labels: Some(marks),
+            ..ObjectMeta::default()
+        };
+        self.objects.bring(&pull_secret::copy(metadata, bytes.clone())).await?;
+        (self.run.pull_secret, self.credentials) = (Some(name), Some(bytes));
+        Ok(())
     }
 
     async fn remove_what_leaves(&mut self) {

@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use fairway_findings::kinds::{KINDS, Kind, PODS};
 use fairway_findings::{labels, vet};
-use kube::api::{DeleteParams, DynamicObject, ListParams, PostParams};
+use k8s_openapi::ByteString;
+use k8s_openapi::api::core::v1::Secret;
+use kube::api::{DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams};
 use kube::core::{GroupVersionKind, PartialObjectMeta};
 use kube::discovery::ApiResource;
 use kube::{Api, Client, ResourceExt as _};
@@ -13,10 +15,14 @@ use serde_json::Value;
 use tokio::time::timeout;
 
 use crate::election::Leadership;
+use crate::stage::preflight::pull_secret;
 use crate::text;
 
 /// How long the API server may take for one request.
 const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Who the fields belong to that are applied here.
+const OWNER: &str = "fairway-preflight";
 
 /// Why something was not done.
 #[derive(Debug, thiserror::Error)]
@@ -109,6 +115,18 @@ impl Objects {
             }
             created => created.map(|_| object),
         }
+    }
+
+    /// Brings a Secret to where checks run, as it is now.
+    pub(super) async fn bring(&self, secret: &Secret) -> Result<(), ObjectError> {
+        let secrets: Api<Secret> = Api::namespaced(self.client.clone(), vet::NAMESPACE);
+        let (name, parameters) = (secret.name_any(), PatchParams::apply(OWNER).force());
+        self.write(secrets.patch(&name, &parameters, &Patch::Apply(secret))).await.map(drop)
+    }
+
+    /// Who the cluster is for registries.
+    pub(super) async fn pull_secret(&self) -> Result<Option<ByteString>, ObjectError> {
+        in_time(pull_secret::of_cluster(&self.client)).await
     }
 
     /// Removes an object, and what it has made.

@@ -52,6 +52,21 @@ fn findings() -> Document {
 }
 
 #[test]
+fn what_a_check_was_granted_is_told() {
+    let mut document = document("5.2.0");
+    document.checks[0].granted = vec![
+        "an account of its own, reader".to_owned(),
+        "get secrets (router-certs) in openshift-ingress".to_owned(),
+    ];
+    let report = report(&monitored(), &[document]);
+    let told = report.to_string();
+    let granted = told.lines().find(|line| line.contains("granted")).unwrap_or_default();
+    insta::assert_snapshot!(granted.trim(), @"granted: an account of its own, reader; get secrets (router-certs) in openshift-ingress");
+    let checks = serde_json::to_value(&report).unwrap()["run"]["checks"][0].clone();
+    assert_eq!(checks["granted"][0], "an account of its own, reader");
+}
+
+#[test]
 fn nothing_stands_against_the_update() {
     let report = report(&monitored(), &[document("5.2.0")]);
     assert_eq!(report.exit_status(), ExitStatus::Yes);

@@ -104,6 +104,11 @@ impl Report {
                 CheckKind::BuiltIn => "Fairway",
             };
             write!(f, "\n  {name:width$}{kind:KIND_WIDTH$}{}", Outcome(check))?;
+            if !check.granted.is_empty() {
+                let indent = 2 + width + KIND_WIDTH;
+                let granted = check.granted.join("; ");
+                write!(f, "\n{:indent$}granted: {}", "", OneLine(&granted))?;
+            }
         }
         Ok(())
     }
@@ -263,8 +268,8 @@ impl fmt::Display for Outcome<'_> {
             CheckStatus::VersionSkew => "the versions are too far apart",
             CheckStatus::TimedOut => "took too long",
             CheckStatus::Failed => "failed",
-            CheckStatus::Refused => "refused, it asks for too much of the node",
-            CheckStatus::AccessRefused => "refused, it asks for more than reading",
+            CheckStatus::Refused => "refused",
+            CheckStatus::AccessRefused => "refused, for what it asks to read",
             CheckStatus::NotStarted => "could not be started",
         })?;
         f.write_str(if check.stale { " (being looked at again)" } else { "" })?;
