@@ -43,6 +43,12 @@ pub fn monitoring_manifests() -> TextFiles {
     .into()
 }
 
+/// Whom OpenShift lets in: for clusters that know `SecurityContextConstraints`.
+pub fn openshift_manifests() -> TextFiles {
+    let text = include_str!("../../../deploy/operator/openshift.yaml");
+    [(format!("{LAST}_00_openshift.yaml"), text.to_owned())].into()
+}
+
 /// The CustomResourceDefinitions of the update API.
 fn definitions() -> impl Iterator<Item = (String, String)> {
     crds::all().into_iter().map(|mut crd| {

@@ -172,6 +172,11 @@ pub(crate) struct PreflightArgs {
     pub(crate) preflight_priority_class: Option<String>,
 
     /// Which network the checks of a release's operators are on
+    ///
+    /// That of the node is more than checks may have by default: it takes the label
+    /// pod-security.kubernetes.io/enforce=privileged on the namespace
+    /// openshift-cluster-version-preflight, and on OpenShift `allowHostNetwork` in the
+    /// SecurityContextConstraints fairway-preflight-check.
     #[arg(
         long,
         value_name = "NETWORK",

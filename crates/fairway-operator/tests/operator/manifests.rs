@@ -4,9 +4,10 @@ use std::fs;
 use std::path::PathBuf;
 
 use anyhow::{Context as _, Result};
+use fairway_findings::jobs::JobRequest;
 use fairway_findings::labels;
 use fairway_findings::vet::{self, Scope};
-use fairway_operator::manifests::{monitoring_manifests, own_manifests};
+use fairway_operator::manifests::{monitoring_manifests, openshift_manifests, own_manifests};
 use fairway_release::Release;
 use fairway_release::inclusion::{DEFAULT_PROFILE, Filter};
 use fairway_release::payload::Files;
@@ -48,10 +49,12 @@ fn everything_is_in_the_namespaces_of_the_platform() -> Result<()> {
         "deployment.yaml",
         "monitoring.yaml",
         "alerts.yaml",
+        "openshift.yaml",
     ] {
         for object in objects(file)? {
             let (kind, metadata) = (&object["kind"], &object["metadata"]);
-            let cluster_wide = ["Namespace", "ClusterRole", "ClusterRoleBinding"];
+            let cluster_wide =
+                ["Namespace", "ClusterRole", "ClusterRoleBinding", "SecurityContextConstraints"];
             let is_cluster_wide = cluster_wide.iter().any(|word| kind == word);
             assert_eq!(metadata["namespace"].is_null(), is_cluster_wide, "{file}: {kind}");
             assert!(metadata["name"].is_string(), "{file}: {kind}");
@@ -101,6 +104,37 @@ fn whoever_is_asked_about_the_cluster_may_only_read() -> Result<()> {
 }
 
 #[test]
+fn openshift_lets_checks_in_as_they_are_made() -> Result<()> {
+    let objects = objects("openshift.yaml")?;
+    let constraints = objects.iter().find(|it| it["metadata"]["name"] == "fairway-preflight-check");
+    let constraints = constraints.context("no constraints for checks")?;
+    let container = json!({"name": "dns", "image": "registry.example/dns@sha256:1"});
+    let manifest = json!({
+        "apiVersion": "batch/v1", "kind": "Job",
+        "metadata": {"name": "dns", "annotations": {vet::ANNOTATION: "true"}},
+        "spec": {"template": {"spec": {"containers": [container]}}},
+    });
+    let request = JobRequest { name: "dns-x1y2z".to_owned(), manifest, ..JobRequest::default() };
+    let job = vet::plan(&request, &vet::Run::default(), jiff::Timestamp::UNIX_EPOCH)?.job;
+    let pod = &job["spec"]["template"]["spec"];
+    assert_eq!(pod["securityContext"]["runAsUser"], constraints["runAsUser"]["uid"]);
+    assert_eq!(
+        constraints["groups"],
+        json!([format!("system:serviceaccounts:{}", vet::NAMESPACE)])
+    );
+    let allowed = constraints["volumes"].as_array().context("no volumes")?;
+    for volume in pod["volumes"].as_array().context("no volumes")? {
+        let has = |kind: &Value| kind.as_str().is_some_and(|kind| !volume[kind].is_null());
+        assert!(allowed.iter().any(has), "{volume}");
+    }
+    for (name, value) in constraints.as_object().context("no object")? {
+        let wants = name.starts_with("allowHost") || name.starts_with("allowPrivileg");
+        assert!(!wants || *value == json!(false), "{name}");
+    }
+    Ok(())
+}
+
+#[test]
 fn every_cluster_gets_all_of_them_in_this_order() -> Result<()> {
     let mut files: Files = [
         ("release-manifests/release-metadata", r#"{"kind": "cincinnati-metadata-v0", "version": "5.0.0"}"#),
@@ -109,6 +143,7 @@ fn every_cluster_gets_all_of_them_in_this_order() -> Result<()> {
     .map(|(path, text)| (path.to_owned(), text.into()))
     .into();
     let own = own_manifests().into_iter().chain(monitoring_manifests());
+    let own = own.chain(openshift_manifests());
     files.extend(own.map(|(path, text)| (path, text.into_bytes())));
     let release = Release::load(&files, "registry.example/release@sha256:1", DEFAULT_PROFILE)?;
     assert_eq!(release.warnings, []);
@@ -141,6 +176,8 @@ fn every_cluster_gets_all_of_them_in_this_order() -> Result<()> {
     0000_00_cluster-version-operator_02_rbac.yaml: clusterrolebinding "cluster-version-operator"
     0000_00_cluster-version-operator_02_service.yaml: service "openshift-cluster-version/cluster-version-operator"
     0000_00_cluster-version-operator_03_deployment.yaml: deployment "openshift-cluster-version/cluster-version-operator"
+    0000_90_cluster-version-operator_00_openshift.yaml: securitycontextconstraints "fairway-preflight-runner"
+    0000_90_cluster-version-operator_00_openshift.yaml: securitycontextconstraints "fairway-preflight-check"
     0000_90_cluster-version-operator_01_monitoring.yaml: role "openshift-cluster-version/prometheus-k8s"
     0000_90_cluster-version-operator_01_monitoring.yaml: rolebinding "openshift-cluster-version/prometheus-k8s"
     0000_90_cluster-version-operator_01_monitoring.yaml: servicemonitor "openshift-cluster-version/cluster-version-operator"

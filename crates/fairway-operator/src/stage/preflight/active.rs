@@ -58,7 +58,7 @@ impl Active {
     /// What it says, if it was not told before.
     pub(super) fn news(&mut self) -> Option<Document> {
         let mut document = self.course.news(clock::now())?;
-        self.desk.tell_granted(&mut document);
+        self.desk.add_to(&mut document);
         Some(document)
     }
 

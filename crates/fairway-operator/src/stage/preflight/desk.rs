@@ -15,7 +15,7 @@ use tokio::sync::watch;
 
 use super::deployment::Run;
 use super::hands::Hands;
-use super::jobs::{Checks, Jobs};
+use super::jobs::{self, Checks, Jobs};
 use super::results::{RunDirectory, Stamp};
 use crate::settings::{CheckNetwork, PreflightSettings};
 use crate::text;
@@ -28,6 +28,7 @@ pub(super) struct Desk {
     /// What the release has for a preflight of a cluster with such features, once it was read.
     release: watch::Sender<Option<Arc<Checks>>>,
     filter: Option<Filter>,
+    network: Network,
     work: BoxFuture<'static, ()>,
     /// Which content of the file was read last.
     read: Option<Stamp>,
@@ -47,10 +48,13 @@ impl Desk {
             watch::channel(asked(directory, run.id.as_str()).unwrap_or_default());
         let (out, answers) = watch::channel(JobAnswers::default());
         let Hands { client, leadership } = hands.clone();
-        let jobs = Jobs::new(client, leadership, common(run, settings));
+        let common = common(run, settings);
+        let network = common.network;
+        let jobs = Jobs::new(client, leadership, common);
         let (release, checks) = watch::channel(None);
         let work = jobs.follow(requests, checks, out).boxed();
-        Self { run: run.id.to_string(), asked, answers, release, filter: None, work, read }
+        let (run, filter) = (run.id.to_string(), None);
+        Self { run, asked, answers, release, filter, network, work, read }
     }
 
     /// Says what of the release this cluster would get: nothing else can be asked for. Whether that
@@ -64,10 +68,12 @@ impl Desk {
         is_new
     }
 
-    /// Says what checks were granted beyond what all may read.
-    pub(super) fn tell_granted(&self, document: &mut Document) {
+    /// Adds to what the run says what it cannot know: what its checks were granted, and what keeps
+    /// their Pods out.
+    pub(super) fn add_to(&self, document: &mut Document) {
         let release = self.release.borrow().clone();
         release.unwrap_or_default().tell(document);
+        jobs::explain(document, self.network);
     }
 
     /// Looks whether something else is asked for.

@@ -158,6 +158,11 @@ fn doubts_are_said_and_alerts_come_where_they_are_known() {
         workshop.write(&format!("monitoring/0000_50_monitoring_02_{name}.yaml"), &text);
     }
     assert_eq!(manifests(&new), always + 2);
+    let text = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata:\n  \
+                name: securitycontextconstraints.security.openshift.io\n";
+    workshop.write("monitoring/0000_03_constraints.yaml", text);
+    let with_constraints = always + 2 + 3;
+    assert_eq!(manifests(&new), with_constraints, "the definition, and whom it lets in");
 }
 
 #[test]

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::Context;
-use fairway_operator::manifests::{TextFiles, monitoring_manifests, own_manifests};
+use fairway_operator::manifests::{
+    TextFiles, monitoring_manifests, openshift_manifests, own_manifests,
+};
 use fairway_release::draft::PLACEHOLDERS;
 use fairway_release::inclusion::is_for_no_cluster;
 use fairway_release::metadata::key;
@@ -20,6 +22,9 @@ use crate::errors::{WithHint, WrongUsage};
 const MONITORING: [&str; 2] =
     ["prometheusrules.monitoring.coreos.com", "servicemonitors.monitoring.coreos.com"];
 
+/// The kind without which OpenShift lets no Pod in.
+const OPENSHIFT: [&str; 1] = ["securitycontextconstraints.security.openshift.io"];
+
 /// The files of the release, and what they mean.
 pub(super) fn finished(args: &NewArgs) -> anyhow::Result<(Files, Release)> {
     let mut draft = Draft::new(metadata(args)?, images(&args.image)?, args.metadata.created);
@@ -32,8 +37,13 @@ pub(super) fn finished(args: &NewArgs) -> anyhow::Result<(Files, Release)> {
         hint: "`fairway release new --help` says what manifests and images it takes".to_owned(),
     };
     let (mut files, mut release) = draft.clone().finish().with_context(refused)?;
-    if args.monitoring || knows_monitoring(&release) {
-        add(&mut draft, monitoring_manifests());
+    let optional = [
+        (args.monitoring || defines(&release, &MONITORING), monitoring_manifests()),
+        (defines(&release, &OPENSHIFT), openshift_manifests()),
+    ];
+    let mut wanted = optional.into_iter().filter(|(is_wanted, _)| *is_wanted).peekable();
+    if wanted.peek().is_some() {
+        wanted.for_each(|(_, files)| add(&mut draft, files));
         (files, release) = draft.finish().with_context(refused)?;
     }
     Verification::of(&release.manifests).with_context(refused)?;
@@ -111,8 +121,9 @@ fn unique(
     Ok(found)
 }
 
-fn knows_monitoring(release: &Release) -> bool {
+/// Whether a release brings all of these kinds.
+fn defines(release: &Release, kinds: &[&str]) -> bool {
     let is_definition = |manifest: &&Manifest| manifest.id.kind == "CustomResourceDefinition";
     let definitions = || release.manifests.iter().filter(is_definition);
-    MONITORING.iter().all(|name| definitions().any(|manifest| manifest.id.name == *name))
+    kinds.iter().all(|name| definitions().any(|manifest| manifest.id.name == *name))
 }

@@ -116,7 +116,12 @@ pub(super) fn not_created(words: &str) -> Trouble {
     let is_refused = REFUSALS.iter().any(|refusal| lower.contains(refusal)) && !is_unready;
     let words = quoted(Some(words));
     if is_refused {
-        let message = format!("the cluster refuses the preflight's Pods: {words}");
+        let hint = if lower.contains("security context constraint") {
+            "; deploy/operator/openshift.yaml has the SecurityContextConstraints that let them in"
+        } else {
+            ""
+        };
+        let message = format!("the cluster refuses the preflight's Pods: {words}{hint}");
         return Trouble::passing(preflight_failed::ADMISSION_DENIED, message);
     }
     let message = format!("the preflight cannot be created: {words}");

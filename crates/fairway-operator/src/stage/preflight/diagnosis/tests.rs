@@ -69,6 +69,7 @@ fn every_failure_is_told_apart() {
     let told: Vec<String> = [
         refused(r#"admission webhook "policy.example" denied the request: no"#),
         refused(r#"pods "a" is forbidden: violates PodSecurity "restricted": host namespaces"#),
+        refused(r#"pods "a" is forbidden: unable to validate against any security context constraint: []"#),
         refused(r#"pods "a" is forbidden: exceeded quota: compute, requested: cpu=1"#),
         refused(r#"pods "a" is forbidden: error looking up service account a/preflight-runner"#),
         of_pod(&nowhere),
@@ -110,6 +111,7 @@ fn every_failure_is_told_apart() {
     insta::assert_snapshot!(told.join("\n"), @r#"
     AdmissionDenied: the cluster refuses the preflight's Pods: admission webhook "policy.example" denied the request: no
     AdmissionDenied: the cluster refuses the preflight's Pods: pods "a" is forbidden: violates PodSecurity "restricted": host namespaces
+    AdmissionDenied: the cluster refuses the preflight's Pods: pods "a" is forbidden: unable to validate against any security context constraint: []; deploy/operator/openshift.yaml has the SecurityContextConstraints that let them in
     DeploymentFailed: the preflight cannot be created: pods "a" is forbidden: exceeded quota: compute, requested: cpu=1
     DeploymentFailed: the preflight cannot be created: pods "a" is forbidden: error looking up service account a/preflight-runner
     Unschedulable: the preflight's Pod finds no place: 0/1 nodes are available: 1 Insufficient memory.

@@ -4,6 +4,7 @@
 //! what is new in that and what is gone, `checks` whether the release that was verified has it,
 //! `fairway_findings::vet` what may be created, and `objects` do it. Whatever belongs to a run has its label, and goes with it.
 
+mod admission;
 mod changes;
 mod checks;
 mod objects;
@@ -27,6 +28,7 @@ use crate::election::Leadership;
 use changes::{Budget, Changes};
 use objects::{Object, Objects};
 
+pub use admission::explain;
 pub use checks::Checks;
 pub use objects::ObjectError;
 
