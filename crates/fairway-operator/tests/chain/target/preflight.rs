@@ -17,7 +17,7 @@ use serde_json::json;
 
 use super::platform::{Platform, ask, history, reaches, refused};
 use crate::story::snapshot;
-use crate::support::{Graph, Operated, graph_data, reason};
+use crate::support::{Graph, Operated, available, graph_data, reason};
 
 const VERSIONS: [&str; 4] = ["5.1.0", "5.1.1", "5.1.2", "5.3.0"];
 
@@ -166,5 +166,21 @@ async fn a_minor_version_is_skipped_after_the_release_has_found_nothing() -> Res
     assert_eq!(history(&status), ["5.1.0"], "a preflight is no update");
     ask(&world.operated, json!({"mode": null})).await?;
     reaches(&world.operated, "5.3.0").await?;
+    world.operated.stop().await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_name_that_no_risk_may_have_is_shown_by_another() -> Result<()> {
+    let Some(mut world) = World::new(OnUpdate::Off).await? else { return Ok(()) };
+    ask(&world.operated, json!({"version": "5.1.1", "mode": "Preflight"})).await?;
+    world.answer("5.1.1", CheckStatus::Found, Some("5 > 3, says \"who\"\n?")).await?;
+    let shown = |status: &ClusterVersionStatus| {
+        let risks = status.conditional_update_risks.iter();
+        risks.map(|risk| format!("{}: {}", risk.name, risk.message)).collect::<Vec<_>>().join("\n")
+    };
+    let stands_in = |status: &ClusterVersionStatus| shown(status).starts_with("InvalidRisk");
+    let status = world.operated.status("what was found to be shown", stands_in).await?;
+    insta::assert_snapshot!(shown(&status), @r#"InvalidRisk-ab0cc64e9b5f: A risk was published in a form that cannot be stored: its name "5 > 3, says \"who\"\n?" is not CamelCase. What it warns of: "5 > 3, says \"who\"\n? will happen.""#);
+    assert_eq!(available(&status), ["5.3.0", "5.1.2"], "it stands against the update all the same");
     world.operated.stop().await
 }

@@ -28,6 +28,10 @@ async fn whatever_a_run_writes_the_operator_says_what_is_wrong_with_it() -> Resu
     stage.until_told("preflight-v9-json", true).await?;
     other(|document| document.preflight_id = "0".repeat(32))?;
     stage.until_told("belong to the run", true).await?;
+    bytes("[".repeat(100_000).as_bytes())?;
+    stage.until_told("the results cannot be understood", true).await?;
+    other(|document| document.target_version = "5.7.0".to_owned())?;
+    stage.until_told("belong to the version \"5.7.0\"", true).await?;
     bytes(b"{\"format\": \"\xff\"}")?;
     stage.until_told("the results cannot be understood", true).await?;
     bytes(&vec![b' '; (1 << 20) + 1])?;
