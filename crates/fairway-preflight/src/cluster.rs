@@ -185,6 +185,18 @@ impl Cluster {
     {
         api.get_opt(name).await.map_err(|error| unseen(&K::plural(&()), error))
     }
+
+    /// One object of a kind that is known by its name alone, if it is there.
+    pub async fn one_of(
+        &self,
+        resource: &ApiResource,
+        namespace: &str,
+        name: &str,
+    ) -> Result<Option<DynamicObject>, Unseen> {
+        let api: Api<DynamicObject> =
+            Api::namespaced_with(self.client.clone(), namespace, resource);
+        api.get_opt(name).await.map_err(|error| unseen(&resource.plural, error))
+    }
 }
 
 async fn pages<K>(

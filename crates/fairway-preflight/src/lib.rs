@@ -2,7 +2,8 @@
 //! over there, without changing anything.
 //!
 //! [`check`] is what a built-in check is, `checks` has each of them in a file; [`cluster`] is what
-//! they see, and [`target`] the release on whose behalf they look. [`engine`] decides when which
+//! they see, and [`target`] the release on whose behalf they look; [`installed_operators`] is what
+//! they see of OLM. [`engine`] decides when which
 //! check runs, and knows what all of them say; [`runner`] does it, [`jobs`] runs the checks of
 //! operators, [`results`] writes what is known, and [`monitor`] is all of that in a pod.
 
@@ -15,6 +16,7 @@ mod definitions;
 mod dice;
 pub mod engine;
 mod error_text;
+pub mod installed_operators;
 pub mod jobs;
 pub mod monitor;
 mod pods;

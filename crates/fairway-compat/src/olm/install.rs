@@ -20,10 +20,13 @@ pub enum Decision {
 /// not to run there, it may. A cluster without versions is plain Kubernetes, and none of our
 /// business.
 pub fn decide(declared: &Declaration, cluster: &ClusterVersions) -> Decision {
-    match (declared.maximum(), cluster.highest()) {
-        (Some(maximum), Some(cluster)) if maximum < cluster => {
-            Decision::Refused { maximum, cluster }
-        }
+    cluster.highest().map_or(Decision::Allowed, |cluster| decide_for(declared, cluster))
+}
+
+/// The same for one version of the platform.
+pub fn decide_for(declared: &Declaration, cluster: Stream) -> Decision {
+    match declared.maximum() {
+        Some(maximum) if maximum < cluster => Decision::Refused { maximum, cluster },
         _ => Decision::Allowed,
     }
 }

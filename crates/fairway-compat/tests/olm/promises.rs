@@ -139,6 +139,6 @@ fn lists_are_sorted_and_end_somewhere() {
     let operators = |names: &[u32]| names.iter().map(|n| silent(&format!("n{n:03}"))).collect();
     let sorted = told(operators(&[1, 2, 3]), "4.8", Policy::default());
     assert_eq!(told(operators(&[3, 1, 2]), "4.8", Policy::default()), sorted);
-    let many = told(operators(&Vec::from_iter(0..300)), "4.8", Policy::default());
+    let many = told(operators(&(0..300).collect::<Vec<_>>()), "4.8", Policy::default());
     assert!(many.ends_with("namespace/n099, and 200 more"), "{many}");
 }

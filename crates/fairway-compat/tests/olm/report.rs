@@ -21,7 +21,7 @@ fn told(report: &Value) -> String {
         let field = |name: &str| risk[name].as_str().unwrap().to_owned();
         format!("{} {}: {}", field("name"), field("targets"), field("message"))
     });
-    Vec::from_iter(risks).join("\n")
+    risks.collect::<Vec<_>>().join("\n")
 }
 
 #[test]
@@ -100,9 +100,10 @@ fn the_ledger_reads_every_word_of_it() {
         let written = ["name", "message", "url"].map(|field| risk[field].as_str().unwrap());
         assert_eq!(read, written.into());
     }
-    let named = |risk: &Value| risk["name"].as_str().unwrap().to_owned();
-    let names: BTreeSet<String> = report["risks"].as_array().unwrap().iter().map(named).collect();
+    let name = |risk: &Value| risk["name"].as_str().unwrap().to_owned();
+    let published: BTreeSet<String> =
+        report["risks"].as_array().unwrap().iter().map(name).collect();
     let ledger = Ledger::new("4.8.0", Vec::new(), concerns);
     let kept: BTreeSet<String> = ledger.sources().into_keys().map(str::to_owned).collect();
-    assert_eq!(kept, names, "nothing needs a stand-in");
+    assert_eq!(kept, published, "nothing needs a stand-in");
 }

@@ -9,6 +9,8 @@ mod ground;
 mod images;
 mod network_type;
 mod nodes;
+mod olm_apis;
+mod olm_maximum;
 mod operators;
 mod removed_apis;
 mod skew;
@@ -26,6 +28,8 @@ pub fn all(images: &ImageSettings) -> Vec<Box<dyn BuiltIn>> {
         Box::new(images::Images::new(images)),
         Box::new(network_type::NetworkType),
         Box::new(nodes::Nodes),
+        Box::new(olm_apis::OlmApis),
+        Box::new(olm_maximum::OlmMaximum),
         Box::new(operators::Operators),
         Box::new(removed_apis::RemovedApis),
         Box::new(skew::Skew),

@@ -78,16 +78,16 @@ impl fmt::Display for Outlook {
                 write!(f, "it uses {apis} that would be gone: {}", text::list(losses, ", "))
             }
             Self::CannotTell { wildcards, possible } => {
-                f.write_str("it cannot be told whether all APIs that it uses are there")?;
-                if !wildcards.is_empty() {
-                    let wildcards: Vec<&String> = wildcards.iter().collect();
-                    write!(f, "; its permissions name {}", text::list(&wildcards, ", "))?;
+                f.write_str("it cannot be told: ")?;
+                let wildcards: Vec<&String> = wildcards.iter().collect();
+                let named = format!("its permissions name {}", text::list(&wildcards, ", "));
+                let may = text::list(possible, ", ");
+                let may = format!("it may use {may}, of which another version stays");
+                match (wildcards.is_empty(), possible.is_empty()) {
+                    (false, false) => write!(f, "{named}; {may}"),
+                    (false, true) => f.write_str(&named),
+                    _ => f.write_str(&may),
                 }
-                if !possible.is_empty() {
-                    let possible = text::list(possible, ", ");
-                    write!(f, "; it may use {possible}, of which another version stays")?;
-                }
-                Ok(())
             }
         }
     }
@@ -159,10 +159,10 @@ mod tests {
         required: it uses an API that would be gone: cronjobs.v1beta1.batch (it requires it; batch/v1 takes its place)
         webhook: it uses an API that would be gone: poddisruptionbudgets.v1beta1.policy (its webhook is about it; policy/v1 takes its place)
         all versions go: it uses an API that would be gone: podsecuritypolicies.v1beta1.policy (its permissions name it; nothing takes its place)
-        another version stays: it cannot be told whether all APIs that it uses are there; it may use cronjobs.v1beta1.batch, of which another version stays
-        resources: it cannot be told whether all APIs that it uses are there; its permissions name *.batch
-        groups: it cannot be told whether all APIs that it uses are there; its permissions name cronjobs.*
-        everything: it cannot be told whether all APIs that it uses are there; its permissions name *.*
+        another version stays: it cannot be told: it may use cronjobs.v1beta1.batch, of which another version stays
+        resources: it cannot be told: its permissions name *.batch
+        groups: it cannot be told: its permissions name cronjobs.*
+        everything: it cannot be told: its permissions name *.*
         a wildcard elsewhere: all APIs that it names are there
         the group of the oldest kinds: all APIs that it names are there
         ");

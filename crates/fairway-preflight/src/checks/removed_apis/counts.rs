@@ -12,7 +12,7 @@ use serde::Deserialize;
 use crate::cluster::Resource;
 
 /// What was asked of an API within a day.
-pub(super) const COUNTS: Resource =
+pub(in crate::checks) const COUNTS: Resource =
     Resource::new("apiserver.openshift.io", "v1", "APIRequestCount", "apirequestcounts");
 
 /// Programs that ask for every API that there is, whoever uses it, and come with the release.

@@ -27,7 +27,8 @@ use kube::ResourceExt as _;
 use kube::api::{ApiResource, ObjectMeta};
 use kube::core::GroupVersionKind;
 
-use self::counts::{COUNTS, Count};
+pub(super) use self::counts::COUNTS;
+use self::counts::Count;
 use self::definitions::{Deleted, Losses, Stored};
 use crate::check::{Answer, BuiltIn, CannotTell};
 use crate::cluster::{Cluster, Resource, Unseen};

@@ -1,0 +1,144 @@
+//! `olm-apis`: which operators that OLM has installed use APIs that the target does not serve.
+//!
+//! Gone are the APIs of Kubernetes that the target's Kubernetes removes, and the versions of custom
+//! resources that its definitions do not serve, of those that the cluster serves now. An operator
+//! uses what it owns, requires, has a webhook about or asked for within a day, and what its
+//! permissions name if no version of it stays (`OperatorApisMissing`). Where permissions have
+//! wildcards, or name what stays in another version, nobody can tell (`OperatorApisUnknown`, for
+//! information).
+
+mod lost;
+
+use fairway_compat::Minor;
+use fairway_compat::olm::Operator;
+use fairway_compat::olm::apis::{Needs, Outlook};
+use fairway_findings::Finding;
+use futures::FutureExt as _;
+use futures::future::BoxFuture;
+use kube::ResourceExt as _;
+use kube::api::DynamicObject;
+use serde_json::Value;
+
+use crate::check::{Answer, BuiltIn, CannotTell};
+use crate::checks::removed_apis::COUNTS;
+use crate::cluster::{Cluster, Resource, Unseen};
+use crate::definitions::DEFINITIONS;
+use crate::error_text::chain;
+use crate::installed_operators::{InstalledOperators, OPERATORS};
+use crate::target::Target;
+use crate::wording::{counted, listed, quoted};
+
+const GUIDE: &str = "https://kubernetes.io/docs/reference/using-api/deprecation-guide/";
+
+/// Which operators that OLM has installed use APIs that the target does not serve.
+pub(crate) struct OlmApis;
+
+impl BuiltIn for OlmApis {
+    fn name(&self) -> &'static str {
+        "olm-apis"
+    }
+
+    fn looks_at(&self) -> &[Resource] {
+        &[OPERATORS, DEFINITIONS]
+    }
+
+    fn run<'a>(
+        &'a self,
+        cluster: &'a Cluster,
+        target: &'a Target,
+    ) -> BoxFuture<'a, Result<Answer, CannotTell>> {
+        look(cluster, target).boxed()
+    }
+}
+
+async fn look(cluster: &Cluster, target: &Target) -> Result<Answer, CannotTell> {
+    let operators = match InstalledOperators::declaring(cluster).await {
+        Ok(operators) => operators,
+        Err(Unseen::NotServed(_)) => return Ok(Answer::default()),
+        Err(error) => return Err(error.into()),
+    };
+    let kubernetes = target.content.image_references.component("kubernetes").and_then(Minor::parse);
+    let mut left_out = Vec::new();
+    if kubernetes.is_none() && !operators.is_empty() {
+        left_out.push(
+            "the target does not say which Kubernetes it brings, so only custom resources were compared"
+                .to_owned(),
+        );
+    }
+    let lost = lost::all(cluster, target, kubernetes).await?;
+    let counts = match counts(cluster).await {
+        Ok(counts) => counts,
+        Err(Unseen::NotServed(_)) => Vec::new(),
+        Err(why) => {
+            left_out.push(quoted(&chain(&why)));
+            Vec::new()
+        }
+    };
+    let mut outlooks = Vec::new();
+    for operator in operators {
+        let csv = cluster.one_of(&OPERATORS.into(), &operator.namespace, &operator.name).await?;
+        let Some(csv) = csv else { continue };
+        let mut needs = Needs::read(&serde_json::to_value(csv).unwrap_or_default());
+        for (api, users) in &counts {
+            needs.observed(api, users.iter().map(String::as_str));
+        }
+        outlooks.push((operator, Outlook::of(&needs, &lost)));
+    }
+    Ok(Answer { findings: judge(&outlooks), left_out: left_out.join("; ") })
+}
+
+/// Who asked for which API within a day.
+async fn counts(cluster: &Cluster) -> Result<Vec<(String, Vec<String>)>, Unseen> {
+    let mut counts = Vec::new();
+    let take = |count: DynamicObject| counts.push((count.name_any(), users(&count.data)));
+    cluster.each_of(&COUNTS.into(), take).await?;
+    Ok(counts)
+}
+
+fn users(count: &Value) -> Vec<String> {
+    let list = |value: &Value, field: &str| -> Vec<Value> {
+        value.get(field).and_then(Value::as_array).cloned().unwrap_or_default()
+    };
+    let hours = list(count.get("status").unwrap_or(&Value::Null), "last24h").into_iter();
+    let nodes = hours.flat_map(|hour| list(&hour, "byNode"));
+    let users = nodes.flat_map(|node| list(&node, "byUser"));
+    let names = users.filter_map(|user| Some(user.get("username")?.as_str()?.to_owned()));
+    let mut names: Vec<String> = names.collect();
+    names.sort();
+    names.dedup();
+    names
+}
+
+/// What is to be said of all operators.
+fn judge(outlooks: &[(Operator, Outlook)]) -> Vec<Finding> {
+    let told = |is_it: fn(&Outlook) -> bool| -> Vec<String> {
+        let those = outlooks.iter().filter(|(_, outlook)| is_it(outlook));
+        those.map(|(operator, outlook)| format!("{operator}: {outlook}")).collect()
+    };
+    let missing = told(|outlook| matches!(outlook, Outlook::Missing(_)));
+    let unknown = told(|outlook| matches!(outlook, Outlook::CannotTell { .. }));
+    let mut findings = Vec::new();
+    if !missing.is_empty() {
+        let message = format!(
+            "{} may stop working: {}.",
+            counted(missing.len(), "operator"),
+            listed(&missing)
+        );
+        let remediation = "Update them to versions that use what takes the place of each API";
+        let finding = Finding::warning("OperatorApisMissing", message);
+        findings.push(finding.remediation(remediation).url(GUIDE));
+    }
+    if !unknown.is_empty() {
+        let message = format!(
+            "Of {} it is not known whether all APIs would be there: {}.",
+            counted(unknown.len(), "operator"),
+            listed(&unknown)
+        );
+        let remediation = "Ask their vendors; permissions without wildcards would tell more";
+        findings.push(Finding::info("OperatorApisUnknown", message).remediation(remediation));
+    }
+    findings
+}
+
+#[cfg(test)]
+mod tests;

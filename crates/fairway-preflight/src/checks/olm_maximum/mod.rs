@@ -1,0 +1,117 @@
+//! `olm-maximum`: which operators that OLM has installed run on the target, by what they declare.
+//!
+//! Those that do not are `OperatorsWillNotRun`, with the nearest version of each that does. Of those
+//! that declare nothing, or nothing that makes sense, nobody knows (`OperatorsMayNotRun`, for
+//! information). Within the running minor version nothing is asked.
+
+use fairway_compat::olm::{Declaration, Operator, Policy, Stream, Verdict};
+use fairway_findings::Finding;
+use futures::FutureExt as _;
+use futures::future::BoxFuture;
+
+use crate::check::{Answer, BuiltIn, CannotTell};
+use crate::cluster::{Cluster, Resource, Unseen};
+use crate::installed_operators::{InstalledOperators, OPERATORS, SUBSCRIPTIONS};
+use crate::target::Target;
+use crate::wording::{counted, listed};
+
+/// Which operators that OLM has installed run on the target.
+pub(crate) struct OlmMaximum;
+
+impl BuiltIn for OlmMaximum {
+    fn name(&self) -> &'static str {
+        "olm-maximum"
+    }
+
+    fn looks_at(&self) -> &[Resource] {
+        &[OPERATORS, SUBSCRIPTIONS]
+    }
+
+    fn run<'a>(
+        &'a self,
+        cluster: &'a Cluster,
+        target: &'a Target,
+    ) -> BoxFuture<'a, Result<Answer, CannotTell>> {
+        look(cluster, target).boxed()
+    }
+}
+
+async fn look(cluster: &Cluster, target: &Target) -> Result<Answer, CannotTell> {
+    let installed = match InstalledOperators::of(cluster).await {
+        Ok(installed) => installed,
+        Err(Unseen::NotServed(_)) => return Ok(Answer::default()),
+        Err(error) => return Err(error.into()),
+    };
+    let (running, to) = (Stream::of(&target.source), Stream::of(&target.version));
+    let findings = judge(&installed.operators, running, to);
+    Ok(Answer { findings, left_out: installed.left_out.join("; ") })
+}
+
+/// What operators have against a target.
+fn judge(operators: &[Operator], running: Stream, target: Stream) -> Vec<Finding> {
+    let policy = Policy::default();
+    let having = |verdict: Verdict| -> Vec<&Operator> {
+        let has = |it: &&Operator| policy.verdict(&it.declared, running, target) == verdict;
+        operators.iter().filter(has).collect()
+    };
+    let way_out = |operator: &Operator| {
+        let way_out = operator.way_out(policy, running, target)?;
+        Some(format!("for {operator}, {way_out}"))
+    };
+    let failing = having(Verdict::WillNotRun);
+    let ways_out: Vec<String> = failing.iter().filter_map(|operator| way_out(operator)).collect();
+    let found = [
+        will_not_run(&failing, &ways_out, target),
+        may_not_run(&having(Verdict::MayNotRun), target),
+    ];
+    found.into_iter().flatten().collect()
+}
+
+fn will_not_run(operators: &[&Operator], ways_out: &[String], target: Stream) -> Option<Finding> {
+    if operators.is_empty() {
+        return None;
+    }
+    let told: Vec<String> = operators.iter().map(|operator| limit(operator)).collect();
+    let message = format!(
+        "{} will not run on {target}, by what is declared: {}.",
+        counted(operators.len(), "operator"),
+        listed(&told)
+    );
+    let remediation = match ways_out {
+        [] => {
+            "Remove them before the update, or ask for versions that support the target".to_owned()
+        }
+        _ => format!("Before the update: {}", listed(ways_out)),
+    };
+    Some(Finding::warning("OperatorsWillNotRun", message).remediation(remediation))
+}
+
+fn limit(operator: &Operator) -> String {
+    match &operator.declared {
+        Declaration::Maximum(maximum, origin) => format!("{operator} (up to {maximum}; {origin})"),
+        Declaration::Missing | Declaration::Invalid(_) => operator.to_string(),
+    }
+}
+
+fn may_not_run(operators: &[&Operator], target: Stream) -> Option<Finding> {
+    if operators.is_empty() {
+        return None;
+    }
+    let told: Vec<String> = operators
+        .iter()
+        .map(|operator| match &operator.declared {
+            Declaration::Invalid(why) => format!("{operator} ({why})"),
+            Declaration::Missing | Declaration::Maximum(..) => operator.to_string(),
+        })
+        .collect();
+    let message = format!(
+        "{} may not run on {target}, because it is not declared up to which version: {}.",
+        counted(operators.len(), "operator"),
+        listed(&told)
+    );
+    let remediation = "Ask their vendors, or try them on the target; nothing is held up by this";
+    Some(Finding::info("OperatorsMayNotRun", message).remediation(remediation))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,132 @@
+//! The operators that OLM has installed in a cluster, and what their catalogs say by now.
+
+use std::collections::BTreeSet;
+
+use fairway_compat::olm::apis::Needs;
+use fairway_compat::olm::catalog::{Catalogs, Package, Subscription};
+use fairway_compat::olm::{Operator, Stream, is_copied};
+use kube::api::{ApiResource, DynamicObject};
+
+use crate::cluster::{Cluster, Resource, Unseen};
+use crate::error_text::chain;
+use crate::wording::quoted;
+
+/// Installed operators.
+pub(crate) const OPERATORS: Resource = Resource {
+    group: "operators.coreos.com",
+    version: "v1alpha1",
+    kind: "ClusterServiceVersion",
+    plural: "clusterserviceversions",
+};
+
+/// Which channels they follow.
+pub(crate) const SUBSCRIPTIONS: Resource = Resource {
+    group: "operators.coreos.com",
+    version: "v1alpha1",
+    kind: "Subscription",
+    plural: "subscriptions",
+};
+
+/// What catalogs have.
+pub(crate) const PACKAGES: Resource = Resource {
+    group: "packages.operators.coreos.com",
+    version: "v1",
+    kind: "PackageManifest",
+    plural: "packagemanifests",
+};
+
+/// What was seen of them.
+#[derive(Debug, Default)]
+pub struct InstalledOperators {
+    /// All of them, without copies.
+    pub operators: Vec<Operator>,
+    /// What could not be looked at, for people to read; empty otherwise.
+    pub left_out: Vec<String>,
+}
+
+impl InstalledOperators {
+    /// Looks at a cluster. Copies may be many, and operators large: only metadata is read of them.
+    pub async fn of(cluster: &Cluster) -> Result<Self, Unseen> {
+        let operators = Self::declaring(cluster).await?;
+        let mut seen = Self { operators, left_out: Vec::new() };
+        seen.ask_catalogs(cluster).await;
+        Ok(seen)
+    }
+
+    /// All operators by what they declare, whatever catalogs say.
+    pub(crate) async fn declaring(cluster: &Cluster) -> Result<Vec<Operator>, Unseen> {
+        let metadata = cluster.metadata_of(&OPERATORS.into()).await?;
+        let operators = metadata.into_iter().filter_map(|metadata| {
+            let (namespace, name) = (metadata.namespace?, metadata.name?);
+            let annotations = metadata.annotations.unwrap_or_default();
+            let labels = metadata.labels.unwrap_or_default();
+            let is_copy = is_copied(&namespace, &labels, &annotations, None);
+            (!is_copy).then(|| Operator::read(namespace, name, &annotations))
+        });
+        Ok(operators.collect())
+    }
+
+    /// Without catalogs, what operators declared when they were installed is all that is known.
+    async fn ask_catalogs(&mut self, cluster: &Cluster) {
+        let subscriptions = match subscriptions(cluster).await {
+            Ok(subscriptions) => subscriptions,
+            Err(why) => return self.leave_out(&why),
+        };
+        let wanted: BTreeSet<(&str, &str)> = subscriptions
+            .iter()
+            .filter(|it| it.installed.is_some())
+            .map(|it| (it.catalog_namespace(), it.package.as_str()))
+            .collect();
+        let mut catalogs = Catalogs::default();
+        for (namespace, name) in wanted {
+            match cluster.one_of(&PACKAGES.into(), namespace, name).await {
+                Ok(Some(manifest)) => {
+                    let added = Package::read(&manifest.data).and_then(|it| catalogs.add(it));
+                    if let Err(why) = added {
+                        self.left_out.push(format!("package {name}: {why}"));
+                    }
+                }
+                Ok(None) => {}
+                Err(why) => return self.leave_out(&why),
+            }
+        }
+        let operators = std::mem::take(&mut self.operators).into_iter();
+        self.operators = operators.map(|it| catalogs.tell_about(it, &subscriptions)).collect();
+    }
+
+    /// Looks also at what every operator uses.
+    pub async fn look_at_apis(&mut self, cluster: &Cluster, running: Stream) {
+        let mut operators = Vec::with_capacity(self.operators.len());
+        for operator in std::mem::take(&mut self.operators) {
+            let Operator { namespace, name, .. } = &operator;
+            operators.push(match cluster.one_of(&OPERATORS.into(), namespace, name).await {
+                Ok(Some(csv)) => {
+                    let csv = serde_json::to_value(csv).unwrap_or_default();
+                    operator.using(&Needs::read(&csv), running)
+                }
+                Ok(None) => operator,
+                Err(why) => {
+                    self.leave_out(&why);
+                    operator
+                }
+            });
+        }
+        self.operators = operators;
+    }
+
+    fn leave_out(&mut self, why: &Unseen) {
+        if !matches!(why, Unseen::NotServed(_)) {
+            self.left_out.push(quoted(&chain(why)));
+        }
+    }
+}
+
+async fn subscriptions(cluster: &Cluster) -> Result<Vec<Subscription>, Unseen> {
+    let mut subscriptions = Vec::new();
+    let take = |object: DynamicObject| {
+        let object = serde_json::to_value(object).unwrap_or_default();
+        subscriptions.extend(Subscription::read(&object));
+    };
+    cluster.each_of(&ApiResource::from(SUBSCRIPTIONS), take).await?;
+    Ok(subscriptions)
+}
