@@ -9,6 +9,7 @@ pub(crate) mod example;
 pub(crate) mod graph;
 pub(crate) mod insight;
 pub(crate) mod install;
+pub(crate) mod olm;
 pub(crate) mod operator;
 pub(crate) mod preflight;
 pub(crate) mod pull_spec;
@@ -32,6 +33,7 @@ use crate::exit::ExitStatus;
 use example::{ExampleCheckArgs, ExampleOperatorArgs, ExamplePlatformArgs};
 use graph::GraphArgs;
 use install::InstallArgs;
+use olm::OlmArgs;
 use operator::OperatorArgs;
 use preflight::PreflightArgs;
 use release::ReleaseArgs;
@@ -230,6 +232,12 @@ Examples:
     /// For those who build a platform. A release image is the Fairway image with the manifests of
     /// all operators and the list of their images: everything that a cluster needs for an update.
     Release(ReleaseArgs),
+
+    /// Say up to which version of the platform operators of OLM run
+    ///
+    /// For administrators, what the installed ones mean for updates; for those who maintain catalogs,
+    /// which bundles a version of the platform takes.
+    Olm(Box<OlmArgs>),
 
     /// Print the CustomResourceDefinitions of the update API
     ///

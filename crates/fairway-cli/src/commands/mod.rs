@@ -11,6 +11,7 @@ mod example_platform;
 mod graph;
 mod install;
 mod man;
+mod olm;
 mod operator;
 mod preflight;
 mod prepare_results;
@@ -37,6 +38,7 @@ pub(crate) fn run(command: Command, printer: &Printer) -> anyhow::Result<ExitSta
         Command::Install(args) => install::run(&args, printer),
         Command::Operator(args) => operator::run(&args, printer),
         Command::Preflight(args) => preflight::run(&args, printer),
+        Command::Olm(args) => olm::run(&args.command, printer),
         Command::Release(args) => release::run(&args.command, printer),
         Command::Crds(args) => crds::run(args, printer),
         Command::Completion(args) => completion::run(&args, printer),

@@ -54,12 +54,12 @@ fn judge(operators: &[Operator], running: Stream, target: Stream) -> Vec<Finding
         let has = |it: &&Operator| policy.verdict(&it.declared, running, target) == verdict;
         operators.iter().filter(has).collect()
     };
-    let way_out = |operator: &Operator| {
+    let remedy = |operator: &Operator| {
         let way_out = operator.way_out(policy, running, target)?;
         Some(format!("for {operator}, {way_out}"))
     };
     let failing = having(Verdict::WillNotRun);
-    let ways_out: Vec<String> = failing.iter().filter_map(|operator| way_out(operator)).collect();
+    let ways_out: Vec<String> = failing.iter().filter_map(|operator| remedy(operator)).collect();
     let found = [
         will_not_run(&failing, &ways_out, target),
         may_not_run(&having(Verdict::MayNotRun), target),

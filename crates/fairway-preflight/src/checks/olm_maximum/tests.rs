@@ -9,7 +9,7 @@ use super::*;
 use crate::installed_operators::PACKAGES;
 use crate::testing::{create, define, seen, target, told};
 
-fn operator(name: &str, metadata: Value) -> Value {
+fn operator(name: &str, metadata: &Value) -> Value {
     let mut operator = json!({
         "apiVersion": "operators.coreos.com/v1alpha1", "kind": "ClusterServiceVersion",
         "metadata": {"namespace": "default", "name": name}, "spec": {},
@@ -47,7 +47,7 @@ async fn operators_are_compared_with_the_target() -> Result<()> {
         ("wrong.v1", annotated(MAXIMUM, "4.x")),
         ("copy.v1", copy),
     ] {
-        create(&cluster, OPERATORS, operator(name, metadata)).await?;
+        create(&cluster, OPERATORS, operator(name, &metadata)).await?;
     }
     assert_eq!(run("4.8.9").await?, Answer::default(), "patches are not held up");
     insta::assert_snapshot!(told(&run("4.9.0").await?.findings), @r#"

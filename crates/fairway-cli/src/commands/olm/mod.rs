@@ -1,0 +1,16 @@
+//! `fairway olm`: operators that OLM installs, and up to which version of the platform they run.
+
+mod check;
+mod list;
+mod state;
+
+use crate::args::olm::OlmCommand;
+use crate::exit::ExitStatus;
+use crate::printer::Printer;
+
+pub(crate) fn run(command: &OlmCommand, printer: &Printer) -> anyhow::Result<ExitStatus> {
+    match command {
+        OlmCommand::List(args) => list::run(args, printer),
+        OlmCommand::Check(args) => check::run(args, printer),
+    }
+}

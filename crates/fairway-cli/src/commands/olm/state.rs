@@ -1,0 +1,122 @@
+//! What `fairway olm list` looks at: a cluster, or objects in files.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::PathBuf;
+
+use anyhow::Context as _;
+use fairway_api::{ClusterVersion, read};
+use fairway_compat::olm::apis::Needs;
+use fairway_compat::olm::catalog::{Catalogs, Package, Subscription};
+use fairway_compat::olm::{ClusterVersions, Operator, Stream, is_copied};
+use fairway_preflight::installed_operators::InstalledOperators;
+use serde::Deserialize as _;
+use serde_json::Value;
+
+use crate::args::olm::OlmListArgs;
+use crate::cluster::{Cluster, block_on};
+
+/// What is known about operators and updates.
+#[derive(Default)]
+pub(super) struct State {
+    pub(super) cluster: Option<ClusterVersion>,
+    pub(super) operators: Vec<Operator>,
+    /// What could not be looked at.
+    pub(super) left_out: Vec<String>,
+}
+
+impl State {
+    pub(super) fn look(args: &OlmListArgs) -> anyhow::Result<Self> {
+        if args.from_file.is_empty() {
+            block_on(Self::of_cluster(args))
+        } else {
+            Self::of_files(&args.from_file)
+        }
+    }
+
+    async fn of_cluster(args: &OlmListArgs) -> anyhow::Result<Self> {
+        let connection = Cluster::connect(&args.cluster).await?;
+        let mut state = Self::default();
+        match connection.cluster_version().await {
+            Ok(cluster) => state.cluster = Some(cluster),
+            Err(why) => state.left_out.push(format!("the version of the cluster: {why}")),
+        }
+        let cluster = fairway_preflight::cluster::Cluster::new(connection.client().clone());
+        let mut seen = InstalledOperators::of(&cluster)
+            .await
+            .context("cannot list the operators that OLM has installed")?;
+        if let Some(running) = state.running() {
+            seen.look_at_apis(&cluster, running).await;
+        }
+        state.operators = seen.operators;
+        state.left_out.extend(seen.left_out);
+        Ok(state)
+    }
+
+    fn of_files(files: &[PathBuf]) -> anyhow::Result<Self> {
+        let mut objects = Vec::new();
+        for file in files {
+            let name = file.display().to_string();
+            let bytes = fs::read(file).with_context(|| format!("cannot read {name}"))?;
+            objects.extend(read::documents::<Value>(&name, &bytes)?);
+        }
+        Ok(Self::of_objects(objects))
+    }
+
+    /// What objects say, also those in lists.
+    pub(super) fn of_objects(objects: Vec<Value>) -> Self {
+        let mut kinds: BTreeMap<String, Vec<Value>> = BTreeMap::new();
+        for object in objects.into_iter().flat_map(items) {
+            let kind = object.get("kind").and_then(Value::as_str).unwrap_or_default().to_owned();
+            kinds.entry(kind).or_default().push(object);
+        }
+        let mut of_kind = |kind: &str| kinds.remove(kind).unwrap_or_default().into_iter();
+        let mut state = Self::default();
+        state.cluster =
+            of_kind("ClusterVersion").find_map(|it| ClusterVersion::deserialize(it).ok());
+        let subscriptions: Vec<_> =
+            of_kind("Subscription").filter_map(|it| Subscription::read(&it)).collect();
+        let mut catalogs = Catalogs::default();
+        for manifest in of_kind("PackageManifest") {
+            if let Err(why) = Package::read(&manifest).and_then(|package| catalogs.add(package)) {
+                state.left_out.push(why.to_string());
+            }
+        }
+        let running = state.running();
+        let operators = of_kind("ClusterServiceVersion").filter_map(|it| operator(&it, running));
+        state.operators =
+            operators.map(|operator| catalogs.tell_about(operator, &subscriptions)).collect();
+        state
+    }
+
+    /// The minor version that runs.
+    pub(super) fn running(&self) -> Option<Stream> {
+        self.cluster.as_ref().and_then(|cluster| ClusterVersions::of(cluster).running())
+    }
+}
+
+fn items(object: Value) -> Vec<Value> {
+    match object.get("items") {
+        Some(Value::Array(items)) => items.clone(),
+        _ => vec![object],
+    }
+}
+
+/// The operator of a ClusterServiceVersion; `None` for a copy.
+fn operator(object: &Value, running: Option<Stream>) -> Option<Operator> {
+    let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str);
+    let map = |pointer: &str| -> BTreeMap<String, String> {
+        let map = object.pointer(pointer).and_then(|it| BTreeMap::deserialize(it).ok());
+        map.unwrap_or_default()
+    };
+    let (namespace, name) = (text("/metadata/namespace")?, text("/metadata/name")?);
+    let (labels, annotations) = (map("/metadata/labels"), map("/metadata/annotations"));
+    if is_copied(namespace, &labels, &annotations, text("/status/reason")) {
+        return None;
+    }
+    let operator = Operator::read(namespace, name, &annotations);
+    Some(match running {
+        Some(running) => operator.using(&Needs::read(object), running),
+        None => operator,
+    })
+}
