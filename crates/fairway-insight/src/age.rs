@@ -53,9 +53,9 @@ fn away_from_zero(length: SignedDuration, half: SignedDuration) -> SignedDuratio
     length.saturating_add(if length.is_negative() { -half } else { half })
 }
 
-/// Whole seconds from then to now.
+/// Seconds from then to now that are over.
 pub(crate) fn seconds_since(since: Option<Timestamp>, now: Timestamp) -> Option<i64> {
-    since.map(|since| to_seconds(now.duration_since(since)))
+    since.map(|since| now.duration_since(since).as_secs())
 }
 
 /// A time of the API.

@@ -1,1 +1,237 @@
 //! What is told about updates.
+#![expect(clippy::needless_pass_by_value, reason = "values are written where they are used")]
+
+use fairway_api::ClusterVersion;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::alerts;
+use crate::status::tests::{at, object};
+
+/// A cluster at 5.1.0 with these conditions and updates.
+fn cluster(conditions: Value, available: Value, conditional: Value) -> ClusterVersion {
+    object(json!({
+        "metadata": {"name": "version"},
+        "spec": {"clusterID": "", "channel": "stable-5.1"},
+        "status": {
+            "desired": {"version": "5.1.0", "image": "a"},
+            "conditions": conditions,
+            "availableUpdates": available,
+            "conditionalUpdates": conditional,
+        },
+    }))
+}
+
+fn fine() -> Value {
+    json!([{"type": "Failing", "status": "False"}, {"type": "RetrievedUpdates", "status": "True"}])
+}
+
+fn release(version: &str) -> Value {
+    json!({"version": version, "image": format!("image-of-{version}")})
+}
+
+fn conditional(version: &str, risks: &[&str], recommended: Option<&str>) -> Value {
+    let risk = |name: &&str| json!({"name": name, "message": format!("{name} it is."), "url": "u", "matchingRules": []});
+    let conditions = recommended.map(|status| {
+        json!({"type": "Recommended", "status": status, "reason": "Because", "message": "Long."})
+    });
+    json!({"release": release(version), "risks": risks.iter().map(risk).collect::<Vec<_>>(),
+           "conditions": conditions.into_iter().collect::<Vec<_>>()})
+}
+
+fn none() -> Alerts {
+    Alerts::Known(Vec::new())
+}
+
+fn firing(alerts: Value) -> Alerts {
+    let json = json!({"status": "success", "data": {"alerts": alerts}});
+    Alerts::Known(alerts::read(json.to_string().as_bytes()).unwrap())
+}
+
+fn all(cluster: &ClusterVersion) -> Vec<String> {
+    let report = Recommendation::of(cluster, &none(), &Question::default(), at(0));
+    let Answer::All { updates, .. } = report.answer else { panic!() };
+    let told = |one: &Target| {
+        let Target { version, recommended, reason, message, risks, .. } = one;
+        format!("{version} {recommended} {reason:?} {message:?} {risks:?}")
+    };
+    updates.iter().map(told).collect()
+}
+
+fn about(
+    cluster: &ClusterVersion,
+    alerts: &Alerts,
+    version: &str,
+    accept: &[&str],
+) -> Recommendation {
+    let version = Some(Version::parse(version).unwrap());
+    let accept = accept.iter().map(|name| (*name).to_owned()).collect();
+    Recommendation::of(cluster, alerts, &Question { version, accept }, at(0))
+}
+
+#[test]
+fn updates_are_those_with_and_without_conditions_the_latest_first() {
+    let available =
+        json!([release("5.1.2"), release("5.1.10"), release("5.1.3"), release("latest")]);
+    let conditional = json!([
+        conditional("5.1.3", &["A"], Some("True")),
+        conditional("5.1.4", &["A", "B"], Some("Unknown")),
+        conditional("5.2.0-rc.1", &["A"], None),
+        conditional("5.2.0", &[], None),
+        conditional("5.2.1", &[], Some("False")),
+    ]);
+    let cluster = cluster(fine(), available, conditional);
+    insta::assert_snapshot!(all(&cluster).join("\n"), @r#"
+    5.2.1 False Some("Because") Some("Long.") []
+    5.2.0 True None None []
+    5.2.0-rc.1 Unknown Some("NoConditions") Some("nobody says whether its risks apply: A") ["A"]
+    5.1.10 True None None []
+    5.1.4 Unknown Some("Because") Some("Long.") ["A", "B"]
+    5.1.3 True None None []
+    5.1.2 True None None []
+    "#);
+    let report = Recommendation::of(&cluster, &none(), &Question::default(), at(0));
+    assert_eq!(report.not_versions, ["latest"]);
+    assert_eq!(report.verdict(), Verdict::Yes, "a list is an answer");
+}
+
+#[test]
+fn what_is_not_upgradeable_speaks_against_other_minor_versions() {
+    let mut conditions = fine();
+    let message = "Operators have to move first.";
+    conditions.as_array_mut().unwrap().push(
+        json!({"type": "Upgradeable", "status": "False", "reason": "Operators", "message": message}),
+    );
+    let mut said_already = conditional("5.3.0", &["A"], Some("False"));
+    said_already["risks"][0]["message"] = format!("And: {message}").into();
+    let cluster = cluster(
+        conditions,
+        json!([release("5.1.2"), release("5.2.0"), release("6.0.0"), release("4.9.0")]),
+        json!([
+            conditional("5.2.1", &["A"], Some("True")),
+            conditional("5.2.2", &["A"], Some("Unknown")),
+            conditional("5.1.3", &["A"], Some("False")),
+            said_already,
+        ]),
+    );
+    insta::assert_snapshot!(all(&cluster).join("\n"), @r#"
+    6.0.0 False Some("Operators") Some("Operators have to move first.") ["UpgradeableFalse"]
+    5.3.0 False Some("Because") Some("Long.") ["A"]
+    5.2.2 False Some("MultipleReasons") Some("Operators have to move first.\n\nLong.") ["A", "UpgradeableFalse"]
+    5.2.1 False Some("Operators") Some("Operators have to move first.") ["UpgradeableFalse"]
+    5.2.0 False Some("Operators") Some("Operators have to move first.") ["UpgradeableFalse"]
+    5.1.3 False Some("Because") Some("Long.") ["A"]
+    5.1.2 True None None []
+    4.9.0 True None None []
+    "#);
+}
+
+#[test]
+fn a_version_that_is_not_offered_cannot_be_told_about() {
+    let texts = |available: Value, version: &str| {
+        let report = about(&cluster(fine(), available, json!([])), &none(), version, &[]);
+        assert_eq!(report.verdict(), Verdict::CannotTell);
+        let Answer::One { target: None, not_offered } = report.answer else { panic!() };
+        not_offered.unwrap()
+    };
+    let some = || json!([release("5.1.2")]);
+    let texts = [
+        texts(json!([]), "5.1.2"),
+        texts(some(), "6.0.0"),
+        texts(some(), "5.2.0"),
+        texts(some(), "5.1.3"),
+    ];
+    insta::assert_snapshot!(texts.join("\n"), @"
+    no updates are offered
+    no updates to 6 are offered
+    no updates to 5.2 are offered
+    no update to 5.1.3 is offered
+    ");
+}
+
+#[test]
+fn what_speaks_against_an_update_is_accepted_by_name() {
+    let risky = json!([conditional("5.1.4", &["A", "B"], Some("False"))]);
+    let cluster = cluster(fine(), json!([]), risky);
+    let verdict = |accept: &[&str]| {
+        let report = about(&cluster, &none(), "5.1.4", accept);
+        (report.verdict(), report.unaccepted)
+    };
+    let open = || vec!["ConditionalUpdateRisk".to_owned()];
+    assert_eq!(verdict(&[]), (Verdict::No, open()));
+    assert_eq!(verdict(&["A"]), (Verdict::No, open()));
+    assert_eq!(verdict(&["A", "B"]), (Verdict::Yes, vec![]));
+    assert_eq!(verdict(&["ConditionalUpdateRisk"]), (Verdict::Yes, vec![]));
+}
+
+#[test]
+fn a_cluster_that_is_not_well_speaks_against_every_update() {
+    let conditions = json!([
+        {"type": "Failing", "status": "True", "reason": "Bad", "message": "It fails."},
+        {"type": "Progressing", "status": "True", "message": "On its way."},
+        {"type": "RetrievedUpdates", "status": "False", "reason": "Gone"},
+    ]);
+    let cluster = cluster(conditions, json!([release("5.1.2")]), json!([]));
+    let report = about(&cluster, &none(), "5.1.2", &["Failing"]);
+    assert_eq!(report.unaccepted, ["CannotRetrieveUpdates", "Progressing"]);
+    assert_eq!(report.verdict(), Verdict::No);
+    let rest = about(&cluster, &none(), "5.1.2", &["Failing", "Progressing"]);
+    assert_eq!(rest.verdict(), Verdict::CannotTell, "nobody knows the updates of now");
+}
+
+#[test]
+fn alerts_speak_against_updates() {
+    let alert = |name: &str, severity: &str, more: Value| {
+        let mut labels = json!({"alertname": name, "severity": severity, "namespace": "shop", "poddisruptionbudget": "till"});
+        labels.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        json!({"labels": labels, "annotations": {"summary": "It is", "runbook_url": "https://example.com"}, "state": "firing"})
+    };
+    let alerts = firing(json!([
+        alert("Watchdog", "none", json!({})),
+        alert("Fire", "critical", json!({})),
+        alert("PodDisruptionBudgetLimit", "critical", json!({})),
+        alert("KubeNodeNotReady", "warning", json!({})),
+        alert("VMCannotBeEvicted", "warning", json!({})),
+        alert("Mine", "info", json!({"openShiftUpdatePrecheck": "true"})),
+    ]));
+    let cluster = cluster(fine(), json!([release("5.1.2")]), json!([]));
+    let report = about(&cluster, &alerts, "5.1.2", &["Fire"]);
+    let lines =
+        report.prechecks.iter().map(|one| format!("{} {}: {}", one.type_, one.reason, one.message));
+    insta::assert_snapshot!(lines.collect::<Vec<_>>().join("\n"), @"
+    recommended/CriticalAlerts/Fire/0 Alert:firing: critical alert Fire firing, suggesting significant cluster issues worth investigating. It is. The alert has no description. https://example.com
+    recommended/CriticalAlerts/PodDisruptionBudgetLimit/1 Alert:firing: critical alert PodDisruptionBudgetLimit firing, suggesting significant cluster issues worth investigating. Namespace=shop, PodDisruptionBudget=till. It is. The alert has no description. https://example.com
+    recommended/NodeAlerts/KubeNodeNotReady/2 Alert:firing: warning alert KubeNodeNotReady firing, which may slow workload redistribution during rolling node updates. It is. The alert has no description. https://example.com
+    recommended/VirtAlerts/VMCannotBeEvicted/3 Alert:firing: warning alert VMCannotBeEvicted firing, which may slow workload redistribution during rolling node updates. It is. The alert has no description. https://example.com
+    recommended/UpdatePrecheckAlerts/Mine/4 Alert:firing: info alert Mine firing, suggesting issues worth investigating before updating the cluster. It is. The alert has no description. https://example.com
+    recommended/PodImagePullAlerts AsExpected: no such alerts are firing
+    ");
+    assert_eq!(
+        report.unaccepted,
+        ["KubeNodeNotReady", "Mine", "PodDisruptionBudgetLimit", "VMCannotBeEvicted"]
+    );
+}
+
+#[test]
+fn alerts_that_are_not_known_are_never_silence() {
+    let cluster = cluster(fine(), json!([release("5.1.2")]), json!([]));
+    let unreadable = Alerts::Unreadable("no token".to_owned());
+    let report = about(&cluster, &unreadable, "5.1.2", &[]);
+    assert_eq!(report.unaccepted, ["FailedToCompletePrecheck"]);
+    assert_eq!((report.verdict(), report.alerts.known), (Verdict::CannotTell, false));
+    let accepted = about(&cluster, &unreadable, "5.1.2", &["FailedToCompletePrecheck"]);
+    assert_eq!(accepted.verdict(), Verdict::Yes);
+
+    let recorded = about(&cluster, &Alerts::NotRecorded, "5.1.2", &[]);
+    assert_eq!((recorded.verdict(), recorded.alerts.known), (Verdict::CannotTell, false));
+    let plain = about(&cluster, &Alerts::NoMonitoring, "5.1.2", &[]);
+    assert_eq!((plain.verdict(), plain.alerts.known), (Verdict::Yes, false));
+}
+
+#[test]
+fn nobody_has_looked_for_updates() {
+    let report =
+        Recommendation::of(&ClusterVersion::default(), &none(), &Question::default(), at(0));
+    assert_eq!(report.verdict(), Verdict::CannotTell);
+    assert_eq!(report.unaccepted, ["Failing"]);
+}

@@ -239,7 +239,7 @@ impl ControlPlane {
             && blocked
         {
             estimate.trusted = false;
-            estimate.doubt.get_or_insert(Doubt::Blocked);
+            estimate.doubt = Some(Doubt::Blocked);
         }
         self
     }

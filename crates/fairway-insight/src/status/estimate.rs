@@ -98,7 +98,7 @@ impl Course {
             _ if self.pivot => "N/A for Multi-Architecture Migration".to_owned(),
             _ if overdue => {
                 let whole = self.taken.saturating_add(SignedDuration::from_secs(remaining));
-                format!("N/A; estimate duration was {}", Span(to_minutes(whole)))
+                format!("N/A; estimate duration was {}", Span(whole.as_mins() * 60))
             }
             _ if remaining < LONG.as_secs() => "<10m".to_owned(),
             _ => Span(remaining).to_string(),
@@ -182,7 +182,7 @@ mod tests {
         half: 53m None
         nearly: 24m None
         a little late: <10m Some(Overdue)
-        quiet: N/A; estimate duration was 29m Some(Overdue)
+        quiet: N/A; estimate duration was 28m Some(Overdue)
         overdue: N/A; estimate duration was 1h47m Some(Overdue)
         another architecture: N/A for Multi-Architecture Migration Some(MultiArch)
         ");

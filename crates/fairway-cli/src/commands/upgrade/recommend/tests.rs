@@ -1,1 +1,213 @@
 //! Texts about updates.
+
+use fairway_api::{ClusterVersion, Version};
+use fairway_insight::{Alerts, alerts};
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use super::*;
+
+fn release(version: &str) -> Value {
+    json!({"version": version, "image": format!("registry.example/release@sha256:{version}"), "url": "https://example.com/notes"})
+}
+
+/// A cluster at 5.1.0: three updates are fine, a risk stands against a fourth.
+fn cluster_version() -> ClusterVersion {
+    let object = json!({
+        "metadata": {"name": "version"},
+        "spec": {"clusterID": "", "channel": "stable-5.1", "upstream": "https://updates.example"},
+        "status": {
+            "desired": {"version": "5.1.0", "image": "a", "channels": ["fast-5.1", "stable-5.1"]},
+            "conditions": [
+                {"type": "Failing", "status": "True", "reason": "Bad", "message": "It fails.\nSince long."},
+                {"type": "RetrievedUpdates", "status": "True"},
+            ],
+            "availableUpdates": [release("5.1.1"), release("5.1.3"), release("5.1.2"), release("latest")],
+            "conditionalUpdates": [{
+                "release": release("5.2.0"),
+                "risks": [{"name": "SlowDisks", "message": "", "url": "u", "matchingRules": []}],
+                "conditions": [{"type": "Recommended", "status": "False", "reason": "SlowDisks",
+                                "message": "Slow disks miss leases.\n\nhttps://example.com/disks"}],
+            }],
+        },
+    });
+    serde_json::from_value(object).unwrap()
+}
+
+fn text(alerts: &Alerts, version: Option<&str>, accept: &[&str], in_full: bool) -> String {
+    let version = version.map(|version| Version::parse(version).unwrap());
+    let accept = accept.iter().map(|name| (*name).to_owned()).collect();
+    let question = Question { version, accept };
+    let report = Recommendation::of(&cluster_version(), alerts, &question, Timestamp::UNIX_EPOCH);
+    let text = Shown { report: &report, in_full }.to_string();
+    format!("{text}\n{:?}", report.verdict())
+}
+
+fn none() -> Alerts {
+    Alerts::Known(Vec::new())
+}
+
+#[test]
+fn the_latest_updates() {
+    insta::assert_snapshot!(text(&none(), None, &[], false), @"
+    Before any update, look at
+      Failing (Bad)
+        It fails.
+        Since long.
+
+    No cause for concern: CriticalAlerts, PodDisruptionBudgetAlerts, PodImagePullAlerts, NodeAlerts, UpdatePrecheckAlerts
+
+    Upstream: https://updates.example
+    Channel: stable-5.1 (available channels: fast-5.1, stable-5.1)
+
+    Updates to 5.2:
+      5.2.0  Recommended=False: SlowDisks
+        Slow disks miss leases.
+
+        https://example.com/disks
+
+    Updates to 5.1:
+      5.1.3  no known issues
+      5.1.2  no known issues
+      1 older: --show-outdated-releases or --version shows them
+
+    Left out, for these are no versions: latest
+    Yes
+    ");
+}
+
+#[test]
+fn all_updates_and_what_is_firing() {
+    let json = br#"{"status": "success", "data": {"alerts": [
+        {"labels": {"alertname": "Fire", "severity": "critical"}, "annotations": {"summary": "Hot"}, "state": "firing"}]}}"#;
+    let alerts = Alerts::Known(alerts::read(json).unwrap());
+    insta::assert_snapshot!(text(&alerts, None, &["Fire"], true), @"
+    Before any update, look at
+      Failing (Bad)
+        It fails.
+        Since long.
+      Fire (Alert:firing), accepted
+        critical alert Fire firing, suggesting significant cluster issues worth investigating. Hot. The alert has no description. <alert does not have a runbook_url annotation>
+
+    No cause for concern: PodDisruptionBudgetAlerts, PodImagePullAlerts, NodeAlerts, UpdatePrecheckAlerts
+
+    Upstream: https://updates.example
+    Channel: stable-5.1 (available channels: fast-5.1, stable-5.1)
+
+    Updates to 5.2:
+      5.2.0  Recommended=False: SlowDisks
+
+    Updates to 5.1:
+      5.1.3  no known issues
+      5.1.2  no known issues
+      5.1.1  no known issues
+
+    Left out, for these are no versions: latest
+    Yes
+    ");
+}
+
+#[test]
+fn one_update() {
+    let unreadable = Alerts::Unreadable("this session has no token".to_owned());
+    insta::assert_snapshot!(text(&unreadable, Some("5.2.0"), &[], false), @"
+    Before any update, look at
+      Failing (Bad)
+        It fails.
+        Since long.
+      FailedToCompletePrecheck
+        the alerts could not be read: this session has no token
+
+    Alerts are not known: this session has no token.
+
+    Upstream: https://updates.example
+    Channel: stable-5.1 (available channels: fast-5.1, stable-5.1)
+
+    Recommended=False for 5.2.0:
+      Reason: SlowDisks
+      Risks: SlowDisks
+      Slow disks miss leases.
+
+      https://example.com/disks
+      Image: registry.example/release@sha256:5.2.0
+      Release URL: https://example.com/notes
+
+    Not accepted: ConditionalUpdateRisk,FailedToCompletePrecheck,Failing
+    Where that is fine, --accept=ConditionalUpdateRisk,FailedToCompletePrecheck,Failing says so.
+    No
+    ");
+    insta::assert_snapshot!(text(&none(), Some("5.2.0"), &["SlowDisks", "Failing"], false), @"
+    Before any update, look at
+      Failing (Bad), accepted
+        It fails.
+        Since long.
+
+    No cause for concern: CriticalAlerts, PodDisruptionBudgetAlerts, PodImagePullAlerts, NodeAlerts, UpdatePrecheckAlerts
+
+    Upstream: https://updates.example
+    Channel: stable-5.1 (available channels: fast-5.1, stable-5.1)
+
+    Recommended=False for 5.2.0 (accepted):
+      Reason: SlowDisks
+      Risks: SlowDisks
+      Slow disks miss leases.
+
+      https://example.com/disks
+      Image: registry.example/release@sha256:5.2.0
+      Release URL: https://example.com/notes
+
+    Accepted: Failing,ConditionalUpdateRisk. Nothing else is known.
+    Yes
+    ");
+    insta::assert_snapshot!(text(&none(), Some("5.1.3"), &["Failing"], false), @"
+    Before any update, look at
+      Failing (Bad), accepted
+        It fails.
+        Since long.
+
+    No cause for concern: CriticalAlerts, PodDisruptionBudgetAlerts, PodImagePullAlerts, NodeAlerts, UpdatePrecheckAlerts
+
+    Upstream: https://updates.example
+    Channel: stable-5.1 (available channels: fast-5.1, stable-5.1)
+
+    Nothing is known that speaks against 5.1.3 itself.
+      Image: registry.example/release@sha256:5.1.3
+      Release URL: https://example.com/notes
+
+    Accepted: Failing. Nothing else is known.
+    Yes
+    ");
+    insta::assert_snapshot!(text(&none(), Some("6.0.0"), &[], false), @"
+    Before any update, look at
+      Failing (Bad)
+        It fails.
+        Since long.
+
+    No cause for concern: CriticalAlerts, PodDisruptionBudgetAlerts, PodImagePullAlerts, NodeAlerts, UpdatePrecheckAlerts
+
+    Upstream: https://updates.example
+    Channel: stable-5.1 (available channels: fast-5.1, stable-5.1)
+
+    Nothing can be told about that version: no updates to 6 are offered.
+    CannotTell
+    ");
+}
+
+#[test]
+fn no_updates() {
+    let report = Recommendation::of(
+        &ClusterVersion::default(),
+        &none(),
+        &Question::default(),
+        Timestamp::UNIX_EPOCH,
+    );
+    insta::assert_snapshot!(Shown { report: &report, in_full: false }.to_string(), @"
+    Before any update, look at
+      Failing
+        ClusterVersion has no condition Failing: nobody says whether it fails
+
+    No cause for concern: CriticalAlerts, PodDisruptionBudgetAlerts, PodImagePullAlerts, NodeAlerts, UpdatePrecheckAlerts
+
+    No updates are known. `fairway upgrade --to-image` takes a release that is not listed.
+    ");
+}

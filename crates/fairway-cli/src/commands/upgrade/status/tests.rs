@@ -1,1 +1,306 @@
-//! Texts about an update.
+//! Texts about an update, from recorded files.
+
+use std::path::{Path, PathBuf};
+
+use super::*;
+use crate::args::insight::Details;
+
+/// A cluster that has been on its way to 5.2.0 for half an hour.
+const VERSION: &str = "
+apiVersion: config.openshift.io/v1
+kind: ClusterVersion
+metadata: {name: version, generation: 3}
+spec: {clusterID: '', desiredUpdate: {version: 5.2.0}}
+status:
+  observedGeneration: 3
+  desired: {version: 5.2.0, image: 'release@sha256:2'}
+  history:
+  - {state: Partial, version: 5.2.0, image: 'release@sha256:2', startedTime: '2026-01-01T10:00:00Z'}
+  - {state: Completed, version: 5.1.0, image: 'release@sha256:1', startedTime: '2025-12-01T10:00:00Z', completionTime: '2025-12-01T11:00:00Z'}
+  - {state: Completed, version: 5.0.0, image: 'release@sha256:0', startedTime: '2025-11-01T10:00:00Z', completionTime: '2025-11-01T11:00:00Z'}
+  conditions:
+  - {type: Progressing, status: 'True', lastTransitionTime: '2026-01-01T10:00:00Z', message: Working}
+  - {type: Failing, status: 'False', lastTransitionTime: '2026-01-01T10:00:00Z'}
+";
+
+const OPERATORS: &str = "
+kind: List
+items:
+- metadata: {name: etcd, annotations: {include.release.openshift.io/x: 'true'}}
+  spec: {}
+  status:
+    versions: [{name: operator, version: 5.2.0}]
+    conditions:
+    - {type: Available, status: 'True', lastTransitionTime: '2026-01-01T09:00:00Z'}
+    - {type: Progressing, status: 'False', lastTransitionTime: '2026-01-01T10:20:00Z'}
+- metadata: {name: network, annotations: {include.release.openshift.io/x: 'true'}}
+  spec: {}
+  status:
+    versions: [{name: operator, version: 5.1.0}]
+    conditions:
+    - {type: Available, status: 'True', lastTransitionTime: '2026-01-01T09:00:00Z'}
+    - {type: Progressing, status: 'True', lastTransitionTime: '2026-01-01T10:20:00Z', reason: Deploying, message: \"first line\\nsecond line\"}
+    - {type: Degraded, status: 'False', lastTransitionTime: '2026-01-01T10:30:00Z'}
+";
+
+const POOLS: &str = "
+kind: List
+items:
+- {metadata: {name: master}, spec: {nodeSelector: {matchLabels: {master: ''}}, configuration: {name: new}}}
+- {metadata: {name: worker}, spec: {nodeSelector: {matchLabels: {worker: ''}}, configuration: {name: new}}}
+- {metadata: {name: spare}, spec: {nodeSelector: {matchLabels: {spare: ''}}, configuration: {name: new}}}
+";
+
+const CONFIGS: &str = "
+kind: List
+items:
+- {metadata: {name: old, annotations: {machineconfiguration.openshift.io/release-image-version: 5.1.0}}}
+- {metadata: {name: new, annotations: {machineconfiguration.openshift.io/release-image-version: 5.2.0}}}
+";
+
+/// The files of a cluster, in a directory that goes with them.
+struct Files {
+    directory: tempfile::TempDir,
+}
+
+impl Files {
+    fn new() -> Self {
+        let files = Self { directory: tempfile::tempdir().unwrap() };
+        files.write("cv.yaml", VERSION);
+        files.write("co.yaml", OPERATORS);
+        files
+    }
+
+    fn with_nodes(nodes: &str) -> Self {
+        let files = Self::new();
+        files.write("mcp.yaml", POOLS);
+        files.write("mc.yaml", CONFIGS);
+        files.write("node.yaml", &format!("kind: List\nitems:\n{nodes}"));
+        files
+    }
+
+    fn write(&self, ending: &str, text: &str) {
+        std::fs::write(self.directory.path().join(format!("x-{ending}")), text).unwrap();
+    }
+
+    fn path(&self) -> PathBuf {
+        self.directory.path().join("x-cv.yaml")
+    }
+
+    fn text(&self, details: Details) -> String {
+        let (cluster, moment) = Recording::at(&self.path()).cluster().unwrap();
+        let status = tell(&cluster, moment).unwrap();
+        Shown { status: &status, details }.to_string()
+    }
+}
+
+fn node(name: &str, role: &str, current: &str, desired: &str, state: &str) -> String {
+    let prefix = "machineconfiguration.openshift.io";
+    format!(
+        "- metadata: {{name: {name}, labels: {{{role}: ''}}, annotations: {{{prefix}/currentConfig: {current}, {prefix}/desiredConfig: {desired}, {prefix}/state: {state}, {prefix}/reason: '{name} is full'}}}}\n  \
+         status: {{conditions: [{{type: Ready, status: 'True'}}]}}\n"
+    )
+}
+
+#[test]
+fn an_update_without_pools() {
+    insta::assert_snapshot!(Files::new().text(Details::None), @"
+    Update to 5.2.0 from 5.1.0: it goes on.
+      50% done: of 2 operators, 1 updated, 1 updating, 0 waiting
+      Operators: 2 healthy
+      So far it has taken 30m.
+      About 26m are left.
+
+    It waits for
+      operator network (Deploying), for 10m
+        first line
+        $ kubectl describe clusteroperator network
+
+    Health
+      Nothing is known that holds it up.
+      Alerts are not known: the recording has no alerts.
+    ");
+    insta::assert_snapshot!(Files::new().text(Details::Operators), @"
+    Update to 5.2.0 from 5.1.0: it goes on.
+      50% done: of 2 operators, 1 updated, 1 updating, 0 waiting
+      Operators: 2 healthy
+      So far it has taken 30m.
+      About 26m are left.
+
+    It waits for
+      operator network (Deploying), for 10m
+        first line
+        second line
+        $ kubectl describe clusteroperator network
+
+    Health
+      Nothing is known that holds it up.
+      Alerts are not known: the recording has no alerts.
+    ");
+}
+
+#[test]
+fn an_update_with_nodes() {
+    let nodes = [
+        node("master-0", "master", "new", "new", "Done"),
+        node("master-1", "master", "old", "new", "Working"),
+        node("worker-0", "worker", "old", "old", "Done"),
+        node("worker-1", "worker", "old", "new", "Degraded"),
+        node("worker-2", "worker", "old", "new", "Degraded"),
+    ];
+    let files = Files::with_nodes(&nodes.concat());
+    insta::assert_snapshot!(files.text(Details::None), @"
+    Update to 5.2.0 from 5.1.0: it goes on.
+      50% done: of 2 operators, 1 updated, 1 updating, 0 waiting
+      Operators: 2 healthy
+      So far it has taken 30m.
+      Nobody can tell how much is left: something stands in its way.
+
+    It waits for
+      operator network (Deploying), for 10m
+        first line
+        $ kubectl describe clusteroperator network
+      node master-1 (Updating)
+        $ kubectl describe node master-1
+      nodes worker-1, worker-2 (Updating)
+        <node> is full
+        $ kubectl describe node worker-1
+
+    Control plane nodes: 1 of 2 updated
+      ASSESSMENT   PHASE     VERSION  EST   NAME
+      Progressing  Updating  5.1.0    +5m   master-1
+      Completed    Updated   5.2.0    -     master-0
+
+    Worker pool worker: degraded, 0 of 3 updated (0%)
+      3 available, 0 progressing, 0 draining, 2 degraded
+      ASSESSMENT  PHASE     VERSION  EST   NAME
+      Degraded    Updating  5.1.0    ?     worker-1
+        <node> is full
+      Degraded    Updating  5.1.0    ?     worker-2
+        <node> is full
+      Outdated    Pending   5.1.0    ?     worker-0
+
+    Worker pool spare: no nodes
+
+    Health
+      Error: Node worker-1 is degraded
+        the update does not go on
+      Error: Node worker-2 is degraded
+        the update does not go on
+      --details=health explains them, and says where to read what to do.
+      Alerts are not known: the recording has no alerts.
+    ");
+    insta::assert_snapshot!(files.text(Details::Health).split("\n\n").last().unwrap(), @"
+    Health
+      Error: Node worker-1 is degraded
+        the update does not go on
+        worker-1 is full
+        nodes: worker-1
+        https://docs.openshift.com/container-platform/latest/post_installation_configuration/machine-configuration-tasks.html#understanding-the-machine-config-operator
+      Error: Node worker-2 is degraded
+        the update does not go on
+        worker-2 is full
+        nodes: worker-2
+        https://docs.openshift.com/container-platform/latest/post_installation_configuration/machine-configuration-tasks.html#understanding-the-machine-config-operator
+      Alerts are not known: the recording has no alerts.
+    ");
+}
+
+#[test]
+fn many_nodes_are_counted() {
+    let nodes: String = (0..14)
+        .map(|index| node(&format!("worker-{index}"), "worker", "old", "old", "Done"))
+        .collect();
+    let files = Files::with_nodes(&nodes);
+    let pool = |details| {
+        let text = files.text(details);
+        text.split("\n\n").find(|part| part.starts_with("Worker pool worker")).unwrap().to_owned()
+    };
+    assert_eq!(pool(Details::None).lines().count(), 2 + 1 + 10 + 1);
+    insta::assert_snapshot!(pool(Details::None).lines().last().unwrap(), @"  4 more: 4 pending; --details=nodes shows them");
+    assert_eq!(pool(Details::Nodes).lines().count(), 2 + 1 + 14);
+}
+
+#[test]
+fn nothing_is_updating() {
+    let files = Files::new();
+    let idle = VERSION.replace(
+        "status: 'True', lastTransitionTime: '2026-01-01T10:00:00Z', message",
+        "status: 'False', message",
+    );
+    files.write("cv.yaml", &idle);
+    insta::assert_snapshot!(files.text(Details::None), @"The cluster is not updating.");
+    files.write("cv.yaml", &idle.replace("{version: 5.2.0}}", "{version: 5.3.0}}"));
+    insta::assert_snapshot!(files.text(Details::None), @"
+    The cluster is not updating.
+
+    An update to 5.3.0 is asked for and has not begun.
+
+    It waits for
+      release 5.3.0
+        the operator has not begun with it yet
+        $ fairway upgrade
+    ");
+}
+
+#[test]
+fn what_comes_from_a_cluster_does_not_steer_the_terminal() {
+    let files = Files::new();
+    files.write(
+        "co.yaml",
+        &OPERATORS
+            .replace("first line", "\\e[2Jred")
+            .replace("name: network", "name: \"net\\e[1m\""),
+    );
+    let text = files.text(Details::All);
+    assert!(!text.contains('\u{1b}'), "{text}");
+}
+
+#[test]
+fn files_that_are_missing_or_broken_are_named() {
+    let problem = |path: &Path| {
+        let error = Recording::at(path).cluster().unwrap_err();
+        let text = crate::errors::chain(&error).join(": ");
+        let directory = path.parent().unwrap().display().to_string();
+        let hint = crate::errors::hint(&error).unwrap_or_default();
+        format!("{}\n  {hint}", text.replace(&directory, "…"))
+    };
+    let files = Files::new();
+    let other = files.directory.path().join("version.yaml");
+    std::fs::write(&other, VERSION).unwrap();
+    let mut problems = vec![problem(&files.directory.path().join("y-cv.yaml")), problem(&other)];
+    std::fs::remove_file(files.directory.path().join("x-co.yaml")).unwrap();
+    problems.push(problem(&files.path()));
+    files.write("co.yaml", "items: 5");
+    problems.push(problem(&files.path()));
+    files.write("co.yaml", OPERATORS);
+    files.write("alerts.json", "{}");
+    problems.push(problem(&files.path()));
+    files.write("cv.yaml", "kind: List\nitems: []");
+    problems.push(problem(&files.path()));
+    insta::assert_snapshot!(problems.join("\n"), @"
+    …/y-cv.yaml is not there
+      `kubectl get clusterversion version -o yaml > X-cv.yaml` writes one
+    the name of …/version.yaml does not end with -cv.yaml
+      other objects of the cluster are found by that name: X-co.yaml is beside X-cv.yaml
+    …/x-co.yaml is not there: nobody says how far components are
+      `kubectl get clusteroperators -o yaml` writes one
+    …/x-co.yaml:1:8: field items: expected sequence start
+      
+    …/x-alerts.json has no alerts: the list of alerts cannot be read: missing field `status` at line 1 column 2
+      
+    …/x-cv.yaml has no ClusterVersion
+      `kubectl get clusterversion version -o yaml > X-cv.yaml` writes one
+    ");
+}
+
+#[test]
+fn a_cluster_without_a_progress_cannot_be_told_about() {
+    let files = Files::new();
+    files
+        .write("cv.yaml", "kind: ClusterVersion\nmetadata: {name: version}\nspec: {clusterID: ''}");
+    let (cluster, moment) = Recording::at(&files.path()).cluster().unwrap();
+    let error = tell(&cluster, moment).unwrap_err();
+    assert_eq!(crate::errors::status(&error), ExitStatus::CannotTell);
+    insta::assert_snapshot!(error, @"ClusterVersion has no condition Progressing: nobody says whether it is updating");
+}

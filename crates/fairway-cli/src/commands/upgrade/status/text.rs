@@ -18,6 +18,9 @@ use crate::foreign_text::{OneLine, lines};
 /// What is waited for fits on a screen; the rest is counted.
 const FEW_WAITS: usize = 5;
 
+/// Names on one line; the others are counted.
+const FEW_NAMES: usize = 3;
+
 /// What others say at length is cut here; `--details` shows it all.
 const MUCH: usize = 160;
 
@@ -63,12 +66,13 @@ impl Shown<'_> {
             return Ok(());
         }
         let in_full = self.details.has(Details::Operators);
-        let shown = if in_full { waits.len() } else { waits.len().min(FEW_WAITS) };
+        let groups: Vec<&[Wait]> = waits.chunk_by(is_alike).collect();
+        let shown = if in_full { groups.len() } else { groups.len().min(FEW_WAITS) };
         f.write_str("\n\nIt waits for")?;
-        for wait in &waits[..shown] {
-            write_wait(f, wait, in_full)?;
+        for group in &groups[..shown] {
+            write_wait(f, group, in_full)?;
         }
-        match waits.len() - shown {
+        match groups[shown..].iter().map(|group| group.len()).sum() {
             0 => Ok(()),
             more => write!(f, "\n  {more} more: --details=operators shows them"),
         }
@@ -144,25 +148,41 @@ fn write_request(f: &mut fmt::Formatter<'_>, request: &Request) -> fmt::Result {
     write!(f, "An update to {} is asked for and has not begun.", OneLine(request.name()))
 }
 
-fn write_wait(f: &mut fmt::Formatter<'_>, wait: &Wait, in_full: bool) -> fmt::Result {
-    let kind = match wait.kind {
-        WaitKind::Release => "release",
-        WaitKind::Operator => "operator",
-        WaitKind::ClusterVersion => "the operator of ClusterVersion",
-        WaitKind::Pool => "pool",
-        WaitKind::Node => "node",
+/// Whether two things are waited for in the same way, so that it is said once.
+fn is_alike(one: &Wait, other: &Wait) -> bool {
+    let told = |wait: &Wait| (wait.kind, wait.reason.clone(), wait.message.clone());
+    told(one) == told(other) && (one.look_at == other.look_at || one.kind == WaitKind::Node)
+}
+
+/// Things that are waited for in the same way.
+fn write_wait(f: &mut fmt::Formatter<'_>, group: &[Wait], in_full: bool) -> fmt::Result {
+    let Some(first) = group.first() else { return Ok(()) };
+    let (one, several) = match first.kind {
+        WaitKind::Release => ("release", "releases"),
+        WaitKind::Operator => ("operator", "operators"),
+        WaitKind::ClusterVersion => ("the operator of ClusterVersion", "operators"),
+        WaitKind::Pool => ("pool", "pools"),
+        WaitKind::Node => ("node", "nodes"),
     };
-    write!(f, "\n  {kind} {}", OneLine(&wait.name))?;
-    if let Some(reason) = &wait.reason {
+    let named = if in_full { group.len() } else { group.len().min(FEW_NAMES) };
+    let names: Vec<&str> = group[..named].iter().map(|wait| wait.name.as_str()).collect();
+    let kind = if group.len() == 1 { one } else { several };
+    write!(f, "\n  {kind} {}", OneLine(&names.join(", ")))?;
+    if group.len() > named {
+        write!(f, " and {} more", group.len() - named)?;
+    }
+    if let Some(reason) = &first.reason {
         write!(f, " ({})", OneLine(reason))?;
     }
-    if let Some(seconds) = wait.age_seconds.filter(|seconds| *seconds >= 0) {
-        write!(f, ", for {}", Span(seconds))?;
+    match first.age_seconds {
+        Some(seconds) if seconds > 0 => write!(f, ", for {}", Span(seconds))?,
+        Some(_) => f.write_str(", just now")?,
+        None => {}
     }
-    if let Some(message) = &wait.message {
+    if let Some(message) = &first.message {
         write_said(f, message, "    ", in_full)?;
     }
-    write!(f, "\n    $ {}", OneLine(&wait.look_at))
+    write!(f, "\n    $ {}", OneLine(&first.look_at))
 }
 
 /// What others say: all lines of it, or as much of the first as is needed to know it.
