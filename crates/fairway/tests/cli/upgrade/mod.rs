@@ -3,6 +3,7 @@
 mod accept;
 mod channel;
 mod connection;
+mod insight;
 mod preflight;
 mod report;
 mod request;

@@ -132,7 +132,12 @@ fn write_way(f: &mut fmt::Formatter<'_>, way: &Way) -> fmt::Result {
 
 fn write_estimate(f: &mut fmt::Formatter<'_>, estimate: &Estimate) -> fmt::Result {
     let why = match estimate.doubt {
-        None => return write!(f, "\n  About {} are left.", estimate.remaining),
+        None => {
+            return match estimate.remaining.strip_prefix('<') {
+                Some(limit) => write!(f, "\n  Less than {limit} are left."),
+                None => write!(f, "\n  About {} are left.", estimate.remaining),
+            };
+        }
         Some(Doubt::MultiArch) => "a change of architectures takes as long as its nodes take",
         Some(Doubt::Overdue) => "it should be over by now",
         Some(Doubt::Blocked) => "something stands in its way",

@@ -1,0 +1,261 @@
+//! What an update is doing and what speaks against one, live and from recorded clusters.
+
+use std::process::Command;
+
+use anyhow::{Context, Result};
+use fairway_api::{ClusterOperator, ClusterVersion, Conditions as _, OperatorCondition};
+use fairway_testkit::{TestCluster, environment, objects, wait};
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::api::{Api, DynamicObject, PostParams};
+use kube::core::{ApiResource, GroupVersionKind};
+use serde_json::json;
+
+use super::{document, risky, said};
+
+/// The comparison is a program beside the recordings: it reads the facts from both texts.
+#[test]
+fn recorded_clusters_have_the_facts_that_others_tell() {
+    let Some(folder) = environment::conformance("oc") else {
+        println!("left out: {} names no directory", environment::CONFORMANCE);
+        return;
+    };
+    let mut check = Command::new("python3");
+    check.arg(folder.join("check")).arg(env!("CARGO_BIN_EXE_fairway")).arg(&folder);
+    let transcript = crate::transcript(&mut check);
+    assert!(transcript.starts_with("exit code: 0\n"), "{transcript}");
+    println!("{transcript}");
+}
+
+#[test]
+fn the_same_recording_gives_the_same_answer() {
+    let Some(folder) = environment::conformance("oc") else {
+        println!("left out: {} names no directory", environment::CONFORMANCE);
+        return;
+    };
+    let file = folder.join("status/4.15.0-ec2-early-cv.yaml");
+    for arguments in [&["-o", "json"][..], &["-o", "yaml"], &["--details=all"]] {
+        let told = || {
+            let mut command = crate::fairway();
+            command.args(["upgrade", "status", "--from-file"]).arg(&file).args(arguments);
+            crate::transcript(&mut command)
+        };
+        assert_eq!(told(), told());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_an_update_is_doing() -> Result<()> {
+    see_the_status().await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a cluster: cargo xtask test"]
+async fn what_an_update_is_doing_in_a_real_cluster() -> Result<()> {
+    see_the_status().await
+}
+
+async fn see_the_status() -> Result<()> {
+    let cluster = TestCluster::in_turn().await?;
+    let versions = risky(&cluster).await?;
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(said(cluster.kubeconfig(), &["status"]), @"
+        exit code: 4
+        ----- stderr -----
+        error: the cluster has no ClusterOperators: no component says how far it is
+        hint: `fairway upgrade` shows what is known; is this a cluster whose platform is updated as a whole?
+        ");
+    }
+    let operators: Api<ClusterOperator> = Api::all(cluster.client());
+    let mut operator = objects::cluster_operator("network");
+    let annotation = "include.release.openshift.io/self-managed-high-availability".to_owned();
+    operator.metadata.annotations = Some([(annotation, "true".to_owned())].into());
+    let mut operator = operators.create(&PostParams::default(), &operator).await?;
+    operator.status = Some(objects::working_at("5.1.0"));
+    operators.replace_status("network", &PostParams::default(), &operator).await?;
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(said(cluster.kubeconfig(), &["status"]), @"
+        exit code: 0
+        ----- stdout -----
+        The cluster is not updating.
+        ");
+    }
+
+    begin(&versions, "5.1.1").await?;
+    let told = document(cluster.kubeconfig(), &["status"])?;
+    assert_eq!((&told["kind"], &told["version"]), (&"UpgradeStatus".into(), &1.into()));
+    assert_eq!(
+        (&told["updating"], &told["controlPlane"]["target"]),
+        (&true.into(), &"5.1.1".into())
+    );
+    assert_eq!(told["controlPlane"]["operators"]["waiting"], 1);
+    assert_eq!(told["waitsFor"][0]["kind"], "clusterVersion");
+    assert_eq!(told["alerts"]["known"], false);
+    Ok(())
+}
+
+/// Lets the cluster be on its way to a version.
+async fn begin(versions: &Api<ClusterVersion>, version: &str) -> Result<()> {
+    let mut object = versions.get("version").await?;
+    let status = object.status.as_mut().context("no status")?;
+    let now = objects::beginning().0;
+    let mut entry = status.history[0].clone();
+    entry.state = "Partial".into();
+    entry.version = Some(version.to_owned());
+    status.history.insert(0, entry);
+    status.desired = objects::release(version);
+    let progressing = OperatorCondition::new("Progressing", true).message("Working towards it");
+    status.conditions.set(progressing, now);
+    versions.replace_status("version", &PostParams::default(), &object).await?;
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_speaks_against_updates() -> Result<()> {
+    see_recommendations().await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a cluster: cargo xtask test"]
+async fn what_speaks_against_updates_in_a_real_cluster() -> Result<()> {
+    see_recommendations().await
+}
+
+async fn see_recommendations() -> Result<()> {
+    let cluster = TestCluster::in_turn().await?;
+    risky(&cluster).await?;
+    let ask =
+        |arguments: &[&str]| said(cluster.kubeconfig(), &[&["recommend"], arguments].concat());
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(ask(&[]), @"
+        exit code: 0
+        ----- stdout -----
+        Alerts are not known: the cluster has no monitoring to ask.
+
+        Upstream is unset, so the cluster will use an appropriate default.
+        Channel: stable-5.1
+
+        Updates to 5.2:
+          5.2.0  Recommended=False: SlowDisks
+            Nodes with slow disks may miss leases. https://example.com/slow-disks
+
+        Updates to 5.1:
+          5.1.1  no known issues
+        ");
+        insta::assert_snapshot!(ask(&["--version=5.2.0"]), @"
+        exit code: 3
+        ----- stdout -----
+        Alerts are not known: the cluster has no monitoring to ask.
+
+        Upstream is unset, so the cluster will use an appropriate default.
+        Channel: stable-5.1
+
+        Recommended=False for 5.2.0:
+          Reason: SlowDisks
+          Risks: SlowDisks
+          Nodes with slow disks may miss leases. https://example.com/slow-disks
+          Image: registry.example/release@sha256:8ecd4901ea069209005fa5d998421b30df046f771a2a930189f6c1adad5cea2e
+
+        Not accepted: ConditionalUpdateRisk
+        Where that is fine, --accept=ConditionalUpdateRisk says so.
+        ");
+        insta::assert_snapshot!(ask(&["--version=5.2.0", "--accept=SlowDisks"]), @"
+        exit code: 0
+        ----- stdout -----
+        Alerts are not known: the cluster has no monitoring to ask.
+
+        Upstream is unset, so the cluster will use an appropriate default.
+        Channel: stable-5.1
+
+        Recommended=False for 5.2.0 (accepted):
+          Reason: SlowDisks
+          Risks: SlowDisks
+          Nodes with slow disks may miss leases. https://example.com/slow-disks
+          Image: registry.example/release@sha256:8ecd4901ea069209005fa5d998421b30df046f771a2a930189f6c1adad5cea2e
+
+        Accepted: ConditionalUpdateRisk. Nothing else is known.
+        ");
+        insta::assert_snapshot!(ask(&["--version=6.0.0"]), @"
+        exit code: 4
+        ----- stdout -----
+        Alerts are not known: the cluster has no monitoring to ask.
+
+        Upstream is unset, so the cluster will use an appropriate default.
+        Channel: stable-5.1
+
+        Nothing can be told about that version: no updates to 6 are offered.
+        ");
+    }
+    insta::assert_snapshot!(ask(&["--version=5.2.0", "--show-outdated-releases"]), @"
+    exit code: 2
+    ----- stderr -----
+    error: the argument '--version <VERSION>' cannot be used with '--show-outdated-releases'
+
+    Usage: fairway upgrade recommend --version <VERSION>
+
+    For more information, try '--help'.
+    ");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn alerts_that_cannot_be_read_are_said_loudly() -> Result<()> {
+    let cluster = TestCluster::own().await?;
+    cluster.install_crds().await?;
+    risky(&cluster).await?;
+    monitoring(&cluster).await?;
+    let told = said(cluster.kubeconfig(), &["recommend", "--version=5.1.1"]);
+    insta::assert_snapshot!(told, @"
+    exit code: 4
+    ----- stdout -----
+    Before any update, look at
+      FailedToCompletePrecheck
+        the alerts could not be read: this session has no token, and the monitoring does not take client certificates: log in with one, as `oc login` does
+
+    Alerts are not known: this session has no token, and the monitoring does not take client certificates: log in with one, as `oc login` does.
+
+    Upstream is unset, so the cluster will use an appropriate default.
+    Channel: stable-5.1
+
+    Nothing is known that speaks against 5.1.1 itself.
+      Image: registry.example/release@sha256:4ccec3fd47ee5162962804420d4b53c8ee5ecfc827f79ffd21e679b305742003
+
+    Not accepted: FailedToCompletePrecheck
+    Where that is fine, --accept=FailedToCompletePrecheck says so.
+    ----- stderr -----
+    warning: the alerts of the cluster could not be read: this session has no token, and the monitoring does not take client certificates: log in with one, as `oc login` does
+    ");
+    Ok(())
+}
+
+/// The Route to a monitoring that is not there.
+async fn monitoring(cluster: &TestCluster) -> Result<()> {
+    let definition: CustomResourceDefinition = serde_json::from_value(json!({
+        "metadata": {"name": "routes.route.openshift.io"},
+        "spec": {
+            "group": "route.openshift.io",
+            "scope": "Namespaced",
+            "names": {"kind": "Route", "plural": "routes", "singular": "route"},
+            "versions": [{"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema":
+                {"type": "object", "x-kubernetes-preserve-unknown-fields": true}}}],
+        },
+    }))?;
+    let definitions: Api<CustomResourceDefinition> = Api::all(cluster.client());
+    definitions.create(&PostParams::default(), &definition).await?;
+    let namespaces: Api<k8s_openapi::api::core::v1::Namespace> = Api::all(cluster.client());
+    let namespace = serde_json::from_value(json!({"metadata": {"name": "openshift-monitoring"}}))?;
+    namespaces.create(&PostParams::default(), &namespace).await?;
+    let kind = ApiResource::from_gvk(&GroupVersionKind::gvk("route.openshift.io", "v1", "Route"));
+    let routes: Api<DynamicObject> =
+        Api::namespaced_with(cluster.client(), "openshift-monitoring", &kind);
+    let route: DynamicObject = serde_json::from_value(json!({
+        "apiVersion": "route.openshift.io/v1",
+        "kind": "Route",
+        "metadata": {"name": "thanos-querier"},
+        "status": {"ingress": [{"host": "monitoring.example"}]},
+    }))?;
+    wait::until("the Route to be taken", || async {
+        Ok(routes.create(&PostParams::default(), &route).await.ok())
+    })
+    .await?;
+    Ok(())
+}
