@@ -88,9 +88,8 @@ pub(crate) struct RecommendArgs {
 pub(crate) struct RecordedArgs {
     /// Read a recorded cluster: its ClusterVersion, in a file whose name ends with -cv.yaml
     ///
-    /// Other objects are beside it: X-co.yaml has the ClusterOperators of X-cv.yaml, -mcp.yaml the
-    /// MachineConfigPools, -mc.yaml the MachineConfigs, -node.yaml the nodes, -alerts.json the
-    /// alerts, and -mco-deployment.yaml the Deployment machine-config-operator. The time is that of
+    /// Other objects are beside it: those of `X-cv.yaml` are in `X-co.yaml`, `X-mcp.yaml`,
+    /// `X-mc.yaml`, `X-node.yaml`, `X-alerts.json` and `X-mco-deployment.yaml`. The time is that of
     /// the last change in them, so that the same files always give the same answer.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with_all = ["kubeconfig", "context"])]
     pub(crate) from_file: Option<PathBuf>,

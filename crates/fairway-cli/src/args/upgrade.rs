@@ -166,7 +166,7 @@ Examples:
     ///
     /// With `--version`, the exit code is 3 when something speaks against that update, and 4 when
     /// that cannot be told. `--accept` names what does not count: issues as they are listed, risks
-    /// by their names, or ConditionalUpdateRisk for all risks of the update.
+    /// by their names, or `ConditionalUpdateRisk` for all risks of the update.
     #[command(after_help = "\
 Examples:
   fairway upgrade recommend

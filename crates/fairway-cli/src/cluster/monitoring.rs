@@ -68,9 +68,11 @@ impl Cluster {
             };
         };
         let Some(token) = token_alone(&self.config.auth_info) else {
-            return Err("this session has no token, and the monitoring does not take client \
-                 certificates: log in with one, as `oc login` does"
-                .into());
+            return Err(
+                "this session has no token, and the monitoring takes no client certificates; \
+                 `oc login` gets a token"
+                    .into(),
+            );
         };
         let mut why = "the Route openshift-monitoring/thanos-querier names no host".to_owned();
         let authorities = self.authorities().await;

@@ -17,7 +17,7 @@ pub const CONDITIONAL_UPDATE_RISK: &str = "ConditionalUpdateRisk";
 const CANNOT_RETRIEVE_UPDATES: &str = "CannotRetrieveUpdates";
 
 /// What should be looked at before an update could not be.
-const FAILED_TO_COMPLETE_PRECHECK: &str = "FailedToCompletePrecheck";
+pub const FAILED_TO_COMPLETE_PRECHECK: &str = "FailedToCompletePrecheck";
 
 /// Something that speaks against an update.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

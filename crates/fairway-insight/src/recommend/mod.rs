@@ -11,7 +11,7 @@ use fairway_api::{ClusterVersion, ClusterVersionStatus, Conditions as _, Version
 use jiff::Timestamp;
 use serde::Serialize;
 
-pub use issues::{CONDITIONAL_UPDATE_RISK, Issue};
+pub use issues::{CONDITIONAL_UPDATE_RISK, FAILED_TO_COMPLETE_PRECHECK, Issue};
 pub use prechecks::Precheck;
 pub use targets::Target;
 

@@ -64,6 +64,8 @@ fn manual_pages() {
     fairway-upgrade-accept.1
     fairway-upgrade-channel.1
     fairway-upgrade-compare.1
+    fairway-upgrade-recommend.1
+    fairway-upgrade-status.1
     fairway-upgrade.1
     fairway.1
     ");

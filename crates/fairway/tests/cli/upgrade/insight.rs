@@ -209,9 +209,7 @@ async fn alerts_that_cannot_be_read_are_said_loudly() -> Result<()> {
     ----- stdout -----
     Before any update, look at
       FailedToCompletePrecheck
-        the alerts could not be read: this session has no token, and the monitoring does not take client certificates: log in with one, as `oc login` does
-
-    Alerts are not known: this session has no token, and the monitoring does not take client certificates: log in with one, as `oc login` does.
+        the alerts could not be read: this session has no token, and the monitoring takes no client certificates; `oc login` gets a token
 
     Upstream is unset, so the cluster will use an appropriate default.
     Channel: stable-5.1
@@ -222,7 +220,7 @@ async fn alerts_that_cannot_be_read_are_said_loudly() -> Result<()> {
     Not accepted: FailedToCompletePrecheck
     Where that is fine, --accept=FailedToCompletePrecheck says so.
     ----- stderr -----
-    warning: the alerts of the cluster could not be read: this session has no token, and the monitoring does not take client certificates: log in with one, as `oc login` does
+    warning: the alerts of the cluster could not be read: this session has no token, and the monitoring takes no client certificates; `oc login` gets a token
     ");
     Ok(())
 }

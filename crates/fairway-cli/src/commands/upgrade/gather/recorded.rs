@@ -36,14 +36,14 @@ impl Recording {
         let operators = self.list("-co.yaml")?.ok_or_else(|| self.no_operators())?;
         let moment = Moment::of_recording(&version, &operators);
         let deployment: Option<Vec<Deployment>> = self.list("-mco-deployment.yaml")?;
-        let images = deployment.into_iter().flatten();
+        let mut deployments = deployment.into_iter().flatten();
         let cluster = Cluster {
             version,
             operators,
             pools: self.list("-mcp.yaml")?.unwrap_or_default(),
             configs: self.list("-mc.yaml")?.unwrap_or_default(),
             nodes: self.list("-node.yaml")?.unwrap_or_default(),
-            node_operator_image: images.filter_map(super::live::node_operator_image).next(),
+            node_operator_image: deployments.find_map(super::live::node_operator_image),
             alerts: self.alerts()?,
         };
         Ok((cluster, moment))

@@ -15,14 +15,12 @@ use crate::{clock, output};
 use text::Shown;
 
 pub(super) fn run(args: &RecommendArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
-    let (version, alerts, moment) = match &args.recorded.from_file {
-        Some(path) => Recording::at(path).version_alone()?,
-        None => {
-            let (version, alerts) = block_on(async {
-                live::version_alone(&Cluster::connect(&args.cluster).await?).await
-            })?;
-            (version, alerts, Moment::Live(clock::now()))
-        }
+    let (version, alerts, moment) = if let Some(path) = &args.recorded.from_file {
+        Recording::at(path).version_alone()?
+    } else {
+        let ask = async { live::version_alone(&Cluster::connect(&args.cluster).await?).await };
+        let (version, alerts) = block_on(Box::pin(ask))?;
+        (version, alerts, Moment::Live(clock::now()))
     };
     let accept = args.accept.iter().map(|name| name.trim().to_owned()).collect();
     let question = Question { version: args.version.clone(), accept };

@@ -118,8 +118,6 @@ fn one_update() {
       FailedToCompletePrecheck
         the alerts could not be read: this session has no token
 
-    Alerts are not known: this session has no token.
-
     Upstream: https://updates.example
     Channel: stable-5.1 (available channels: fast-5.1, stable-5.1)
 

@@ -4,7 +4,9 @@ use std::fmt;
 
 use fairway_api::Version;
 use fairway_insight::Recommendation;
-use fairway_insight::recommend::{Answer, CONDITIONAL_UPDATE_RISK, Issue, Target};
+use fairway_insight::recommend::{
+    Answer, CONDITIONAL_UPDATE_RISK, FAILED_TO_COMPLETE_PRECHECK, Issue, Target,
+};
 use serde::Serialize;
 
 use crate::foreign_text::{OneLine, lines};
@@ -58,7 +60,8 @@ impl Shown<'_> {
 
     /// What was looked at and is as it should be; and what could not be.
     fn write_prechecks(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(why) = &self.report.alerts.why {
+        let said = self.report.issues.iter().any(|one| one.name == FAILED_TO_COMPLETE_PRECHECK);
+        if let Some(why) = self.report.alerts.why.as_ref().filter(|_| !said) {
             write!(f, "Alerts are not known: {}.\n\n", OneLine(why))?;
         }
         let fine = self.report.prechecks.iter().filter(|precheck| precheck.fine);
@@ -75,7 +78,9 @@ impl Shown<'_> {
         match &self.report.upstream {
             Some(upstream) => writeln!(f, "Upstream: {}", OneLine(upstream))?,
             None => {
-                writeln!(f, "Upstream is unset, so the cluster will use an appropriate default.")?
+                f.write_str(
+                    "Upstream is unset, so the cluster will use an appropriate default.\n",
+                )?;
             }
         }
         write!(f, "Channel: {}", OneLine(channel))?;

@@ -21,14 +21,11 @@ pub(super) fn run(args: &StatusArgs, printer: &Printer) -> anyhow::Result<ExitSt
     if args.watch {
         return block_on(watch::run(args, printer));
     }
-    let (status, alerts) = match &args.recorded.from_file {
-        Some(path) => {
-            let (cluster, moment) = Recording::at(path).cluster()?;
-            (tell(&cluster, moment)?, cluster.alerts)
-        }
-        None => {
-            block_on(async { ask(&crate::cluster::Cluster::connect(&args.cluster).await?).await })?
-        }
+    let (status, alerts) = if let Some(path) = &args.recorded.from_file {
+        let (cluster, moment) = Recording::at(path).cluster()?;
+        (tell(&cluster, moment)?, cluster.alerts)
+    } else {
+        block_on(async { ask(&crate::cluster::Cluster::connect(&args.cluster).await?).await })?
     };
     warn(&alerts, printer);
     print(&status, args, printer)
@@ -36,12 +33,12 @@ pub(super) fn run(args: &StatusArgs, printer: &Printer) -> anyhow::Result<ExitSt
 
 /// What a live cluster says. Alerts are read only where they are told.
 async fn ask(from: &crate::cluster::Cluster) -> anyhow::Result<(Status, Alerts)> {
-    let mut cluster = live::cluster(from).await?;
+    let mut cluster = Box::pin(live::cluster(from)).await?;
     let status = tell(&cluster, Moment::Live(clock::now()))?;
     if !status.updating {
         return Ok((status, cluster.alerts));
     }
-    cluster.alerts = from.alerts().await;
+    cluster.alerts = Box::pin(from.alerts()).await;
     Ok((tell(&cluster, Moment::Live(clock::now()))?, cluster.alerts))
 }
 

@@ -169,12 +169,12 @@ fn write_wait(f: &mut fmt::Formatter<'_>, group: &[Wait], in_full: bool) -> fmt:
         WaitKind::Pool => ("pool", "pools"),
         WaitKind::Node => ("node", "nodes"),
     };
-    let named = if in_full { group.len() } else { group.len().min(FEW_NAMES) };
-    let names: Vec<&str> = group[..named].iter().map(|wait| wait.name.as_str()).collect();
+    let shown = if in_full { group.len() } else { group.len().min(FEW_NAMES) };
+    let names: Vec<&str> = group[..shown].iter().map(|wait| wait.name.as_str()).collect();
     let kind = if group.len() == 1 { one } else { several };
     write!(f, "\n  {kind} {}", OneLine(&names.join(", ")))?;
-    if group.len() > named {
-        write!(f, " and {} more", group.len() - named)?;
+    if group.len() > shown {
+        write!(f, " and {} more", group.len() - shown)?;
     }
     if let Some(reason) = &first.reason {
         write!(f, " ({})", OneLine(reason))?;
