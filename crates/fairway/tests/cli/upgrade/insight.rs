@@ -4,11 +4,8 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 use fairway_api::{ClusterOperator, ClusterVersion, Conditions as _, OperatorCondition};
-use fairway_testkit::{TestCluster, environment, objects, wait};
-use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
-use kube::api::{Api, DynamicObject, PostParams};
-use kube::core::{ApiResource, GroupVersionKind};
-use serde_json::json;
+use fairway_testkit::{TestCluster, environment, objects};
+use kube::api::{Api, PostParams};
 
 use super::{document, risky, said};
 
@@ -194,66 +191,5 @@ async fn see_recommendations() -> Result<()> {
 
     For more information, try '--help'.
     ");
-    Ok(())
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn alerts_that_cannot_be_read_are_said_loudly() -> Result<()> {
-    let cluster = TestCluster::own().await?;
-    cluster.install_crds().await?;
-    risky(&cluster).await?;
-    monitoring(&cluster).await?;
-    let told = said(cluster.kubeconfig(), &["recommend", "--version=5.1.1"]);
-    insta::assert_snapshot!(told, @"
-    exit code: 4
-    ----- stdout -----
-    Before any update, look at
-      FailedToCompletePrecheck
-        the alerts could not be read: this session has no token, and the monitoring takes no client certificates; `oc login` gets a token
-
-    Upstream is unset, so the cluster will use an appropriate default.
-    Channel: stable-5.1
-
-    Nothing is known that speaks against 5.1.1 itself.
-      Image: registry.example/release@sha256:4ccec3fd47ee5162962804420d4b53c8ee5ecfc827f79ffd21e679b305742003
-
-    Not accepted: FailedToCompletePrecheck
-    Where that is fine, --accept=FailedToCompletePrecheck says so.
-    ----- stderr -----
-    warning: the alerts of the cluster could not be read: this session has no token, and the monitoring takes no client certificates; `oc login` gets a token
-    ");
-    Ok(())
-}
-
-/// The Route to a monitoring that is not there.
-async fn monitoring(cluster: &TestCluster) -> Result<()> {
-    let definition: CustomResourceDefinition = serde_json::from_value(json!({
-        "metadata": {"name": "routes.route.openshift.io"},
-        "spec": {
-            "group": "route.openshift.io",
-            "scope": "Namespaced",
-            "names": {"kind": "Route", "plural": "routes", "singular": "route"},
-            "versions": [{"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema":
-                {"type": "object", "x-kubernetes-preserve-unknown-fields": true}}}],
-        },
-    }))?;
-    let definitions: Api<CustomResourceDefinition> = Api::all(cluster.client());
-    definitions.create(&PostParams::default(), &definition).await?;
-    let namespaces: Api<k8s_openapi::api::core::v1::Namespace> = Api::all(cluster.client());
-    let namespace = serde_json::from_value(json!({"metadata": {"name": "openshift-monitoring"}}))?;
-    namespaces.create(&PostParams::default(), &namespace).await?;
-    let kind = ApiResource::from_gvk(&GroupVersionKind::gvk("route.openshift.io", "v1", "Route"));
-    let routes: Api<DynamicObject> =
-        Api::namespaced_with(cluster.client(), "openshift-monitoring", &kind);
-    let route: DynamicObject = serde_json::from_value(json!({
-        "apiVersion": "route.openshift.io/v1",
-        "kind": "Route",
-        "metadata": {"name": "thanos-querier"},
-        "status": {"ingress": [{"host": "monitoring.example"}]},
-    }))?;
-    wait::until("the Route to be taken", || async {
-        Ok(routes.create(&PostParams::default(), &route).await.ok())
-    })
-    .await?;
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! `fairway upgrade`, against the API of a cluster.
 
 mod accept;
+mod alerts;
 mod channel;
 mod connection;
 mod insight;

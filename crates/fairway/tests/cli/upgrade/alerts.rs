@@ -1,0 +1,166 @@
+//! Alerts of a live cluster: from its monitoring, or said loudly that they are not known.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::{Context, Result};
+use fairway_testkit::{TestCluster, wait};
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::api::{Api, DynamicObject, PostParams};
+use kube::core::{ApiResource, GroupVersionKind};
+use rustls::ServerConfig;
+use rustls::pki_types::PrivateKeyDer;
+use serde_json::{Value, json};
+use tempfile::NamedTempFile;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpListener;
+use tokio_rustls::TlsAcceptor;
+
+use super::{document, risky, said};
+
+/// Where nobody listens.
+const NOBODY: &str = "127.0.0.1:1";
+
+/// What the monitoring is asked with.
+const TOKEN: &str = "a-token-of-this-session";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn alerts_that_cannot_be_read_are_said_loudly() -> Result<()> {
+    let cluster = platform(NOBODY).await?;
+    let told = said(cluster.kubeconfig(), &["recommend", "--version=5.1.1"]);
+    insta::assert_snapshot!(told, @"
+    exit code: 4
+    ----- stdout -----
+    Before any update, look at
+      FailedToCompletePrecheck
+        the alerts could not be read: this session has no token, and the monitoring takes no client certificates; `oc login` gets a token
+
+    Upstream is unset, so the cluster will use an appropriate default.
+    Channel: stable-5.1
+
+    Nothing is known that speaks against 5.1.1 itself.
+      Image: registry.example/release@sha256:4ccec3fd47ee5162962804420d4b53c8ee5ecfc827f79ffd21e679b305742003
+
+    Not accepted: FailedToCompletePrecheck
+    Where that is fine, --accept=FailedToCompletePrecheck says so.
+    ----- stderr -----
+    warning: the alerts of the cluster could not be read: this session has no token, and the monitoring takes no client certificates; `oc login` gets a token
+    ");
+
+    let session = with_token(cluster.kubeconfig())?;
+    let gone = document(session.path(), &["recommend", "--version=5.1.1"])?;
+    assert_eq!(gone["unaccepted"], json!(["FailedToCompletePrecheck"]));
+    let why = gone["alerts"]["why"].as_str().context("no reason")?;
+    assert!(why.starts_with(NOBODY), "{why}");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn alerts_are_read_with_the_token_of_the_session() -> Result<()> {
+    let listener = TcpListener::bind("127.0.0.1:0").await?;
+    let cluster = platform(&listener.local_addr()?.to_string()).await?;
+    let made = rcgen::generate_simple_self_signed(vec!["127.0.0.1".to_owned()])?;
+    authorities(&cluster, &made.cert.pem()).await?;
+    let server = tokio::spawn(serve(listener, made));
+
+    let session = with_token(cluster.kubeconfig())?;
+    let told = document(session.path(), &["recommend", "--version=5.1.1"])?;
+    assert_eq!(told["alerts"], json!({"known": true, "why": null}));
+    assert_eq!(told["unaccepted"], json!(["Fire"]));
+    server.abort();
+    Ok(())
+}
+
+/// A cluster with updates, and with a Route to a monitoring at that host.
+async fn platform(host: &str) -> Result<TestCluster> {
+    let cluster = TestCluster::own().await?;
+    cluster.install_crds().await?;
+    risky(&cluster).await?;
+    let definition: CustomResourceDefinition = serde_json::from_value(json!({
+        "metadata": {"name": "routes.route.openshift.io"},
+        "spec": {
+            "group": "route.openshift.io",
+            "scope": "Namespaced",
+            "names": {"kind": "Route", "plural": "routes", "singular": "route"},
+            "versions": [{"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema":
+                {"type": "object", "x-kubernetes-preserve-unknown-fields": true}}}],
+        },
+    }))?;
+    let definitions: Api<CustomResourceDefinition> = Api::all(cluster.client());
+    definitions.create(&PostParams::default(), &definition).await?;
+    namespace(&cluster, "openshift-monitoring").await?;
+    let kind = ApiResource::from_gvk(&GroupVersionKind::gvk("route.openshift.io", "v1", "Route"));
+    let routes: Api<DynamicObject> =
+        Api::namespaced_with(cluster.client(), "openshift-monitoring", &kind);
+    let route: DynamicObject = serde_json::from_value(json!({
+        "apiVersion": "route.openshift.io/v1",
+        "kind": "Route",
+        "metadata": {"name": "thanos-querier"},
+        "status": {"ingress": [{"host": host}]},
+    }))?;
+    wait::until("the Route to be taken", || async {
+        Ok(routes.create(&PostParams::default(), &route).await.ok())
+    })
+    .await?;
+    Ok(cluster)
+}
+
+async fn namespace(cluster: &TestCluster, name: &str) -> Result<()> {
+    let namespaces: Api<Namespace> = Api::all(cluster.client());
+    let namespace = serde_json::from_value(json!({"metadata": {"name": name}}))?;
+    namespaces.create(&PostParams::default(), &namespace).await?;
+    Ok(())
+}
+
+/// Whom the cluster names as those who answer for its Routes.
+async fn authorities(cluster: &TestCluster, bundle: &str) -> Result<()> {
+    namespace(cluster, "openshift-config-managed").await?;
+    let maps: Api<ConfigMap> = Api::namespaced(cluster.client(), "openshift-config-managed");
+    let map = serde_json::from_value(json!({
+        "metadata": {"name": "default-ingress-cert"}, "data": {"ca-bundle.crt": bundle},
+    }))?;
+    maps.create(&PostParams::default(), &map).await?;
+    Ok(())
+}
+
+/// The same session with a token in it. The cluster knows it by its certificate.
+fn with_token(kubeconfig: &Path) -> Result<NamedTempFile> {
+    let name = kubeconfig.display().to_string();
+    let mut document: Value = fairway_api::read::document(&name, &std::fs::read(kubeconfig)?)?;
+    document["users"][0]["user"]["token"] = TOKEN.into();
+    let file = NamedTempFile::new()?;
+    std::fs::write(file.path(), document.to_string())?;
+    Ok(file)
+}
+
+/// A monitoring in which one alert is firing, for those who bear the token.
+async fn serve(listener: TcpListener, made: rcgen::CertifiedKey<rcgen::KeyPair>) -> Result<()> {
+    // An error means that another test of this process has done it already.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let key =
+        PrivateKeyDer::try_from(made.signing_key.serialize_der()).map_err(anyhow::Error::msg)?;
+    let config = ServerConfig::builder()
+        .with_no_client_auth()
+        .with_single_cert(vec![made.cert.der().clone()], key)?;
+    let acceptor = TlsAcceptor::from(Arc::new(config));
+    loop {
+        let (stream, _) = listener.accept().await?;
+        let Ok(mut stream) = acceptor.accept(stream).await else { continue };
+        let mut request = Vec::new();
+        while !request.ends_with(b"\r\n\r\n") && stream.read_buf(&mut request).await? > 0 {}
+        let request = String::from_utf8_lossy(&request).to_lowercase();
+        let asked = request.starts_with("get /api/v1/alerts http/1.1");
+        let known = request.contains(&format!("authorization: bearer {TOKEN}"));
+        let alert =
+            json!({"labels": {"alertname": "Fire", "severity": "critical"}, "state": "firing"});
+        let body = json!({"status": "success", "data": {"alerts": [alert]}}).to_string();
+        let status = if asked && known { "200 OK" } else { "401 Unauthorized" };
+        let head = format!(
+            "HTTP/1.1 {status}\r\ncontent-length: {}\r\nconnection: close\r\n\r\n",
+            body.len()
+        );
+        stream.write_all(format!("{head}{body}").as_bytes()).await?;
+        stream.shutdown().await?;
+    }
+}
