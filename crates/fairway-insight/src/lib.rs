@@ -13,6 +13,8 @@
 mod age;
 pub mod alerts;
 mod cluster;
+#[cfg(test)]
+mod hostile;
 pub mod objects;
 pub mod recommend;
 pub mod status;

@@ -77,7 +77,12 @@ async fn see_the_status() -> Result<()> {
         ");
     }
 
+    let watched = said(cluster.kubeconfig(), &["status", "--watch"]);
+    assert_eq!(watched, said(cluster.kubeconfig(), &["status"]), "nothing is to be watched");
+
     begin(&versions, "5.1.1").await?;
+    let watched = said(cluster.kubeconfig(), &["status", "--watch", "--timeout=1s"]);
+    assert!(watched.starts_with("exit code: 5\n"), "{watched}");
     let told = document(cluster.kubeconfig(), &["status"])?;
     assert_eq!((&told["kind"], &told["version"]), (&"UpgradeStatus".into(), &1.into()));
     assert_eq!(
