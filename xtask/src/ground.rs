@@ -185,6 +185,7 @@ fn run_all(variables: &Variables, selection: &Selection<'_>) -> Result<usize> {
     run_tests(Tier::Cluster, variables, selection)?;
     suite::OPERATOR.run(variables, &without_breakage(selection))?;
     suite::EXAMPLE.run(variables, selection)?;
+    suite::OLM.run(variables, selection)?;
     suite::BEHAVIOUR.run(variables, selection)
 }
 

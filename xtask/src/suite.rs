@@ -28,6 +28,9 @@ pub(crate) const OPERATOR: Suite =
 /// The operators of the example platform. In the sandbox, likewise.
 pub(crate) const EXAMPLE: Suite = Suite { package: "fairway-example", programs: &["operators"] };
 
+/// The guard of the operators that OLM has installed. In the sandbox, likewise.
+pub(crate) const OLM: Suite = Suite { package: "fairway-olm", programs: &["guard"] };
+
 /// A platform that is installed from a registry, asks releases about itself, and is updated.
 pub(crate) const ROLLOUT: Suite = Suite { package: "fairway", programs: &["preflight", "rollout"] };
 

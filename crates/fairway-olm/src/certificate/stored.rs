@@ -1,0 +1,108 @@
+//! What is in the Secret.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::ByteString;
+use k8s_openapi::api::core::v1::Secret;
+use kube::ResourceExt as _;
+use kube::api::ObjectMeta;
+
+use super::SECRET;
+use super::generation::{Authority, CertificateError, Generation};
+
+/// Annotations of guards that say which certificate each of them serves begin so.
+const SERVES: &str = "fairway.dev/serves-";
+
+/// What is in the Secret.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Stored {
+    /// What is served.
+    pub(super) current: Generation,
+    /// What will be served, as soon as API servers know its authority.
+    pub(super) next: Option<Generation>,
+    /// Whose certificate some guard may still serve.
+    pub(super) previous: Option<Authority>,
+}
+
+impl Stored {
+    pub(super) fn new(current: Generation) -> Self {
+        Self { current, next: None, previous: None }
+    }
+
+    /// Reads a Secret.
+    pub(super) fn read(secret: &Secret) -> Result<Self, CertificateError> {
+        let text = |key: &str| {
+            let bytes = secret.data.as_ref()?.get(key)?.0.clone();
+            String::from_utf8(bytes).ok()
+        };
+        let generation = |prefix: &str| {
+            let part = |key: &str| text(&format!("{prefix}{key}"));
+            let parts = (part("ca.crt"), part("tls.crt"), part("tls.key"));
+            let (Some(authority), Some(certificate), Some(key)) = parts else {
+                return Err(CertificateError::Unreadable);
+            };
+            Generation::read(authority, certificate, key)
+        };
+        Ok(Self {
+            current: generation("")?,
+            // What cannot be read of these is made anew, or was on its way out.
+            next: generation("next-").ok(),
+            previous: text("previous-ca.crt").and_then(|text| Authority::read(text).ok()),
+        })
+    }
+
+    /// The Secret that has it, with the metadata of the one before.
+    pub(super) fn secret(&self, namespace: &str, before: Option<&Secret>) -> Secret {
+        let Self { current, next, previous } = self;
+        let mut data = BTreeMap::new();
+        let mut add = |key: String, text: &str| {
+            data.insert(key, ByteString(text.as_bytes().to_vec()));
+        };
+        for (prefix, it) in [("", Some(current)), ("next-", next.as_ref())] {
+            let Some(it) = it else { continue };
+            add(format!("{prefix}ca.crt"), &it.authority.certificate);
+            add(format!("{prefix}tls.crt"), &it.certificate);
+            add(format!("{prefix}tls.key"), &it.key);
+        }
+        if let Some(previous) = previous {
+            add("previous-ca.crt".to_owned(), &previous.certificate);
+        }
+        let fresh = || ObjectMeta {
+            name: Some(SECRET.to_owned()),
+            namespace: Some(namespace.to_owned()),
+            ..ObjectMeta::default()
+        };
+        let mut metadata = before.map_or_else(fresh, |before| before.metadata.clone());
+        metadata.managed_fields = None;
+        if let Some(annotations) = &mut metadata.annotations {
+            // Who serves something else has missed a whole life of a certificate: it is gone.
+            let fingerprint = current.fingerprint();
+            let is_kept = |key: &str, value: &str| {
+                !key.starts_with(SERVES) || previous.is_some() || value == fingerprint
+            };
+            annotations.retain(|key, value| is_kept(key, value));
+        }
+        Secret { metadata, data: Some(data), ..Secret::default() }
+    }
+
+    /// The authorities that API servers have to know.
+    pub(super) fn bundle(&self) -> String {
+        let Self { current, next, previous } = self;
+        let mut bundle = current.authority.certificate.clone();
+        bundle.extend(next.iter().map(|next| next.authority.certificate.as_str()));
+        bundle.extend(previous.iter().map(|previous| previous.certificate.as_str()));
+        bundle
+    }
+}
+
+/// Which certificates guards serve.
+pub(super) fn served(secret: &Secret) -> BTreeMap<&str, &str> {
+    let annotations = secret.annotations().iter();
+    let served = annotations.filter_map(|(key, value)| Some((key.strip_prefix(SERVES)?, value)));
+    served.map(|(guard, fingerprint)| (guard, fingerprint.as_str())).collect()
+}
+
+/// The annotation by which a guard says what it serves.
+pub(super) fn annotation(guard: &str) -> String {
+    format!("{SERVES}{}", super::generation::short_hash(guard))
+}

@@ -1,0 +1,20 @@
+//! The OLM guard: it tells the platform which installed operators do not run on which versions, and
+//! keeps operators from being installed on a platform that they do not run on.
+//!
+//! [`run`] is all of it. `sight` is what it sees of the cluster; `report` writes the
+//! ClusterOperator, `webhook` answers for installations, and `certificate` makes and renews what
+//! the webhook proves itself with. What is decided about operators is decided in
+//! [`fairway_compat::olm`].
+
+mod certificate;
+mod clock;
+mod endpoint;
+mod guard;
+mod metrics;
+mod report;
+mod settings;
+mod sight;
+mod webhook;
+
+pub use guard::{GuardError, run, run_on};
+pub use settings::{CertificateSettings, Reach, Settings};

@@ -1,0 +1,105 @@
+//! What is counted.
+
+use prometheus_client::encoding::text::encode;
+use prometheus_client::encoding::{EncodeLabelSet, EncodeLabelValue};
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::registry::Registry;
+
+/// What is counted.
+pub(crate) struct Metrics {
+    registry: Registry,
+    operators: Family<OfVerdict, Gauge>,
+    reviews: Family<OfDecision, Counter>,
+    writes: Counter,
+    failures: Counter,
+    certificate_expiry: Gauge,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct OfVerdict {
+    verdict: &'static str,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct OfDecision {
+    decision: Decision,
+}
+
+/// What became of an installation.
+#[derive(Clone, Copy, Debug, Hash, PartialEq, Eq, EncodeLabelValue)]
+pub(crate) enum Decision {
+    #[expect(non_camel_case_types, reason = "values of labels are in small letters")]
+    allowed,
+    #[expect(non_camel_case_types, reason = "values of labels are in small letters")]
+    refused,
+    #[expect(non_camel_case_types, reason = "values of labels are in small letters")]
+    unreadable,
+}
+
+impl Default for Metrics {
+    fn default() -> Self {
+        let mut registry = Registry::default();
+        let (operators, reviews) = (Family::default(), Family::default());
+        let (writes, failures) = (Counter::default(), Counter::default());
+        let certificate_expiry = Gauge::default();
+        registry.register(
+            "fairway_olm_operators",
+            "Installed operators by what becomes of them on the next minor version",
+            operators.clone(),
+        );
+        registry.register(
+            "fairway_olm_reviews",
+            "Installations that the webhook was asked about",
+            reviews.clone(),
+        );
+        registry.register(
+            "fairway_olm_status_writes",
+            "Times that the ClusterOperator was written",
+            writes.clone(),
+        );
+        registry.register(
+            "fairway_olm_write_failures",
+            "Writes of any kind that the API server did not take",
+            failures.clone(),
+        );
+        registry.register(
+            "fairway_olm_certificate_expiry_timestamp_seconds",
+            "When the certificate of the webhook expires",
+            certificate_expiry.clone(),
+        );
+        Self { registry, operators, reviews, writes, failures, certificate_expiry }
+    }
+}
+
+impl Metrics {
+    /// All of them, as text.
+    pub(crate) fn text(&self) -> String {
+        let mut text = String::new();
+        // Writing into a text cannot fail.
+        let _ = encode(&mut text, &self.registry);
+        text
+    }
+
+    pub(crate) fn operators(&self, verdict: &'static str, count: usize) {
+        let count = i64::try_from(count).unwrap_or(i64::MAX);
+        self.operators.get_or_create(&OfVerdict { verdict }).set(count);
+    }
+
+    pub(crate) fn reviewed(&self, decision: Decision) {
+        self.reviews.get_or_create(&OfDecision { decision }).inc();
+    }
+
+    pub(crate) fn wrote_status(&self) {
+        self.writes.inc();
+    }
+
+    pub(crate) fn write_failed(&self) {
+        self.failures.inc();
+    }
+
+    pub(crate) fn certificate_expires(&self, at: jiff::Timestamp) {
+        self.certificate_expiry.set(at.as_second());
+    }
+}

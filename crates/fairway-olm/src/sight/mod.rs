@@ -1,0 +1,153 @@
+//! What the guard sees of the cluster, by watching: in steady state it asks for nothing.
+
+mod follow;
+mod optional;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use fairway_api::{CLUSTER_VERSION_NAME, ClusterOperator, ClusterVersion};
+use fairway_compat::olm::{Operator, is_copied};
+use k8s_openapi::api::admissionregistration::v1::ValidatingWebhookConfiguration;
+use k8s_openapi::api::core::v1::Secret;
+use kube::api::{ApiResource, DynamicObject, PartialObjectMeta};
+use kube::core::GroupVersionKind;
+use kube::runtime::WatchStreamExt as _;
+use kube::runtime::watcher::{self, watcher};
+use kube::{Api, Client, ResourceExt as _};
+use tokio::sync::watch;
+use tokio_util::task::TaskTracker;
+
+use crate::webhook::CONFIGURATION;
+use follow::follow;
+
+/// What a watch has seen; `None` before it has seen everything for the first time.
+pub(crate) type Seen<T> = watch::Receiver<Option<Arc<T>>>;
+
+/// The object with the one name that is watched, if it is there.
+pub(crate) type Only<K> = Option<K>;
+
+/// Copies carry this label. They are the many, and never leave the API server.
+const NO_COPIES: &str = "!olm.copiedFrom";
+
+/// What every guard sees.
+#[derive(Clone)]
+pub(crate) struct Sight {
+    /// The platform's version.
+    pub(crate) cluster_version: Seen<Only<ClusterVersion>>,
+    /// What the webhook proves itself with.
+    pub(crate) secret: Seen<Only<Secret>>,
+}
+
+/// What only the one sees that writes.
+#[derive(Clone)]
+pub(crate) struct WriterSight {
+    /// The installed operators, by namespace and name.
+    pub(crate) operators: Seen<BTreeMap<(String, String), Operator>>,
+    /// What is written about them.
+    pub(crate) cluster_operator: Seen<Only<ClusterOperator>>,
+    /// How the API server finds the webhook.
+    pub(crate) configuration: Seen<Only<ValidatingWebhookConfiguration>>,
+}
+
+impl Sight {
+    /// Begins to watch. A watch ends when nobody looks any more.
+    pub(crate) fn open(
+        client: &Client,
+        namespace: &str,
+        secret: &str,
+        tasks: &TaskTracker,
+    ) -> Self {
+        let secrets = Api::<Secret>::namespaced(client.clone(), namespace);
+        let versions = Api::<ClusterVersion>::all(client.clone());
+        Self {
+            cluster_version: optional::follow(
+                client,
+                "clusterversions.config.openshift.io",
+                tasks,
+                move || watcher(versions.clone(), named(CLUSTER_VERSION_NAME)).default_backoff(),
+                only,
+                remove_only,
+            ),
+            secret: follow(
+                "secrets",
+                watcher(secrets, named(secret)).default_backoff(),
+                tasks,
+                only,
+                remove_only,
+            ),
+        }
+    }
+}
+
+impl WriterSight {
+    /// Begins to watch. A watch ends when nobody looks any more.
+    pub(crate) fn open(client: &Client, cluster_operator: &str, tasks: &TaskTracker) -> Self {
+        let kind =
+            GroupVersionKind::gvk("operators.coreos.com", "v1alpha1", "ClusterServiceVersion");
+        let installed = ApiResource::from_gvk_with_plural(&kind, "clusterserviceversions");
+        let installed =
+            Api::<PartialObjectMeta<DynamicObject>>::all_with(client.clone(), &installed);
+        let operators = Api::<ClusterOperator>::all(client.clone());
+        let name = cluster_operator.to_owned();
+        let configurations = Api::<ValidatingWebhookConfiguration>::all(client.clone());
+        Self {
+            operators: optional::follow(
+                client,
+                "clusterserviceversions.operators.coreos.com",
+                tasks,
+                move || {
+                    let config = watcher::Config::default().labels(NO_COPIES);
+                    watcher(installed.clone(), config).default_backoff()
+                },
+                note,
+                |known, gone| drop(known.remove(&place(&gone))),
+            ),
+            cluster_operator: optional::follow(
+                client,
+                "clusteroperators.config.openshift.io",
+                tasks,
+                move || watcher(operators.clone(), named(&name)).default_backoff(),
+                only,
+                remove_only,
+            ),
+            configuration: follow(
+                "validatingwebhookconfigurations",
+                watcher(configurations, named(CONFIGURATION)).default_backoff(),
+                tasks,
+                only,
+                remove_only,
+            ),
+        }
+    }
+}
+
+fn named(name: &str) -> watcher::Config {
+    watcher::Config::default().fields(&format!("metadata.name={name}"))
+}
+
+fn only<K>(known: &mut Only<K>, object: K) {
+    *known = Some(object);
+}
+
+fn remove_only<K>(known: &mut Only<K>, _: K) {
+    *known = None;
+}
+
+/// Of an operator, only what it declares is kept. A copy without the label is told by the rest.
+fn note(
+    known: &mut BTreeMap<(String, String), Operator>,
+    object: PartialObjectMeta<DynamicObject>,
+) {
+    let (namespace, name) = place(&object);
+    if is_copied(&namespace, object.labels(), object.annotations(), None) {
+        known.remove(&(namespace, name));
+        return;
+    }
+    let operator = Operator::read(namespace.clone(), name.clone(), object.annotations());
+    known.insert((namespace, name), operator);
+}
+
+fn place(object: &PartialObjectMeta<DynamicObject>) -> (String, String) {
+    (object.namespace().unwrap_or_default(), object.name_any())
+}

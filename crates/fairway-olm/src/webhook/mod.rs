@@ -1,0 +1,7 @@
+//! The webhook that keeps operators from being installed where they do not run.
+
+mod configuration;
+mod review;
+
+pub(crate) use configuration::{CONFIGURATION, PATH, bundle, configuration, names};
+pub(crate) use review::answer;

@@ -1,0 +1,76 @@
+//! Which operators can be installed.
+
+use std::time::Duration;
+
+use anyhow::{Result, ensure};
+use fairway_olm::{CertificateSettings, Settings};
+use fairway_testkit::wait;
+use serde_json::json;
+
+use crate::support::{Platform, up_to, with_property};
+
+#[tokio::test]
+async fn an_operator_that_does_not_run_here_is_refused() -> Result<()> {
+    let platform = Platform::begin(Some("4.7.2")).await?;
+    platform.install("before.v1", up_to("4.6")).await.map_err(anyhow::Error::msg)?;
+    let guard = platform.start(platform.settings()?)?;
+    let told = platform.until_refused("4.6").await?;
+    insta::assert_snapshot!(told, @r#"admission webhook "olm-guard.fairway.dev" denied the request: the operator NS/too-old runs up to OpenShift 4.6, and this cluster has 4.7: choose a version of the operator that supports 4.7"#);
+
+    // What is installed may be changed and deleted, whatever it declares.
+    platform.change("before.v1", up_to("4.5")).await?;
+    platform.uninstall("before.v1").await?;
+    let mut copy = up_to("4.6");
+    copy["labels"] = json!({ "olm.copiedFrom": "elsewhere" });
+    for (name, metadata) in [
+        ("same.v1", up_to("4.7")),
+        ("later.v1", with_property("4.10")),
+        ("silent.v1", json!({})),
+        ("vague.v1", up_to("4.x")),
+        ("copy.v1", copy),
+    ] {
+        platform.install(name, metadata).await.map_err(anyhow::Error::msg)?;
+    }
+    let refused = platform.install("property.v1", with_property("4.6")).await;
+    ensure!(refused.is_err(), "the property does not count");
+    guard.stop().await
+}
+
+#[tokio::test]
+async fn a_dead_guard_blocks_nothing_and_a_new_one_goes_on() -> Result<()> {
+    let platform = Platform::begin(Some("4.7.2")).await?;
+    let guard = platform.start(platform.settings()?)?;
+    platform.until_refused("4.6").await?;
+    guard.stop().await?;
+    platform.install("meanwhile.v1", up_to("4.6")).await.map_err(anyhow::Error::msg)?;
+    let before = platform.authorities().await?;
+
+    let guard = platform.start(platform.settings()?)?;
+    platform.until_refused("4.6").await?;
+    assert_eq!(platform.authorities().await?, before);
+    guard.stop().await
+}
+
+#[tokio::test]
+async fn nothing_slips_through_while_the_certificate_is_renewed() -> Result<()> {
+    let platform = Platform::begin(Some("4.7.2")).await?;
+    let settings = platform.settings()?;
+    let guard = platform.start(settings.clone())?;
+    platform.until_refused("4.6").await?;
+    let old = platform.authorities().await?;
+    guard.stop().await?;
+
+    // By its measure, what is there is nearly over.
+    let lifetime = Duration::from_hours(10);
+    let certificate = CertificateSettings { lifetime, ..settings.certificate };
+    let guard = platform.start(Settings { certificate, ..settings })?;
+    platform.until_refused("4.6").await?;
+    wait::until("the certificate to be renewed", || async {
+        ensure!(platform.rehearse("too-old", up_to("4.6")).await.is_err(), "it slipped through");
+        let now = platform.authorities().await?;
+        Ok((now.len() == 1 && now != old).then_some(()))
+    })
+    .await?;
+    ensure!(platform.rehearse("too-old", up_to("4.6")).await.is_err(), "it slipped through");
+    guard.stop().await
+}

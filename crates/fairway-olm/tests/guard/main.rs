@@ -1,0 +1,5 @@
+//! The guard in a cluster, whichever stands behind it.
+
+mod installing;
+mod reporting;
+mod support;

@@ -1,0 +1,120 @@
+//! What the platform is told.
+
+use anyhow::{Context as _, Result};
+use fairway_api::ClusterOperator;
+use fairway_compat::olm::{InvalidPolicy, MAXIMUM_ANNOTATION, Policy};
+use kube::Api;
+use serde_json::{Value, json};
+
+use crate::support::{OPERATOR, Platform, up_to, with_property};
+
+#[tokio::test]
+async fn the_condition_follows_the_operators_and_the_platform() -> Result<()> {
+    let platform = Platform::begin(Some("4.6.3")).await?;
+    let guard = platform.start(platform.settings()?)?;
+    let ready = "True AsExpected: Ready for upgrade";
+    platform.until_upgradeable(ready).await?;
+
+    platform.install("next.v1", up_to("4.7")).await.map_err(anyhow::Error::msg)?;
+    platform.install("number.v1", with_property("4.10")).await.map_err(anyhow::Error::msg)?;
+    platform.install("silent.v1", json!({})).await.map_err(anyhow::Error::msg)?;
+    let may = "True OperatorCompatibilityUnknown: The following operators may not run on the next OpenShift Version";
+    platform.until_upgradeable(&format!("{may}: NS/silent.v1")).await?;
+
+    platform.install("old.v1", with_property("\"4.6\"")).await.map_err(anyhow::Error::msg)?;
+    let will = "False IncompatibleOperatorsInstalled: The following operators will not run on the next OpenShift Version";
+    platform.until_upgradeable(&format!("{will}: NS/old.v1")).await?;
+
+    // Copies are the same operator again.
+    let mut copy = up_to("4.6");
+    copy["labels"] = json!({ "olm.copiedFrom": "elsewhere" });
+    platform.install("copy.v1", copy).await.map_err(anyhow::Error::msg)?;
+    platform.install("vague.v1", up_to("4.x")).await.map_err(anyhow::Error::msg)?;
+    let mut torn = with_property("\"4.6\"");
+    torn["annotations"][MAXIMUM_ANNOTATION] = json!("4.7");
+    platform.install("torn.v1", torn).await.map_err(anyhow::Error::msg)?;
+    platform.uninstall("old.v1").await?;
+    let doubtful = "NS/silent.v1, NS/torn.v1, NS/vague.v1";
+    platform.until_upgradeable(&format!("{may}: {doubtful}")).await?;
+
+    platform.reach_version("4.7.0").await?;
+    platform.until_upgradeable(&format!("{will}: NS/next.v1")).await?;
+    platform.change("next.v1", up_to("4.8")).await?;
+    platform.until_upgradeable(&format!("{may}: {doubtful}")).await?;
+    guard.stop().await
+}
+
+#[tokio::test]
+async fn every_target_has_its_own_risks() -> Result<()> {
+    let platform = Platform::begin(Some("4.6.3")).await?;
+    platform.install("old.v1", up_to("4.6")).await.map_err(anyhow::Error::msg)?;
+    platform.install("later.v1", up_to("4.7")).await.map_err(anyhow::Error::msg)?;
+    let guard = platform.start(platform.settings()?)?;
+    let will = "False IncompatibleOperatorsInstalled: The following operators will not run on the next OpenShift Version";
+    platform.until_upgradeable(&format!("{will}: NS/old.v1")).await?;
+    let operator = Api::<ClusterOperator>::all(platform.client()).get(OPERATOR).await?;
+    let status = operator.status.context("no status")?;
+    let report = status.extension.as_ref().context("no report")?;
+    let risks = report["risks"].as_array().context("no risks")?;
+    let told: Vec<String> = risks
+        .iter()
+        .map(|risk| {
+            let word = |key: &str| risk[key].as_str().unwrap_or_default();
+            format!("{} {}", word("name"), word("targets"))
+        })
+        .collect();
+    let told = told.join("\n").replace(platform.namespace.name(), "NS");
+    insta::assert_snapshot!(told, @"
+    OperatorWillNotRun-NS:old.v1 >=4.7.0
+    OperatorWillNotRun-NS:later.v1 >=4.8.0
+    ");
+    let related: Vec<String> =
+        status.related_objects.iter().map(|it| format!("{} {}", it.resource, it.name)).collect();
+    let related = related.join("\n").replace(platform.namespace.name(), "NS");
+    insta::assert_snapshot!(related, @"
+    namespaces NS
+    validatingwebhookconfigurations fairway-olm-guard
+    clusterserviceversions old.v1
+    ");
+    guard.stop().await
+}
+
+#[tokio::test]
+async fn what_is_malformed_costs_a_message_and_never_the_guard() -> Result<()> {
+    let platform = Platform::begin(Some("4.6.3")).await?;
+    let strict = Policy { invalid: InvalidPolicy::Block, ..Policy::default() };
+    let guard = platform.start(fairway_olm::Settings { policy: strict, ..platform.settings()? })?;
+    for (name, value) in [
+        ("a-null.v1", "null"),
+        ("b-object.v1", "{}"),
+        ("c-deep.v1", &"[".repeat(200)),
+        ("d-patch.v1", "\"4.7.1\""),
+    ] {
+        platform.install(name, with_property(value)).await.map_err(anyhow::Error::msg)?;
+        let api = Api::<ClusterOperator>::all(platform.client());
+        let named = fairway_testkit::wait::until(name, || async {
+            let operator = api.get_opt(OPERATOR).await?;
+            let status = operator.and_then(|operator| operator.status).map(|it| json!(it));
+            let text = status.as_ref().map(Value::to_string).unwrap_or_default();
+            Ok(text.contains(&format!("/{name} has invalid")).then_some(()))
+        });
+        named.await?;
+    }
+    guard.stop().await
+}
+
+#[tokio::test]
+async fn on_plain_kubernetes_nothing_is_said() -> Result<()> {
+    let platform = Platform::begin(None).await?;
+    let guard = platform.start(platform.settings()?)?;
+    platform.install("old.v1", up_to("4.6")).await.map_err(anyhow::Error::msg)?;
+    // The webhook is there, and lets everything pass.
+    fairway_testkit::wait::until("the webhook to be configured", || async {
+        Ok(platform.authorities().await.ok())
+    })
+    .await?;
+    platform.install("older.v1", up_to("4.5")).await.map_err(anyhow::Error::msg)?;
+    let said = Api::<ClusterOperator>::all(platform.client()).get_opt(OPERATOR).await?;
+    assert!(said.is_none());
+    guard.stop().await
+}
