@@ -76,6 +76,7 @@ impl Settings {
         let (log_format, usual_log) = match &command {
             // Nobody is there to ask it again: its log is its story.
             Command::Operator(args) => (args.log_format, "info"),
+            Command::OlmGuard(args) => (args.log_format, "info"),
             Command::Preflight(args) if !args.once => (args.started.log_format, "info"),
             #[cfg(feature = "sandbox")]
             Command::ExampleOperator(_) => (LogFormat::Text, "info"),

@@ -10,6 +10,7 @@ pub(crate) mod graph;
 pub(crate) mod insight;
 pub(crate) mod install;
 pub(crate) mod olm;
+pub(crate) mod olm_guard;
 pub(crate) mod operator;
 pub(crate) mod preflight;
 pub(crate) mod pull_spec;
@@ -34,6 +35,7 @@ use example::{ExampleCheckArgs, ExampleOperatorArgs, ExamplePlatformArgs};
 use graph::GraphArgs;
 use install::InstallArgs;
 use olm::OlmArgs;
+use olm_guard::OlmGuardArgs;
 use operator::OperatorArgs;
 use preflight::PreflightArgs;
 use release::ReleaseArgs;
@@ -206,6 +208,22 @@ Examples:
     --update-service=http://127.0.0.1:8080/api/upgrades_info/graph --metrics-snapshot=samples.txt
   curl http://127.0.0.1:9099/readyz")]
     Operator(Box<OperatorArgs>),
+
+    /// Keep the platform from outrunning the operators that OLM has installed
+    ///
+    /// Operators say up to which version of the platform they run, by the annotation
+    /// `operators.coreos.com/maxOpenShiftVersion` or by OLM's own property. The guard says in a
+    /// ClusterOperator which of them stand against which updates, and refuses to install operators
+    /// that do not run on the version of this cluster. Without a ClusterVersion it does neither.
+    ///
+    /// A guard that does not answer blocks nothing. It makes and renews the certificate of its
+    /// webhook itself. Of several guards all answer, and the one that holds the Lease writes.
+    #[command(after_help = "\
+Examples:
+  fairway olm-guard --kubeconfig=kubeconfig --cluster-operator=olm-guard \\
+    --listen=127.0.0.1:9443 --webhook-url=https://127.0.0.1:9443/validate
+  curl --insecure https://127.0.0.1:9443/metrics")]
+    OlmGuard(Box<OlmGuardArgs>),
 
     /// Ask a release what it would stumble over in a cluster
     ///

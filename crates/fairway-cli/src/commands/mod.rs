@@ -12,6 +12,7 @@ mod graph;
 mod install;
 mod man;
 mod olm;
+mod olm_guard;
 mod operator;
 mod preflight;
 mod prepare_results;
@@ -37,6 +38,7 @@ pub(crate) fn run(command: Command, printer: &Printer) -> anyhow::Result<ExitSta
         Command::Upgrade(args) => upgrade::run(&args, printer),
         Command::Install(args) => install::run(&args, printer),
         Command::Operator(args) => operator::run(&args, printer),
+        Command::OlmGuard(args) => olm_guard::run(&args, printer),
         Command::Preflight(args) => preflight::run(&args, printer),
         Command::Olm(args) => olm::run(&args.command, printer),
         Command::Release(args) => release::run(&args.command, printer),

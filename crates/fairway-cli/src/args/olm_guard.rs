@@ -1,0 +1,134 @@
+//! What can be typed after `fairway olm-guard`.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{ValueEnum, ValueHint};
+use fairway_operator::election::Timing;
+use url::Url;
+
+use super::duration::{duration, some_time};
+use super::operator::{LogFormat, seconds};
+
+#[derive(clap::Args)]
+pub(crate) struct OlmGuardArgs {
+    /// The kubeconfig of the cluster; without it `$KUBECONFIG`, `~/.kube/config`, or in a pod its
+    /// ServiceAccount
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) kubeconfig: Option<PathBuf>,
+
+    /// The namespace that the guard runs in: its Secret, its Service and its Lease are there
+    #[arg(
+        long,
+        value_name = "NAME",
+        env = "FAIRWAY_NAMESPACE",
+        default_value = "openshift-cluster-version"
+    )]
+    pub(crate) namespace: String,
+
+    /// How the log is written
+    #[arg(long, value_name = "FORMAT", env = "FAIRWAY_LOG_FORMAT", default_value = "text")]
+    pub(crate) log_format: LogFormat,
+
+    #[command(flatten)]
+    pub(crate) report: ReportArgs,
+
+    #[command(flatten)]
+    pub(crate) webhook: WebhookArgs,
+
+    #[command(flatten)]
+    pub(crate) election: GuardElectionArgs,
+}
+
+#[derive(clap::Args)]
+#[command(next_help_heading = "What the platform is told")]
+pub(crate) struct ReportArgs {
+    /// The ClusterOperator that the guard writes; beside a real OLM, another name than OLM's
+    #[arg(
+        long,
+        value_name = "NAME",
+        env = "FAIRWAY_OLM_CLUSTER_OPERATOR",
+        default_value = "operator-lifecycle-manager"
+    )]
+    pub(crate) cluster_operator: String,
+
+    /// What is made of operators whose maximum version cannot be read
+    #[arg(long, value_name = "WHAT", env = "FAIRWAY_OLM_INVALID", default_value = "allow")]
+    pub(crate) invalid: Invalid,
+
+    /// What is made of operators that declare no maximum version
+    #[arg(long, value_name = "WHAT", env = "FAIRWAY_OLM_MISSING", default_value = "warn")]
+    pub(crate) missing: Missing,
+
+    /// The version of the release that the guard is part of, if it is
+    #[arg(long, value_name = "VERSION", env = "RELEASE_VERSION")]
+    pub(crate) release_version: Option<String>,
+}
+
+#[derive(clap::Args)]
+#[command(next_help_heading = "The webhook")]
+pub(crate) struct WebhookArgs {
+    /// Where the webhook, `/metrics`, `/healthz` and `/readyz` are served, all by TLS
+    #[arg(long, value_name = "ADDRESS", env = "FAIRWAY_LISTEN", default_value = "0.0.0.0:9443")]
+    pub(crate) listen: SocketAddr,
+
+    /// The Service by which the API server reaches the webhook
+    #[arg(long, value_name = "NAME", env = "FAIRWAY_OLM_SERVICE", default_value = "olm-guard")]
+    pub(crate) service: String,
+
+    /// Where the API server reaches the webhook, if it cannot reach Services
+    #[arg(long, value_name = "URL", env = "FAIRWAY_OLM_WEBHOOK_URL", value_parser = secure_url)]
+    pub(crate) webhook_url: Option<Url>,
+
+    /// How long a certificate of the webhook is valid; it is renewed when a third of that is left
+    #[arg(long, value_name = "DURATION", env = "FAIRWAY_OLM_CERTIFICATE_LIFETIME", default_value = "8760h", value_parser = some_time)]
+    pub(crate) certificate_lifetime: Duration,
+}
+
+#[derive(clap::Args)]
+#[command(next_help_heading = "Which of several guards writes")]
+pub(crate) struct GuardElectionArgs {
+    /// The pod that the guard runs in: a container that is restarted goes on writing
+    #[arg(long, value_name = "UID", env = "POD_UID")]
+    pub(crate) pod_uid: Option<String>,
+
+    /// How long others wait for one that gives no sign
+    #[arg(long, value_name = "DURATION", env = "FAIRWAY_LEASE_DURATION", default_value = seconds(Timing::default().lease), value_parser = duration)]
+    pub(crate) lease_duration: Duration,
+
+    /// How long one goes on that cannot renew its Lease
+    #[arg(long, value_name = "DURATION", env = "FAIRWAY_LEASE_RENEW_DEADLINE", default_value = seconds(Timing::default().renew), value_parser = duration)]
+    pub(crate) lease_renew_deadline: Duration,
+
+    /// The time between two requests about the Lease
+    #[arg(long, value_name = "DURATION", env = "FAIRWAY_LEASE_RETRY_PERIOD", default_value = seconds(Timing::default().retry), value_parser = duration)]
+    pub(crate) lease_retry_period: Duration,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Invalid {
+    /// They may not run, which is said and holds nothing up
+    Allow,
+    /// They count as operators that will not run, as they do for OLM
+    Block,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Missing {
+    /// They count as operators that run
+    Allow,
+    /// They may not run, which is said and holds nothing up
+    Warn,
+    /// They count as operators that will not run
+    Block,
+}
+
+/// API servers ask webhooks by TLS alone.
+fn secure_url(text: &str) -> Result<Url, String> {
+    let url: Url = text.parse().map_err(|error| format!("{error}"))?;
+    if url.scheme() == "https" && url.host().is_some() {
+        return Ok(url);
+    }
+    Err("API servers ask webhooks by https, such as https://127.0.0.1:9443/validate".to_owned())
+}

@@ -1,0 +1,109 @@
+//! `fairway olm-guard`: operators that cap the platform's version.
+
+use anyhow::Context as _;
+use fairway_compat::olm::{InvalidPolicy, MissingPolicy, Policy};
+use fairway_olm::{CertificateSettings, GuardError, Reach, Settings};
+use fairway_operator::election::{ElectionSettings, LeaseName, Timing};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio_util::sync::CancellationToken;
+
+use super::operator::client;
+use crate::args::olm_guard::{Invalid, Missing, OlmGuardArgs};
+use crate::errors::WithHint;
+use crate::exit::ExitStatus;
+use crate::printer::Printer;
+
+/// The Lease of whoever writes.
+const LEASE: &str = "olm-guard";
+
+pub(crate) fn run(args: &OlmGuardArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .context("cannot start the guard")?;
+    runtime.block_on(guard(args, printer))
+}
+
+async fn guard(args: &OlmGuardArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
+    // Before anything runs: whoever ends it at once must find it listening.
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut terminate = signal(SignalKind::terminate())?;
+    let client = client(args.kubeconfig.as_deref()).await?;
+    let stop = CancellationToken::new();
+    let running = fairway_olm::run(client, settings(args), stop.clone());
+    tokio::pin!(running);
+    tokio::select! {
+        ended = running.as_mut() => return finished(ended),
+        _ = interrupt.recv() => {}
+        _ = terminate.recv() => {}
+    }
+    printer.note("stopping; a second signal ends it at once");
+    stop.cancel();
+    tokio::select! {
+        ended = running => finished(ended),
+        _ = interrupt.recv() => Ok(ExitStatus::Yes),
+        _ = terminate.recv() => Ok(ExitStatus::Yes),
+    }
+}
+
+fn settings(args: &OlmGuardArgs) -> Settings {
+    let identity = args.election.pod_uid.clone().filter(|uid| !uid.is_empty());
+    let identity = identity.unwrap_or_else(|| format!("process-{}", std::process::id()));
+    Settings {
+        cluster_operator: args.report.cluster_operator.clone(),
+        namespace: args.namespace.clone(),
+        policy: Policy {
+            invalid: match args.report.invalid {
+                Invalid::Allow => InvalidPolicy::Allow,
+                Invalid::Block => InvalidPolicy::Block,
+            },
+            missing: match args.report.missing {
+                Missing::Allow => MissingPolicy::Allow,
+                Missing::Warn => MissingPolicy::Warn,
+                Missing::Block => MissingPolicy::Block,
+            },
+        },
+        release_version: args.report.release_version.clone().filter(|it| !it.is_empty()),
+        listen: args.webhook.listen,
+        reach: match &args.webhook.webhook_url {
+            Some(url) => Reach::Url(url.clone()),
+            None => Reach::Service(args.webhook.service.clone()),
+        },
+        certificate: CertificateSettings {
+            lifetime: args.webhook.certificate_lifetime,
+            ..CertificateSettings::default()
+        },
+        election: ElectionSettings {
+            lease: LeaseName { namespace: args.namespace.clone(), name: LEASE.to_owned() },
+            identity,
+            timing: Timing {
+                lease: args.election.lease_duration,
+                renew: args.election.lease_renew_deadline,
+                retry: args.election.lease_retry_period,
+            },
+        },
+    }
+}
+
+fn finished(ended: Result<(), GuardError>) -> anyhow::Result<ExitStatus> {
+    ended.map_err(advise)?;
+    Ok(ExitStatus::Yes)
+}
+
+/// What can be done about a guard that does not run.
+fn advise(error: GuardError) -> anyhow::Error {
+    let hint = match &error {
+        GuardError::Listen { .. } => "choose another address with --listen",
+        GuardError::Timing(_) => {
+            "--lease-duration has to be longer than --lease-renew-deadline, and that at least \
+             twice --lease-retry-period"
+        }
+        GuardError::BrokeDown => "this is a mistake in Fairway; the log says more",
+    };
+    let message = match &error {
+        GuardError::BrokeDown => "the guard has ended",
+        _ => "the guard cannot start",
+    };
+    let message = message.to_owned();
+    anyhow::Error::from(error).context(WithHint { message, hint: hint.to_owned() })
+}
