@@ -69,3 +69,100 @@ pub(super) fn plan(stored: Option<&Stored>, view: &View<'_>) -> Step {
 fn renewal(expires: Timestamp, settings: CertificateSettings) -> Timestamp {
     expires.saturating_sub(settings.lifetime / 3).unwrap_or(expires)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::super::generation::Generation;
+    use super::*;
+
+    const SETTINGS: CertificateSettings = CertificateSettings {
+        lifetime: Duration::from_hours(30 * 24),
+        settling: Duration::from_secs(30),
+    };
+
+    fn at(days: i64) -> Timestamp {
+        Timestamp::from_second(1_800_000_000 + days * 86_400).unwrap()
+    }
+
+    fn names() -> Vec<String> {
+        vec!["127.0.0.1".to_owned(), "guard.ns.svc".to_owned()]
+    }
+
+    fn made(days: i64) -> Generation {
+        Generation::make(&names(), at(days), SETTINGS.lifetime).unwrap()
+    }
+
+    struct Case {
+        stored: Option<Stored>,
+        published: String,
+        served: Vec<String>,
+    }
+
+    impl Case {
+        fn of(stored: Stored) -> Self {
+            let published = stored.bundle();
+            Self { stored: Some(stored), published, served: Vec::new() }
+        }
+
+        fn step(&self, now: Timestamp) -> Step {
+            self.step_for(&names(), now)
+        }
+
+        fn step_for(&self, names: &[String], now: Timestamp) -> Step {
+            let served = self.served.iter().map(|it| ("guard", it.as_str())).enumerate();
+            let guards: Vec<String> = served.clone().map(|(index, _)| index.to_string()).collect();
+            let served = served.map(|(index, (_, it))| (guards[index].as_str(), it)).collect();
+            let published = &self.published;
+            let view = View { now, names, published, served: &served, settings: SETTINGS };
+            plan(self.stored.as_ref(), &view)
+        }
+    }
+
+    #[test]
+    fn a_certificate_is_made_where_there_is_none_that_counts() {
+        let nothing = Case { stored: None, published: String::new(), served: Vec::new() };
+        assert_eq!(nothing.step(at(0)), Step::Make);
+        let expired = Case::of(Stored::new(made(0)));
+        assert_eq!(expired.step(at(30)), Step::Make);
+    }
+
+    #[test]
+    fn it_is_renewed_when_a_third_of_its_life_is_left() {
+        let case = Case::of(Stored::new(made(0)));
+        assert_eq!(case.step(at(0)), Step::Wait(at(20)));
+        assert_eq!(case.step(at(19)), Step::Wait(at(20)));
+        assert_eq!(case.step(at(20)), Step::Prepare);
+    }
+
+    #[test]
+    fn other_names_need_another_certificate() {
+        let case = Case::of(Stored::new(made(0)));
+        assert_eq!(case.step_for(&["elsewhere".to_owned()], at(1)), Step::Prepare);
+    }
+
+    #[test]
+    fn a_new_certificate_is_served_when_its_authority_is_known() {
+        let next = made(20);
+        let settled = next.made + SETTINGS.settling;
+        let mut case = Case::of(Stored { next: Some(next), ..Stored::new(made(0)) });
+        assert_eq!(case.step(at(20)), Step::Wait(settled));
+        assert_eq!(case.step(settled), Step::Promote);
+        case.published = Stored::new(made(0)).bundle();
+        assert!(matches!(case.step(settled), Step::Wait(_)), "nobody knows its authority");
+    }
+
+    #[test]
+    fn the_old_authority_goes_when_every_guard_serves_the_new_certificate() {
+        let (old, new) = (made(0), made(20));
+        let (before, after) = (old.fingerprint(), new.fingerprint());
+        let mut case = Case::of(Stored { previous: Some(old.authority), ..Stored::new(new) });
+        assert!(matches!(case.step(at(21)), Step::Wait(_)), "nobody has said anything");
+        case.served = vec![after.clone(), before];
+        assert!(matches!(case.step(at(21)), Step::Wait(_)), "one still serves the old one");
+        assert_eq!(case.step(at(30)), Step::Forget, "that one is dead: the authority expired");
+        case.served = vec![after.clone(), after];
+        assert_eq!(case.step(at(21)), Step::Forget);
+    }
+}

@@ -11,10 +11,12 @@ use fairway_election::{ElectionSettings, LeaseName, Timing};
 use fairway_olm::{CertificateSettings, GuardError, Reach, Settings};
 use fairway_testkit::{TestCluster, TestNamespace, objects, wait};
 use k8s_openapi::api::admissionregistration::v1::ValidatingWebhookConfiguration;
+use k8s_openapi::api::core::v1::Secret;
+use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::api::{ApiResource, DeleteParams, DynamicObject, Patch, PatchParams, PostParams};
 use kube::core::GroupVersionKind;
-use kube::{Api, Client};
+use kube::{Api, Client, ResourceExt as _};
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -195,9 +197,14 @@ impl Platform {
 
     /// Starts a guard.
     pub(crate) fn start(&self, settings: Settings) -> Result<Running> {
+        self.start_as(self.client(), settings)
+    }
+
+    /// Starts a guard of somebody.
+    pub(crate) fn start_as(&self, client: Client, settings: Settings) -> Result<Running> {
         let socket = tokio::net::TcpListener::from_std(self.socket.try_clone()?)?;
         let stop = CancellationToken::new();
-        let run = fairway_olm::run_on(socket, self.client(), settings, stop.clone());
+        let run = fairway_olm::run_on(socket, client, settings, stop.clone());
         Ok(Running { stop, task: tokio::spawn(run) })
     }
 
@@ -231,6 +238,14 @@ impl Platform {
         .await
     }
 
+    /// How many guards have noted on the Secret what they serve.
+    pub(crate) async fn notes(&self) -> Result<usize> {
+        let api = self.namespace.api::<Secret>();
+        let Some(secret) = api.get_opt("olm-guard-serving").await? else { return Ok(0) };
+        let is_note = |key: &&String| key.starts_with("fairway.dev/serves-");
+        Ok(secret.annotations().keys().filter(is_note).count())
+    }
+
     /// The authorities that API servers know the webhook by.
     pub(crate) async fn authorities(&self) -> Result<Vec<String>> {
         let api = Api::<ValidatingWebhookConfiguration>::all(self.client());
@@ -248,8 +263,13 @@ impl Platform {
 
 impl Drop for Platform {
     fn drop(&mut self) {
+        let name = self.namespace.name().to_owned();
         self.cluster.clean_up(|client| async move {
             let parameters = DeleteParams::default();
+            // What a test has made of these has the name of its namespace.
+            let _ = Api::<ClusterRole>::all(client.clone()).delete(&name, &parameters).await;
+            let bindings = Api::<ClusterRoleBinding>::all(client.clone());
+            let _ = bindings.delete(&name, &parameters).await;
             let configurations = Api::<ValidatingWebhookConfiguration>::all(client.clone());
             let _ = configurations.delete(CONFIGURATION, &parameters).await;
             let definitions = Api::<CustomResourceDefinition>::all(client);

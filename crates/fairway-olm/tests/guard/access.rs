@@ -1,0 +1,57 @@
+//! What the guard may do.
+
+use anyhow::{Context as _, Result};
+use fairway_testkit::wait;
+use k8s_openapi::api::core::v1::ServiceAccount;
+use kube::api::{DynamicObject, PostParams};
+use kube::core::GroupVersionKind;
+use kube::discovery::ApiResource;
+use kube::{Api, Client, ResourceExt as _};
+
+use crate::support::{Platform, up_to};
+
+/// What is deployed.
+const MANIFESTS: &str = include_str!("../../../../deploy/olm-guard/rbac.yaml");
+
+#[tokio::test]
+async fn the_deployed_permissions_are_enough() -> Result<()> {
+    let platform = Platform::begin(Some("4.7.2")).await?;
+    let namespace = platform.namespace.name().to_owned();
+    let manifests = MANIFESTS
+        .replace("openshift-cluster-version", &namespace)
+        .replace("name: fairway-olm-guard\n", &format!("name: {namespace}\n"));
+    let documents: Vec<DynamicObject> = serde_saphyr::from_multiple(&manifests)?;
+    for object in &documents {
+        create(&platform.client(), &namespace, object).await?;
+    }
+    let accounts = Api::<ServiceAccount>::namespaced(platform.client(), &namespace);
+    let (request, parameters) = (Default::default(), PostParams::default());
+    let token = accounts.create_token_request("olm-guard", &parameters, &request).await?;
+    let token = token.status.context("no token")?.token;
+    let client = platform.cluster.client_with_token(&token).await?;
+
+    let guard = platform.start_as(client, platform.settings()?)?;
+    platform.until_refused("4.6").await?;
+    platform.install("last.v1", up_to("4.7")).await.map_err(anyhow::Error::msg)?;
+    let will = "False IncompatibleOperatorsInstalled: The following operators will not run on the next OpenShift Version";
+    platform.until_upgradeable(&format!("{will}: NS/last.v1")).await?;
+    // It says on the Secret that it serves the certificate, and takes that back when it ends.
+    wait::until("the guard to note what it serves", || async {
+        Ok((platform.notes().await? == 1).then_some(()))
+    })
+    .await?;
+    guard.stop().await?;
+    assert_eq!(platform.notes().await?, 0);
+    Ok(())
+}
+
+async fn create(client: &Client, namespace: &str, object: &DynamicObject) -> Result<()> {
+    let types = object.types.as_ref().context("no kind")?;
+    let resource = ApiResource::from_gvk(&GroupVersionKind::try_from(types)?);
+    let api = match object.namespace() {
+        Some(_) => Api::<DynamicObject>::namespaced_with(client.clone(), namespace, &resource),
+        None => Api::all_with(client.clone(), &resource),
+    };
+    api.create(&PostParams::default(), object).await?;
+    Ok(())
+}
