@@ -152,12 +152,12 @@ impl Keeper {
         self.leadership
             .write(async {
                 match before {
-                    None => api.create(&parameters, &secret).await,
-                    Some(_) => api.replace(SECRET, &parameters, &secret).await,
+                    None => api.create(&parameters, &secret).await.map(drop),
+                    Some(_) => api.replace(SECRET, &parameters, &secret).await.map(drop),
                 }
             })
-            .await??;
-        Ok(())
+            .await?
+            .or_else(outrun)
     }
 
     /// Tells API servers where the webhook is and whom to trust, unless they know.
@@ -174,17 +174,24 @@ impl Keeper {
         let parameters = PostParams::default();
         let write = async {
             match before {
-                None => api.create(&parameters, &wanted).await,
+                None => api.create(&parameters, &wanted).await.map(drop),
                 Some(before) => {
                     wanted.metadata.resource_version = before.resource_version();
                     wanted.metadata.labels.clone_from(&before.metadata.labels);
                     wanted.metadata.annotations.clone_from(&before.metadata.annotations);
-                    api.replace(CONFIGURATION, &parameters, &wanted).await
+                    api.replace(CONFIGURATION, &parameters, &wanted).await.map(drop)
                 }
             }
         };
-        self.leadership.write(write).await??;
-        Ok(())
+        self.leadership.write(write).await?.or_else(outrun)
+    }
+}
+
+/// A newer state than the one that was seen is on its way, and will be looked at.
+fn outrun(error: kube::Error) -> Result<(), KeepError> {
+    match error {
+        kube::Error::Api(status) if status.code == 409 => Ok(()),
+        error => Err(error.into()),
     }
 }
 
