@@ -12,28 +12,20 @@ use crate::error_text::chain;
 use crate::wording::quoted;
 
 /// Installed operators.
-pub(crate) const OPERATORS: Resource = Resource {
-    group: "operators.coreos.com",
-    version: "v1alpha1",
-    kind: "ClusterServiceVersion",
-    plural: "clusterserviceversions",
-};
+pub(crate) const OPERATORS: Resource = Resource::new(
+    "operators.coreos.com",
+    "v1alpha1",
+    "ClusterServiceVersion",
+    "clusterserviceversions",
+);
 
 /// Which channels they follow.
-pub(crate) const SUBSCRIPTIONS: Resource = Resource {
-    group: "operators.coreos.com",
-    version: "v1alpha1",
-    kind: "Subscription",
-    plural: "subscriptions",
-};
+pub(crate) const SUBSCRIPTIONS: Resource =
+    Resource::new("operators.coreos.com", "v1alpha1", "Subscription", "subscriptions");
 
 /// What catalogs have.
-pub(crate) const PACKAGES: Resource = Resource {
-    group: "packages.operators.coreos.com",
-    version: "v1",
-    kind: "PackageManifest",
-    plural: "packagemanifests",
-};
+pub(crate) const PACKAGES: Resource =
+    Resource::new("packages.operators.coreos.com", "v1", "PackageManifest", "packagemanifests");
 
 /// What was seen of them.
 #[derive(Debug, Default)]
@@ -41,14 +33,14 @@ pub struct InstalledOperators {
     /// All of them, without copies.
     pub operators: Vec<Operator>,
     /// What could not be looked at, for people to read; empty otherwise.
-    pub left_out: Vec<String>,
+    pub unknown: Vec<String>,
 }
 
 impl InstalledOperators {
     /// Looks at a cluster. Copies may be many, and operators large: only metadata is read of them.
     pub async fn of(cluster: &Cluster) -> Result<Self, Unseen> {
         let operators = Self::declaring(cluster).await?;
-        let mut seen = Self { operators, left_out: Vec::new() };
+        let mut seen = Self { operators, unknown: Vec::new() };
         seen.ask_catalogs(cluster).await;
         Ok(seen)
     }
@@ -83,7 +75,7 @@ impl InstalledOperators {
                 Ok(Some(manifest)) => {
                     let added = Package::read(&manifest.data).and_then(|it| catalogs.add(it));
                     if let Err(why) = added {
-                        self.left_out.push(format!("package {name}: {why}"));
+                        self.unknown.push(format!("package {name}: {why}"));
                     }
                 }
                 Ok(None) => {}
@@ -116,7 +108,7 @@ impl InstalledOperators {
 
     fn leave_out(&mut self, why: &Unseen) {
         if !matches!(why, Unseen::NotServed(_)) {
-            self.left_out.push(quoted(&chain(why)));
+            self.unknown.push(quoted(&chain(why)));
         }
     }
 }

@@ -49,7 +49,7 @@ impl State {
             seen.look_at_apis(&cluster, running).await;
         }
         state.operators = seen.operators;
-        state.left_out.extend(seen.left_out);
+        state.left_out.extend(seen.unknown);
         Ok(state)
     }
 

@@ -58,9 +58,9 @@ async fn look(cluster: &Cluster, target: &Target) -> Result<Answer, CannotTell> 
         Err(error) => return Err(error.into()),
     };
     let kubernetes = target.content.image_references.component("kubernetes").and_then(Minor::parse);
-    let mut left_out = Vec::new();
+    let mut unknown = Vec::new();
     if kubernetes.is_none() && !operators.is_empty() {
-        left_out.push(
+        unknown.push(
             "the target does not say which Kubernetes it brings, so only custom resources were compared"
                 .to_owned(),
         );
@@ -70,7 +70,7 @@ async fn look(cluster: &Cluster, target: &Target) -> Result<Answer, CannotTell> 
         Ok(counts) => counts,
         Err(Unseen::NotServed(_)) => Vec::new(),
         Err(why) => {
-            left_out.push(quoted(&chain(&why)));
+            unknown.push(quoted(&chain(&why)));
             Vec::new()
         }
     };
@@ -84,7 +84,7 @@ async fn look(cluster: &Cluster, target: &Target) -> Result<Answer, CannotTell> 
         }
         outlooks.push((operator, Outlook::of(&needs, &lost)));
     }
-    Ok(Answer { findings: judge(&outlooks), left_out: left_out.join("; ") })
+    Ok(Answer { findings: judge(&outlooks), unknown, left_out: String::new() })
 }
 
 /// Who asked for which API within a day.

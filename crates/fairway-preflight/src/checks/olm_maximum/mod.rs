@@ -44,7 +44,7 @@ async fn look(cluster: &Cluster, target: &Target) -> Result<Answer, CannotTell> 
     };
     let (running, to) = (Stream::of(&target.source), Stream::of(&target.version));
     let findings = judge(&installed.operators, running, to);
-    Ok(Answer { findings, left_out: installed.left_out.join("; ") })
+    Ok(Answer { findings, unknown: installed.unknown, left_out: String::new() })
 }
 
 /// What operators have against a target.
