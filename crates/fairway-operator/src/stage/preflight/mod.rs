@@ -4,8 +4,8 @@
 //! looks. What it says becomes risks of that update, and three conditions. Nothing of it touches
 //! what is rolled out.
 //!
-//! `request` says what the spec asks for, an `attempt` is what becomes of it, and `standing` what of
-//! it is in the cluster: `deployment` is how a run looks there, `hands` bring it there and remove it.
+//! `request` says what the spec asks for, an `attempt` is what becomes of it, `fetching` gets its
+//! release, and `standing` is what of it is in the cluster: `deployment` is how a run looks there, `hands` bring it there and remove it.
 //! An `active` run is watched: `diagnosis` tells what stands in its way, `results` are the files that
 //! it writes, [`jobs`] are those that it asks for at its `desk`, and its `course` decides whether it
 //! goes on. [`dry_run`] asks the API server about the objects of a release, without writing any; a
@@ -20,6 +20,7 @@ mod deployment;
 mod desk;
 mod diagnosis;
 pub mod dry_run;
+mod fetching;
 mod hands;
 mod inputs;
 pub mod jobs;

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use fairway_api::cluster_version::Release;
-use fairway_api::reason::preflight_failed;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
@@ -12,6 +11,7 @@ use super::attempt::{Attempt, End};
 use super::condition::{self, Named, Phase, Situation};
 use super::deployment::Run;
 use super::diagnosis::Trouble;
+use super::fetching::{Fetching, Ready};
 use super::hands::Hands;
 use super::inputs::{Inputs, Place, View};
 use super::keeping::Keeping;
@@ -25,8 +25,6 @@ use crate::clock;
 use crate::event;
 use crate::metrics;
 use crate::own_release::OwnRelease;
-use crate::payload;
-use crate::retrieval::{Failure, Job, Order, Progress, Retrieved, Retriever, Signed};
 use crate::settings::PreflightSettings;
 use crate::stage::updates::same_content;
 
@@ -57,7 +55,7 @@ pub async fn run(
             }
             tokio::select! {
                 open = inputs.changed() => if !open { return },
-                () = step(&mut stage.job, &stage.retriever) => {}
+                () = stage.fetching.step() => {}
                 () = rehearse(&mut stage.rehearsal) => stage.learn_again(),
                 failed = stage.site.step(&mut stage.standing) => stage.note(failed),
                 () = stage.keeping.changed() => {}
@@ -69,13 +67,6 @@ pub async fn run(
         () = work => {}
         () = writes => {}
         () = announce => {}
-    }
-}
-
-async fn step(job: &mut Option<Job>, retriever: &Arc<Retriever>) {
-    match job {
-        Some(job) => job.step(retriever).await,
-        None => std::future::pending().await,
     }
 }
 
@@ -100,10 +91,8 @@ fn publish(preflight: Preflight, out: &watch::Sender<Option<Arc<Preflight>>>) {
 /// The stage's state.
 struct Stage {
     own: Arc<OwnRelease>,
-    own_content: Arc<fairway_release::Release>,
-    retriever: Arc<Retriever>,
+    fetching: Fetching,
     site: Site,
-    job: Option<Job>,
     standing: Standing,
     /// Whether it is not known yet what was asked of an operator before this one.
     resumes: bool,
@@ -113,28 +102,13 @@ struct Stage {
     keeping: Keeping,
 }
 
-/// A release that can be asked.
-struct Ready {
-    release: Release,
-    content: Arc<fairway_release::Release>,
-    /// Why its signature does not count, where it does not have to.
-    unverified: Option<String>,
-}
-
 impl Stage {
     fn new(inputs: &Inputs, site: Site, keeping: Keeping) -> Self {
-        let Inputs { own, own_content, .. } = inputs;
-        let Place { layouts, selection, .. } = &site.place;
-        let client = site.hands.client.clone();
-        let retriever =
-            Retriever::new(client, layouts.clone(), selection.profile.clone(), own_content);
         Self {
-            own: Arc::clone(own),
-            own_content: Arc::clone(own_content),
-            retriever: Arc::new(retriever),
+            own: Arc::clone(&inputs.own),
+            fetching: Fetching::new(inputs, &site),
             standing: site.look(),
             site,
-            job: None,
             resumes: true,
             attempt: None,
             rehearsal: None,
@@ -237,7 +211,7 @@ impl Stage {
             let image = before.image.clone();
             self.leave(view, request, &image);
         }
-        self.job = None;
+        self.fetching.stop();
         let is_known = !matches!(request, Request::NotKnownYet { .. });
         let resumes = is_known && std::mem::take(&mut self.resumes);
         self.attempt = wanted.map(|wanted| {
@@ -273,31 +247,14 @@ impl Stage {
     /// The release that is asked for, once it can be; or why it cannot.
     fn ready(&mut self, view: &View) -> Result<Option<Ready>, Trouble> {
         let Some(attempt) = self.attempt.as_ref().filter(|attempt| attempt.end.is_none()) else {
-            self.job = None;
+            self.fetching.stop();
             return Ok(None);
         };
-        let wanted = attempt.wanted.clone();
         let Some(reader_roles) = &view.reader_roles else { return Ok(None) };
         if let Some(trouble) = reader::trouble(reader_roles) {
             return Err(trouble);
         }
-        let Some(Retrieved { content, unverified }) = self.retrieved(view, &wanted)? else {
-            return Ok(None);
-        };
-        let version = content.metadata.version.to_string();
-        match &wanted.version {
-            Some(asked) if *asked != version => {
-                let message = format!("the image holds the version {version}, not {asked}");
-                Err(Trouble::lasting(preflight_failed::VERIFY_PAYLOAD_VERSION, message))
-            }
-            _ => {
-                let described = view.updates.as_deref().and_then(|it| it.described(&wanted.image));
-                let of_image =
-                    || payload::described(&content.metadata, &wanted.image, &mut Vec::new());
-                let release = described.unwrap_or_else(of_image);
-                Ok(Some(Ready { release, content, unverified }))
-            }
-        }
+        self.fetching.ready(view, &attempt.wanted)
     }
 
     /// The release cannot be asked. A run that is there goes on, unless it is of another release than
@@ -311,24 +268,6 @@ impl Stage {
         attempt.is_not_ready(trouble, &self.site.settings, now);
         if let Some(end) = &attempt.end {
             self.keeping.conclude(&attempt.wanted.image, end, now);
-        }
-    }
-
-    fn retrieved(&mut self, view: &View, wanted: &Wanted) -> Result<Option<Retrieved>, Trouble> {
-        if same_content(&wanted.image, &self.own.release.image) {
-            let content = Arc::clone(&self.own_content);
-            return Ok(Some(Retrieved { content, unverified: None }));
-        }
-        let signed = if wanted.forced { Signed::Should } else { Signed::Must };
-        let order = Order { image: wanted.image.clone(), signed };
-        if !self.job.as_ref().is_some_and(|job| job.is_for(&order, &view.ways)) {
-            self.job = None;
-        }
-        let begin = || Job::begin(&self.retriever, order, view.ways.clone());
-        match self.job.get_or_insert_with(begin).progress() {
-            Progress::Done(retrieved) => Ok(Some(retrieved.clone())),
-            Progress::Running => Ok(None),
-            Progress::Failed(failure) => Err(not_retrieved(failure)),
         }
     }
 
@@ -486,21 +425,4 @@ impl Stage {
 fn outcome<'a>(outcomes: &'a mut BTreeMap<String, Outcome>, image: &str) -> &'a mut Outcome {
     let known = outcomes.keys().find(|known| same_content(known, image)).cloned();
     outcomes.entry(known.unwrap_or_else(|| image.to_owned())).or_default()
-}
-
-fn not_retrieved(failure: &Failure) -> Trouble {
-    match failure {
-        Failure::Retrieval(why) => {
-            let message = format!("the release cannot be fetched: {why}");
-            Trouble::passing(preflight_failed::RETRIEVE_PAYLOAD, message)
-        }
-        Failure::Signature(why) => {
-            let message = format!("the release is not started: {why}");
-            Trouble::passing(preflight_failed::IMAGE_VERIFICATION_FAILED, message)
-        }
-        Failure::Content(why) => {
-            let message = format!("the release makes no sense: {why}");
-            Trouble::passing(preflight_failed::LOAD_PAYLOAD, message)
-        }
-    }
 }
