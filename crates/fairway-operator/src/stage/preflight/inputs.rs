@@ -10,11 +10,11 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use k8s_openapi::api::rbac::v1::ClusterRole;
 use tokio::sync::watch;
 
-use crate::cluster::{self, Features, Objects, ProxySettings, ReaderRoles, Sight, only};
+use crate::cluster::{self, Features, Objects, ProxySettings, ReaderRoles, Sight};
 use crate::own_release::OwnRelease;
-use crate::retrieval::Ways;
+use crate::retrieval::{Asked, Ways};
 use crate::settings::SelectionSettings;
-use crate::stage::updates::{Updates, bundle, same_content};
+use crate::stage::updates::{Updates, same_content};
 
 /// What is looked at, each as its latest.
 pub struct Inputs {
@@ -114,22 +114,15 @@ impl Inputs {
 
     /// Everything that there is to see; nothing before the ways to releases are known.
     pub(super) fn look(&mut self) -> Option<View> {
-        let seen = self.cluster_version.borrow_and_update().clone();
-        let proxy = self.proxy.borrow_and_update().clone();
-        let trusted = self.trusted_ca.borrow_and_update().clone();
+        let asked = Asked::look(&mut self.cluster_version, &mut self.proxy, &mut self.trusted_ca);
         let features = self.features.borrow_and_update().clone();
         let surroundings = self.surroundings.borrow_and_update().clone();
         let reader_roles = self.reader_roles.look();
         let updates = self.updates.borrow_and_update().clone();
-        let cluster_version = Arc::clone(only(seen.as_ref())?);
-        let generation = cluster_version.metadata.generation.unwrap_or_default();
+        let Asked { generation, cluster_version, ways } = asked?;
         Some(View {
             generation,
-            ways: Ways {
-                proxy: proxy?,
-                authorities: bundle(&trusted?),
-                stores: cluster_version.spec.signature_stores.clone(),
-            },
+            ways,
             cluster_version,
             surroundings: features
                 .zip(surroundings)

@@ -8,12 +8,12 @@ use fairway_api::{ClusterVersion, Conditions as _, OperatorCondition};
 use k8s_openapi::api::core::v1::ConfigMap;
 use tokio::sync::watch;
 
-use crate::cluster::{Features, Objects, ProxySettings, only};
+use crate::cluster::{Features, Objects, ProxySettings};
 use crate::own_release::OwnRelease;
-use crate::retrieval::Ways;
+use crate::retrieval::{Asked, Ways};
 use crate::stage::preflight::Preflight;
 use crate::stage::risks::Risks;
-use crate::stage::updates::{bundle, same_content};
+use crate::stage::updates::same_content;
 
 /// What is looked at, each as its latest.
 pub(crate) struct Inputs {
@@ -95,21 +95,14 @@ impl View {
 impl Inputs {
     /// Everything that there is to see; nothing before all that decides about manifests was seen.
     pub(super) fn look(&mut self) -> Option<View> {
-        let seen = self.cluster_version.borrow_and_update().clone();
+        let asked = Asked::look(&mut self.cluster_version, &mut self.proxy, &mut self.trusted_ca);
         let features = self.features.borrow_and_update().clone();
-        let proxy = self.proxy.borrow_and_update().clone();
-        let trusted = self.trusted_ca.borrow_and_update().clone();
         let risks = self.risks.borrow_and_update().clone();
         let preflight = self.preflight.borrow_and_update().clone();
-        let cluster_version = Arc::clone(only(seen.as_ref())?);
-        let generation = cluster_version.metadata.generation.unwrap_or_default();
+        let Asked { generation, cluster_version, ways } = asked?;
         Some(View {
             generation,
-            ways: Ways {
-                proxy: proxy?,
-                authorities: bundle(&trusted?),
-                stores: cluster_version.spec.signature_stores.clone(),
-            },
+            ways,
             cluster_version,
             features: features?,
             risks: risks.filter(|risks| risks.generation == generation),
