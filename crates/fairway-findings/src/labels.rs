@@ -20,7 +20,8 @@ pub const JOB: &str = "fairway.dev/preflight-job";
 /// The label that says who has begun a run, and cleans up after it: a word of [`By`].
 pub const BY: &str = "fairway.dev/preflight-by";
 
-/// The label of ClusterRoles that a platform adds to what preflights may read; its value is `true`.
+/// The label of each `ClusterRole` that a platform adds to what preflights may read; its value is
+/// `true`.
 pub const AGGREGATE: &str = "fairway.dev/aggregate-to-preflight-reader";
 
 /// The annotation with the check that a Job belongs to.
