@@ -120,7 +120,18 @@ impl Runner {
                 () = stop.cancelled() => break,
             }
         }
-        self.engine.document(clock::now())
+        self.document()
+    }
+
+    /// All that is known, and what the checks of operators were granted for it.
+    fn document(&self) -> Document {
+        let mut document = self.engine.document(clock::now());
+        for check in document.checks.iter_mut().filter(|check| check.status.has_run()) {
+            let operator = self.operators.get(&check.name);
+            check.granted =
+                operator.map(|operator| operator.granted(&check.name)).unwrap_or_default();
+        }
+        document
     }
 
     fn spawn(&self, tasks: &mut JoinSet<(String, Outcome)>, name: String) {
@@ -142,7 +153,7 @@ impl Runner {
 
     fn publish(&self) {
         self.known.send_if_modified(|known| {
-            let mut new = self.engine.document(clock::now());
+            let mut new = self.document();
             let updated = std::mem::replace(&mut new.updated, known.updated);
             let is_news = *known != new;
             if is_news {

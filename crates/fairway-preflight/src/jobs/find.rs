@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use fairway_findings::CheckStatus;
+use fairway_findings::{CheckStatus, vet};
 use fairway_release::Manifest;
 
 use crate::cluster::{Part, Resource, keep};
@@ -41,6 +41,14 @@ pub struct OperatorCheck {
     pub says: Vec<Resource>,
 }
 
+impl OperatorCheck {
+    /// What it may read beyond what all checks may, in words.
+    pub(crate) fn granted(&self, check: &str) -> Vec<String> {
+        let access: Vec<_> = self.access.iter().map(Manifest::object).collect();
+        vet::granted(check, &self.job.object(), &access)
+    }
+}
+
 /// All operators of a release, by name.
 ///
 /// `checks` is what the release has for a preflight, `included` the rest of it, and `present` are the
@@ -58,7 +66,7 @@ pub fn operators(
     }
     let mut taken: BTreeMap<&str, &Manifest> = BTreeMap::new();
     for job in checks.iter().filter(|manifest| is_job(manifest)) {
-        let name = operator_of(job);
+        let name = job.operator();
         if let Some(first) = taken.get(name) {
             found.insert(format!("{name}/{}", job.id.name), second(first));
             continue;
@@ -70,8 +78,7 @@ pub fn operators(
             let why = "it is new: the cluster does not have it yet".to_owned();
             Operator::Settled(Outcome::Skipped(why))
         } else {
-            let of_same =
-                |manifest: &&&Manifest| !is_job(manifest) && operator_of(manifest) == name;
+            let of_same = |manifest: &&&Manifest| !is_job(manifest) && manifest.operator() == name;
             let access = checks.iter().filter(of_same).map(|&manifest| manifest.clone());
             let says = names.into_iter().flatten().map(|name| cluster_operator(name));
             Operator::Check(OperatorCheck {
@@ -95,7 +102,7 @@ fn second(first: &Manifest) -> Operator {
 fn cluster_operators<'a>(included: &[&'a Manifest]) -> BTreeMap<&'a str, BTreeSet<String>> {
     let mut found: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
     for manifest in included.iter().filter(|manifest| manifest.id.kind == "ClusterOperator") {
-        found.entry(operator_of(manifest)).or_default().insert(manifest.id.name.clone());
+        found.entry(manifest.operator()).or_default().insert(manifest.id.name.clone());
     }
     found
 }
@@ -106,11 +113,6 @@ fn cluster_operator(name: &str) -> Resource {
 
 fn is_job(manifest: &Manifest) -> bool {
     manifest.id.group == "batch" && manifest.id.kind == "Job"
-}
-
-/// Whose a manifest is, by the name of its file; where that says nothing, it is its own.
-fn operator_of(manifest: &Manifest) -> &str {
-    manifest.component().unwrap_or(&manifest.id.name)
 }
 
 #[cfg(test)]
