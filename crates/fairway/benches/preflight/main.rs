@@ -13,11 +13,13 @@ use std::time::Duration;
 use anyhow::{Context as _, Result};
 use fairway_api::cluster_version::ClusterVersionStatus;
 use fairway_api::{CLUSTER_VERSION_NAME, Conditions as _};
+use fairway_findings::labels;
 use fairway_operator::manifests::own_manifests;
-use fairway_testkit::TestPlatform;
 use fairway_testkit::measure::{Figure, Table};
 use fairway_testkit::testbed::wait::Stopwatch;
-use kube::api::{Patch, PatchParams};
+use fairway_testkit::{TestPlatform, wait};
+use k8s_openapi::api::core::v1::Pod;
+use kube::api::{Api, ListParams, Patch, PatchParams};
 use serde_json::{Value, json};
 
 use asked::Asked;
@@ -57,12 +59,14 @@ async fn measure(turns: usize) -> Result<()> {
 
     println!("\nA preflight of {RELEASE} in {place}, {build} build");
     let table = Table::new("preflight", "at most");
-    let mut took = Vec::new();
+    let (mut asking, mut withdrawing) = (Vec::new(), Vec::new());
     for _ in 0..turns {
-        took.push(ask(&platform).await?);
-        withdraw(&platform).await?;
+        asking.push(ask(&platform).await?);
+        withdrawing.push(withdraw(&platform).await?);
     }
-    table.row("request to first complete result", Figure::median(took), Some(Figure::Time(AIM)));
+    let row = |name, took| table.row(name, Figure::median(took), Some(Figure::Time(AIM)));
+    row("request to first complete result", asking);
+    row("withdrawal until nothing is left", withdrawing);
 
     // Looking at processes takes time of its own, so nobody looks at the clock here.
     let log = platform.cluster.audit_log()?;
@@ -80,7 +84,8 @@ async fn measure(turns: usize) -> Result<()> {
     for (check, requests) in asked.of_checks() {
         table.row(&format!("requests of the check {check}"), Figure::Count(requests), None);
     }
-    withdraw(&platform).await
+    withdraw(&platform).await?;
+    Ok(())
 }
 
 /// Asks the release, and says how long it took until it has answered in full.
@@ -93,15 +98,21 @@ async fn ask(platform: &TestPlatform) -> Result<Duration> {
     Ok(watch.elapsed())
 }
 
-/// Withdraws the request, and waits until nothing of it is left.
-async fn withdraw(platform: &TestPlatform) -> Result<()> {
+/// Withdraws the request, and says how long it took until its pods were gone: another run would wait
+/// for that.
+async fn withdraw(platform: &TestPlatform) -> Result<Duration> {
+    let watch = Stopwatch::start();
     want(platform, Value::Null).await?;
-    let is_over = |status: &ClusterVersionStatus| {
+    let pods: Api<Pod> = Api::all(platform.cluster.client());
+    wait::until("the end of the preflight", || async {
+        let left = pods.list(&ListParams::default().labels(labels::RUN)).await?;
+        let status = platform.status().await?;
         let reason = |type_| status.conditions.find(type_).and_then(|it| it.reason.as_deref());
-        ["PreflightRunning", "PreflightCompleted"].map(reason) == [Some("NotRequested"); 2]
-    };
-    platform.until("the end of the preflight", is_over).await?;
-    Ok(())
+        let reasons = ["PreflightRunning", "PreflightCompleted"].map(reason);
+        Ok((left.items.is_empty() && reasons == [Some("NotRequested"); 2]).then_some(()))
+    })
+    .await?;
+    Ok(watch.elapsed())
 }
 
 async fn want(platform: &TestPlatform, update: Value) -> Result<()> {
