@@ -30,8 +30,8 @@ fn of_binding(binding: &Grant<'_, RoleRef<'_>>, access: &Access<'_>) -> Vec<Stri
             && (namespace.is_empty() || namespace == binding.namespace)
     };
     let roles = access.roles.iter().filter(|role| is_bound(role.kind, role.name, role.namespace));
-    let rules = roles.flat_map(|role| role.gives.as_array().into_iter().flatten());
-    rules.map(|rule| format!("{} {place}", of_rule(rule))).collect()
+    let given = roles.flat_map(|role| role.gives.as_array().into_iter().flatten());
+    given.map(|rule| format!("{} {place}", of_rule(rule))).collect()
 }
 
 fn of_rule(rule: &Value) -> String {
@@ -40,13 +40,12 @@ fn of_rule(rule: &Value) -> String {
     };
     let (groups, resources, names) =
         (words("apiGroups"), words("resources"), words("resourceNames"));
-    let named = |group: &str, resource: &str| match group {
+    let full = |group: &str, resource: &str| match group {
         "" => resource.to_owned(),
         group => format!("{resource}.{group}"),
     };
-    let of_groups = groups
-        .iter()
-        .flat_map(|group| resources.iter().map(move |resource| named(group, resource)));
+    let of_groups =
+        groups.iter().flat_map(|group| resources.iter().map(move |resource| full(group, resource)));
     let what =
         format!("{} {}", words("verbs").join(", "), of_groups.collect::<Vec<_>>().join(", "));
     if names.is_empty() { what } else { format!("{what} ({})", names.join(", ")) }

@@ -1,5 +1,5 @@
 //! What releases may read that are asked about the cluster, beside what Fairway lets them read: a
-//! platform adds ClusterRoles to that, by a label.
+//! platform adds cluster roles to that, by a label.
 
 use fairway_findings::labels::AGGREGATE;
 use k8s_openapi::api::rbac::v1::ClusterRole;
@@ -9,10 +9,10 @@ use tokio::sync::watch;
 
 use super::follow::{Following, Objects};
 
-/// The ClusterRole that the others are added to.
+/// The role that the others are added to.
 const SUM: &str = "preflight-reader-of-the-platform";
 
-/// The ClusterRoles that are added, and what they add up to.
+/// The cluster roles that are added, and what they add up to.
 #[derive(Clone)]
 pub struct ReaderRoles {
     added: watch::Receiver<Option<Objects<ClusterRole>>>,

@@ -8,7 +8,7 @@ use kube::ResourceExt as _;
 use super::diagnosis::Trouble;
 use crate::cluster::Objects;
 
-/// What is wrong with the ClusterRoles that are added to what preflights may read. Where one of them
+/// What is wrong with the cluster roles that are added to what preflights may read. Where one of them
 /// is to blame for what they add up to, that is not told as well.
 pub(super) fn trouble(roles: &[Objects<ClusterRole>]) -> Option<Trouble> {
     let mut found = roles
@@ -19,7 +19,7 @@ pub(super) fn trouble(roles: &[Objects<ClusterRole>]) -> Option<Trouble> {
     Some(Trouble::lasting(preflight_failed::READER_ROLE_REFUSED, message))
 }
 
-/// What a ClusterRole gives beyond reading.
+/// What a role gives beyond reading.
 fn excess(role: &ClusterRole) -> Option<String> {
     let told = |what: &str| format!("ClusterRole {}, {what}", role.name_any());
     let Ok(value) = serde_json::to_value(role) else { return Some(told("which is no object")) };

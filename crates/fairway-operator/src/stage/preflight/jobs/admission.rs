@@ -3,7 +3,7 @@
 use fairway_findings::vet::Network;
 use fairway_findings::{CheckStatus, Document};
 
-/// What lets Pods on the network of their node in, where PodSecurity is enforced.
+/// What lets Pods on the network of their node in, where `PodSecurity` is enforced.
 const ON_HOST_NETWORK: &str = "--preflight-check-network=host takes the label \
      pod-security.kubernetes.io/enforce=privileged on the namespace openshift-cluster-version-preflight";
 
