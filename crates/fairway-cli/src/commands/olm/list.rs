@@ -173,7 +173,7 @@ impl fmt::Display for Row {
         match (maximum, declared_in, invalid) {
             (Some(maximum), Some(origin), _) => write!(f, "\n  runs up to {maximum} ({origin})")?,
             (_, _, Some(why)) => {
-                write!(f, "\n  declares no version that makes sense: {}", OneLine(why))?
+                write!(f, "\n  declares no version that makes sense: {}", OneLine(why))?;
             }
             _ => write!(f, "\n  does not declare up to which version it runs")?,
         }
@@ -214,7 +214,7 @@ mod tests {
 
     use super::*;
 
-    fn operator(name: &str, annotations: Value) -> Value {
+    fn operator(name: &str, annotations: &Value) -> Value {
         json!({
             "apiVersion": "operators.coreos.com/v1alpha1", "kind": "ClusterServiceVersion",
             "metadata": {"namespace": "team", "name": name, "annotations": annotations}, "spec": {},
@@ -225,11 +225,11 @@ mod tests {
         let maximum = |it: &str| json!({"operators.coreos.com/maxOpenShiftVersion": it});
         let release = |version: &str| json!({"version": version, "image": "x"});
         let number = r#"{"properties":[{"type":"olm.maxOpenShiftVersion","value":4.10}]}"#;
-        let mut uses = operator("uses.v1", maximum("4.20"));
+        let mut uses = operator("uses.v1", &maximum("4.20"));
         uses["spec"] = json!({"nativeAPIs": [
             {"group": "policy", "version": "v1beta1", "kind": "PodSecurityPolicy"},
         ]});
-        let mut copy = operator("copy.v1", json!({}));
+        let mut copy = operator("copy.v1", &json!({}));
         copy["status"] = json!({"reason": "Copied"});
         vec![
             json!({"kind": "ClusterVersion", "apiVersion": "config.openshift.io/v1",
@@ -241,10 +241,10 @@ mod tests {
                 "conditionalUpdates": [{"release": release("4.10.0"), "risks": []}],
             }}),
             json!({"kind": "List", "items": [
-                operator("etcd.v1.0.0", maximum("4.7")),
-                operator("number.v1", json!({"operatorframework.io/properties": number})),
-                operator("silent.v1", json!({})),
-                operator("wrong.v1", maximum("4.x")),
+                operator("etcd.v1.0.0", &maximum("4.7")),
+                operator("number.v1", &json!({"operatorframework.io/properties": number})),
+                operator("silent.v1", &json!({})),
+                operator("wrong.v1", &maximum("4.x")),
                 uses,
                 copy,
             ]}),

@@ -71,9 +71,8 @@ impl State {
             kinds.entry(kind).or_default().push(object);
         }
         let mut of_kind = |kind: &str| kinds.remove(kind).unwrap_or_default().into_iter();
-        let mut state = Self::default();
-        state.cluster =
-            of_kind("ClusterVersion").find_map(|it| ClusterVersion::deserialize(it).ok());
+        let cluster = of_kind("ClusterVersion").find_map(|it| ClusterVersion::deserialize(it).ok());
+        let mut state = Self { cluster, ..Self::default() };
         let subscriptions: Vec<_> =
             of_kind("Subscription").filter_map(|it| Subscription::read(&it)).collect();
         let mut catalogs = Catalogs::default();
