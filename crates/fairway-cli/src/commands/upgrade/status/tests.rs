@@ -304,3 +304,17 @@ fn a_cluster_without_a_progress_cannot_be_told_about() {
     assert_eq!(crate::errors::status(&error), ExitStatus::CannotTell);
     insta::assert_snapshot!(error, @"ClusterVersion has no condition Progressing: nobody says whether it is updating");
 }
+
+#[test]
+fn that_time_passes_is_no_news() {
+    let files = Files::new();
+    let news = |later: i64| {
+        let (cluster, moment) = Recording::at(&files.path()).cluster().unwrap();
+        let now = moment.now() + jiff::SignedDuration::from_secs(later);
+        watch::news(&tell(&cluster, Moment::Live(now)).unwrap())
+    };
+    let before = news(0);
+    assert_eq!(before, news(60));
+    files.write("co.yaml", &OPERATORS.replace("first line", "another line"));
+    assert_ne!(before, news(60));
+}

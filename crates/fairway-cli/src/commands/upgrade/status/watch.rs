@@ -1,6 +1,7 @@
 //! Watching an update until it is over.
 
 use std::fmt::Write as _;
+use std::io::Write as _;
 use std::time::Duration;
 
 use fairway_insight::Status;
@@ -9,6 +10,7 @@ use tokio::time::{Instant, interval, timeout_at};
 
 use super::{ask, print, warn};
 use crate::args::insight::StatusArgs;
+use crate::args::report::ReportFormat;
 use crate::cluster::Cluster;
 use crate::exit::ExitStatus;
 use crate::printer::Printer;
@@ -51,10 +53,11 @@ async fn watch(
         let news = news(&status);
         let mut exit = ExitStatus::Yes;
         if told.as_ref() != Some(&news) {
-            if told.is_some() {
-                printer.note("");
-            } else {
-                warn(&alerts, printer);
+            match (&told, args.output.output) {
+                (None, _) => warn(&alerts, printer),
+                (Some(_), ReportFormat::Text) => writeln!(printer.stdout())?,
+                (Some(_), ReportFormat::Yaml) => writeln!(printer.stdout(), "---")?,
+                (Some(_), ReportFormat::Json) => {}
             }
             exit = print(&status, args, printer)?;
             told = Some(news);
@@ -66,7 +69,7 @@ async fn watch(
 }
 
 /// What is worth telling again when it changes: everything but the time that passes.
-fn news(status: &Status) -> String {
+pub(super) fn news(status: &Status) -> String {
     let mut news = String::new();
     match &status.control_plane {
         None => news.push_str("idle"),
