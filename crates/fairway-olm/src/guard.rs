@@ -15,6 +15,7 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::catalogs;
 use crate::certificate::{self, Current, Keeper, SECRET, Serving};
 use crate::endpoint::Endpoint;
 use crate::metrics::Metrics;
@@ -153,12 +154,16 @@ impl Guard {
             configuration: sight.configuration.clone(),
             trouble,
         }));
+        let (told, catalogs) = watch::channel(None);
+        let (subscribed, sources) = (sight.subscriptions.clone(), sight.catalogs.clone());
+        tasks.spawn(catalogs::follow(client.clone(), subscribed, sources, told));
         tasks.spawn(report::report(Reporter {
             client: client.clone(),
             leadership,
             settings: settings.clone(),
             cluster_version: self.sight.cluster_version.clone(),
             sight,
+            catalogs,
             trouble: troubled,
             metrics: Arc::clone(&self.metrics),
         }));

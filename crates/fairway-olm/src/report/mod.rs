@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use fairway_api::ClusterOperator;
 use fairway_api::ClusterVersion;
+use fairway_compat::olm::catalog::Catalogs;
 use fairway_compat::olm::{ClusterVersions, Guard, Verdict};
 use fairway_election::Leadership;
 use kube::api::{ObjectMeta, PostParams};
@@ -36,6 +37,8 @@ pub(crate) struct Reporter {
     pub(crate) settings: Settings,
     pub(crate) cluster_version: Seen<Only<ClusterVersion>>,
     pub(crate) sight: WriterSight,
+    /// What catalogs say by now.
+    pub(crate) catalogs: Seen<Catalogs>,
     /// What keeps the webhook from its work.
     pub(crate) trouble: watch::Receiver<Option<String>>,
     pub(crate) metrics: Arc<Metrics>,
@@ -68,6 +71,7 @@ impl Reporter {
             changed = self.cluster_version.changed() => changed,
             changed = self.sight.operators.changed() => changed,
             changed = self.sight.cluster_operator.changed() => changed,
+            changed = self.catalogs.changed() => changed,
             changed = self.trouble.changed() => changed,
         };
         changed.is_ok()
@@ -90,6 +94,8 @@ impl Reporter {
         let version = self.cluster_version.borrow_and_update().clone();
         let operators = self.sight.operators.borrow_and_update().clone();
         let before = self.sight.cluster_operator.borrow_and_update().clone();
+        let catalogs = self.catalogs.borrow_and_update().clone().unwrap_or_default();
+        let subscriptions = self.sight.subscriptions.borrow().clone().unwrap_or_default();
         let trouble = self.trouble.borrow_and_update().clone();
         let (Some(version), Some(operators), Some(before)) = (version, operators, before) else {
             return Ok(());
@@ -97,7 +103,9 @@ impl Reporter {
         let Some(version) = &*version else { return Ok(()) };
         let running = ClusterVersions::of(version).running();
         let policy = self.settings.policy;
-        let installed = operators.values().cloned();
+        let subscriptions: Vec<_> = subscriptions.values().cloned().collect();
+        let installed =
+            operators.values().map(|it| catalogs.tell_about(it.clone(), &subscriptions));
         let guard = running.map(|running| Guard::new(installed, running, policy));
         if let (Some(guard), Some(running)) = (&guard, running) {
             for verdict in [Verdict::Upgradeable, Verdict::MayNotRun, Verdict::WillNotRun] {

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use fairway_api::{CLUSTER_VERSION_NAME, ClusterOperator, ClusterVersion};
+use fairway_compat::olm::catalog::Subscription;
 use fairway_compat::olm::{Operator, is_copied};
 use k8s_openapi::api::admissionregistration::v1::ValidatingWebhookConfiguration;
 use k8s_openapi::api::core::v1::Secret;
@@ -15,6 +16,7 @@ use kube::core::GroupVersionKind;
 use kube::runtime::WatchStreamExt as _;
 use kube::runtime::watcher::{self, watcher};
 use kube::{Api, Client, ResourceExt as _};
+use serde_json::json;
 use tokio::sync::watch;
 use tokio_util::task::TaskTracker;
 
@@ -26,6 +28,12 @@ pub(crate) type Seen<T> = watch::Receiver<Option<Arc<T>>>;
 
 /// The object with the one name that is watched, if it is there.
 pub(crate) type Only<K> = Option<K>;
+
+/// The operators that are subscribed to, by namespace and name.
+pub(crate) type Subscriptions = BTreeMap<(String, String), Subscription>;
+
+/// Which state objects have, by namespace and name.
+pub(crate) type Revisions = BTreeMap<(String, String), String>;
 
 /// Copies carry this label. They are the many, and never leave the API server.
 const NO_COPIES: &str = "!olm.copiedFrom";
@@ -44,6 +52,10 @@ pub(crate) struct Sight {
 pub(crate) struct WriterSight {
     /// The installed operators, by namespace and name.
     pub(crate) operators: Seen<BTreeMap<(String, String), Operator>>,
+    /// What administrators subscribe to.
+    pub(crate) subscriptions: Seen<Subscriptions>,
+    /// The catalogs that there are.
+    pub(crate) catalogs: Seen<Revisions>,
     /// What is written about them.
     pub(crate) cluster_operator: Seen<Only<ClusterOperator>>,
     /// How the API server finds the webhook.
@@ -83,11 +95,12 @@ impl Sight {
 impl WriterSight {
     /// Begins to watch. A watch ends when nobody looks any more.
     pub(crate) fn open(client: &Client, cluster_operator: &str, tasks: &TaskTracker) -> Self {
-        let kind =
-            GroupVersionKind::gvk("operators.coreos.com", "v1alpha1", "ClusterServiceVersion");
-        let installed = ApiResource::from_gvk_with_plural(&kind, "clusterserviceversions");
-        let installed =
-            Api::<PartialObjectMeta<DynamicObject>>::all_with(client.clone(), &installed);
+        let installed: Api<PartialObjectMeta<DynamicObject>> =
+            Api::all_with(client.clone(), &of_olm("ClusterServiceVersion"));
+        let subscriptions: Api<DynamicObject> =
+            Api::all_with(client.clone(), &of_olm("Subscription"));
+        let catalogs: Api<PartialObjectMeta<DynamicObject>> =
+            Api::all_with(client.clone(), &of_olm("CatalogSource"));
         let operators = Api::<ClusterOperator>::all(client.clone());
         let name = cluster_operator.to_owned();
         let configurations = Api::<ValidatingWebhookConfiguration>::all(client.clone());
@@ -101,6 +114,30 @@ impl WriterSight {
                     watcher(installed.clone(), config).default_backoff()
                 },
                 note,
+                |known, gone| drop(known.remove(&place(&gone))),
+            ),
+            subscriptions: optional::follow(
+                client,
+                "subscriptions.operators.coreos.com",
+                tasks,
+                move || {
+                    let config = watcher::Config::default();
+                    watcher(subscriptions.clone(), config).default_backoff()
+                },
+                note_subscription,
+                |known, gone| drop(known.remove(&place(&gone))),
+            ),
+            catalogs: optional::follow(
+                client,
+                "catalogsources.operators.coreos.com",
+                tasks,
+                move || {
+                    let config = watcher::Config::default();
+                    watcher(catalogs.clone(), config).default_backoff()
+                },
+                |known, it| {
+                    known.insert(place(&it), it.resource_version().unwrap_or_default());
+                },
                 |known, gone| drop(known.remove(&place(&gone))),
             ),
             cluster_operator: optional::follow(
@@ -148,6 +185,18 @@ fn note(
     known.insert((namespace, name), operator);
 }
 
-fn place(object: &PartialObjectMeta<DynamicObject>) -> (String, String) {
+fn note_subscription(known: &mut Subscriptions, object: DynamicObject) {
+    match Subscription::read(&json!(object)) {
+        Some(subscription) => known.insert(place(&object), subscription),
+        None => known.remove(&place(&object)),
+    };
+}
+
+/// A kind of OLM's, in the one version that it has.
+fn of_olm(kind: &str) -> ApiResource {
+    ApiResource::from_gvk(&GroupVersionKind::gvk("operators.coreos.com", "v1alpha1", kind))
+}
+
+fn place(object: &impl kube::ResourceExt) -> (String, String) {
     (object.namespace().unwrap_or_default(), object.name_any())
 }

@@ -80,6 +80,41 @@ async fn every_target_has_its_own_risks() -> Result<()> {
 }
 
 #[tokio::test]
+async fn a_catalog_has_the_last_word() -> Result<()> {
+    let platform = Platform::begin(Some("4.6.3")).await?;
+    platform.install("etcd.v1.0.0", up_to("4.6")).await.map_err(anyhow::Error::msg)?;
+    let guard = platform.start(platform.settings()?)?;
+    let will = "False IncompatibleOperatorsInstalled: The following operators will not run on the next OpenShift Version: NS/etcd.v1.0.0";
+    platform.until_upgradeable(will).await?;
+
+    let package = |maximum: &str| {
+        json!({ "status": {
+            "catalogSource": "main", "catalogSourceNamespace": platform.namespace.name(),
+            "packageName": "etcd", "defaultChannel": "stable",
+            "channels": [{
+                "name": "stable", "currentCSV": "etcd.v1.0.0",
+                "currentCSVDesc": {
+                    "version": "1.0.0", "annotations": { MAXIMUM_ANNOTATION: maximum },
+                },
+            }],
+        } })
+    };
+    platform.put("PackageManifest", "etcd", package("4.7")).await?;
+    let subscription = json!({
+        "spec": { "name": "etcd", "source": "main", "sourceNamespace": platform.namespace.name() },
+        "status": { "installedCSV": "etcd.v1.0.0" },
+    });
+    platform.put("Subscription", "etcd", subscription).await?;
+    platform.until_upgradeable("True AsExpected: Ready for upgrade").await?;
+
+    // Its maintainers have found out more.
+    platform.put("PackageManifest", "etcd", package("4.6")).await?;
+    platform.put("CatalogSource", "main", json!({ "spec": { "displayName": "new" } })).await?;
+    platform.until_upgradeable(will).await?;
+    guard.stop().await
+}
+
+#[tokio::test]
 async fn what_is_malformed_costs_a_message_and_never_the_guard() -> Result<()> {
     let platform = Platform::begin(Some("4.6.3")).await?;
     let strict = Policy { invalid: InvalidPolicy::Block, ..Policy::default() };

@@ -24,8 +24,13 @@ use tokio_util::sync::CancellationToken;
 /// Not the name of a real OLM's.
 pub(crate) const OPERATOR: &str = "olm-guard-test";
 
-/// The definition of OLM's kind, as far as it matters here.
-const DEFINITION: &str = "clusterserviceversions.operators.coreos.com";
+/// OLM's kinds, as far as they matter here: group, version, kind and resource.
+const KINDS: [(&str, &str, &str, &str); 4] = [
+    ("operators.coreos.com", "v1alpha1", "ClusterServiceVersion", "clusterserviceversions"),
+    ("operators.coreos.com", "v1alpha1", "Subscription", "subscriptions"),
+    ("operators.coreos.com", "v1alpha1", "CatalogSource", "catalogsources"),
+    ("packages.operators.coreos.com", "v1", "PackageManifest", "packagemanifests"),
+];
 
 /// The configuration of the webhook.
 const CONFIGURATION: &str = "fairway-olm-guard";
@@ -80,41 +85,66 @@ impl Platform {
     }
 
     async fn define(&self) -> Result<()> {
-        let definition = serde_json::from_value(json!({
-            "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
-            "metadata": { "name": DEFINITION },
-            "spec": {
-                "group": "operators.coreos.com", "scope": "Namespaced",
-                "names": {
-                    "kind": "ClusterServiceVersion", "plural": "clusterserviceversions",
-                    "singular": "clusterserviceversion", "shortNames": ["csv"],
-                },
-                "versions": [{
-                    "name": "v1alpha1", "served": true, "storage": true,
-                    "subresources": { "status": {} },
-                    "schema": { "openAPIV3Schema": {
-                        "type": "object", "x-kubernetes-preserve-unknown-fields": true,
-                    } },
-                }],
-            },
-        }))?;
         let api = Api::<CustomResourceDefinition>::all(self.client());
-        if api.get_opt(DEFINITION).await?.is_none() {
-            api.create(&PostParams::default(), &definition).await?;
+        for (group, version, kind, plural) in KINDS {
+            let name = format!("{plural}.{group}");
+            let definition = serde_json::from_value(json!({
+                "metadata": { "name": name },
+                "spec": {
+                    "group": group, "scope": "Namespaced",
+                    "names": { "kind": kind, "plural": plural },
+                    "versions": [{
+                        "name": version, "served": true, "storage": true,
+                        "schema": { "openAPIV3Schema": {
+                            "type": "object", "x-kubernetes-preserve-unknown-fields": true,
+                        } },
+                    }],
+                },
+            }))?;
+            if api.get_opt(&name).await?.is_none() {
+                api.create(&PostParams::default(), &definition).await?;
+            }
         }
-        let installed = self.installed();
-        wait::until("ClusterServiceVersions to be served", || async {
-            Ok(installed.list(&Default::default()).await.ok().map(drop))
-        })
-        .await
+        for (_, _, kind, _) in KINDS {
+            let objects = self.objects(kind)?;
+            wait::until(&format!("{kind} to be served"), || async {
+                Ok(objects.list(&Default::default()).await.ok().map(drop))
+            })
+            .await?;
+        }
+        Ok(())
+    }
+
+    /// Objects of one of OLM's kinds, in the test's namespace.
+    fn objects(&self, kind: &str) -> Result<Api<DynamicObject>> {
+        let found = KINDS.iter().find(|(_, _, it, _)| *it == kind).context("no such kind")?;
+        let kind = GroupVersionKind::gvk(found.0, found.1, found.2);
+        let resource = ApiResource::from_gvk_with_plural(&kind, found.3);
+        Ok(Api::namespaced_with(self.client(), self.namespace.name(), &resource))
+    }
+
+    /// Makes or changes an object of one of OLM's kinds.
+    pub(crate) async fn put(&self, kind: &str, name: &str, content: Value) -> Result<()> {
+        let api = self.objects(kind)?;
+        let found = KINDS.iter().find(|(_, _, it, _)| *it == kind).context("no such kind")?;
+        let mut object = json!({
+            "apiVersion": format!("{}/{}", found.0, found.1), "kind": kind,
+            "metadata": { "name": name },
+        });
+        for (key, value) in content.as_object().into_iter().flatten() {
+            object[key] = value.clone();
+        }
+        if api.get_opt(name).await?.is_some() {
+            api.patch(name, &PatchParams::default(), &Patch::Merge(object)).await?;
+        } else {
+            api.create(&PostParams::default(), &serde_json::from_value(object)?).await?;
+        }
+        Ok(())
     }
 
     /// The operators of the test's namespace.
-    pub(crate) fn installed(&self) -> Api<DynamicObject> {
-        let kind =
-            GroupVersionKind::gvk("operators.coreos.com", "v1alpha1", "ClusterServiceVersion");
-        let resource = ApiResource::from_gvk_with_plural(&kind, "clusterserviceversions");
-        Api::namespaced_with(self.client(), self.namespace.name(), &resource)
+    fn installed(&self) -> Api<DynamicObject> {
+        self.objects("ClusterServiceVersion").expect("it is one of the kinds")
     }
 
     /// The cluster has got to that version.
@@ -273,7 +303,9 @@ impl Drop for Platform {
             let configurations = Api::<ValidatingWebhookConfiguration>::all(client.clone());
             let _ = configurations.delete(CONFIGURATION, &parameters).await;
             let definitions = Api::<CustomResourceDefinition>::all(client);
-            let _ = definitions.delete(DEFINITION, &parameters).await;
+            for (group, _, _, plural) in KINDS {
+                let _ = definitions.delete(&format!("{plural}.{group}"), &parameters).await;
+            }
             Ok(())
         });
     }
