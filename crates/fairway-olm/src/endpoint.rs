@@ -7,7 +7,7 @@ use fairway_api::ClusterVersion;
 use fairway_compat::olm::ClusterVersions;
 use http::header::CONTENT_TYPE;
 use http::{HeaderValue, Method, Request, Response, StatusCode};
-use http_body_util::{BodyExt as _, Full, Limited};
+use http_body_util::{BodyExt as _, Collected, Full, Limited};
 use hyper::body::Incoming;
 
 use crate::metrics::{Decision, Metrics};
@@ -43,33 +43,27 @@ impl Endpoint {
     }
 
     fn ready(&self) -> Response<Full<Bytes>> {
-        match self.cluster() {
-            Some(_) => answer(StatusCode::OK, TEXT, "ok"),
-            None => {
-                let waiting = "waiting for a first look at the cluster";
-                answer(StatusCode::SERVICE_UNAVAILABLE, TEXT, waiting)
-            }
+        if self.cluster().is_some() {
+            return answer(StatusCode::OK, TEXT, "ok");
         }
+        let waiting = "waiting for a first look at the cluster";
+        answer(StatusCode::SERVICE_UNAVAILABLE, TEXT, waiting)
     }
 
     async fn review(&self, request: Request<Incoming>) -> Response<Full<Bytes>> {
         let body = Limited::new(request.into_body(), BODY_BYTES).collect().await;
-        let Ok(body) = body.map(|body| body.to_bytes()) else {
+        let Ok(body) = body.map(Collected::to_bytes) else {
             self.metrics.reviewed(Decision::unreadable);
             return answer(StatusCode::PAYLOAD_TOO_LARGE, TEXT, "the review is too large");
         };
         // Before the first look nobody knows the version, and nobody is refused.
         let cluster = self.cluster().unwrap_or_default();
-        match webhook::answer(&body, &cluster) {
-            Some(reviewed) => {
-                self.metrics.reviewed(reviewed.decision);
-                answer(StatusCode::OK, "application/json", reviewed.body.to_string())
-            }
-            None => {
-                self.metrics.reviewed(Decision::unreadable);
-                answer(StatusCode::BAD_REQUEST, TEXT, "this is no AdmissionReview")
-            }
-        }
+        let Some(reviewed) = webhook::answer(&body, &cluster) else {
+            self.metrics.reviewed(Decision::unreadable);
+            return answer(StatusCode::BAD_REQUEST, TEXT, "this is no AdmissionReview");
+        };
+        self.metrics.reviewed(reviewed.decision);
+        answer(StatusCode::OK, "application/json", reviewed.body.to_string())
     }
 
     fn cluster(&self) -> Option<ClusterVersions> {

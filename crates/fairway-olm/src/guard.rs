@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use fairway_election::{self as election, Leadership, LostLease, TimingError};
+use fairway_election::{self as election, Leadership, TimingError};
 use fairway_http::Listener;
 use kube::Client;
 use tokio::net::TcpListener;
@@ -133,9 +133,10 @@ impl Guard {
                 }
             };
             let election = &self.settings.election;
-            match election::lead(self.client.clone(), election, stop, work).await {
-                Ok(worked) => return worked.unwrap_or(Ok(())),
-                Err(LostLease) => {}
+            let led = election::lead(self.client.clone(), election, stop, work).await;
+            // Whoever has lost the Lease waits for it anew.
+            if let Ok(worked) = led {
+                return worked.unwrap_or(Ok(()));
             }
         }
     }

@@ -113,7 +113,7 @@ impl WriterSight {
                     let config = watcher::Config::default().labels(NO_COPIES);
                     watcher(installed.clone(), config).default_backoff()
                 },
-                note,
+                |known, it| note(known, &it),
                 |known, gone| drop(known.remove(&place(&gone))),
             ),
             subscriptions: optional::follow(
@@ -124,7 +124,7 @@ impl WriterSight {
                     let config = watcher::Config::default();
                     watcher(subscriptions.clone(), config).default_backoff()
                 },
-                note_subscription,
+                |known, it| note_subscription(known, &it),
                 |known, gone| drop(known.remove(&place(&gone))),
             ),
             catalogs: optional::follow(
@@ -174,9 +174,9 @@ fn remove_only<K>(known: &mut Only<K>, _: K) {
 /// Of an operator, only what it declares is kept. A copy without the label is told by the rest.
 fn note(
     known: &mut BTreeMap<(String, String), Operator>,
-    object: PartialObjectMeta<DynamicObject>,
+    object: &PartialObjectMeta<DynamicObject>,
 ) {
-    let (namespace, name) = place(&object);
+    let (namespace, name) = place(object);
     if is_copied(&namespace, object.labels(), object.annotations(), None) {
         known.remove(&(namespace, name));
         return;
@@ -185,10 +185,10 @@ fn note(
     known.insert((namespace, name), operator);
 }
 
-fn note_subscription(known: &mut Subscriptions, object: DynamicObject) {
+fn note_subscription(known: &mut Subscriptions, object: &DynamicObject) {
     match Subscription::read(&json!(object)) {
-        Some(subscription) => known.insert(place(&object), subscription),
-        None => known.remove(&place(&object)),
+        Some(subscription) => known.insert(place(object), subscription),
+        None => known.remove(&place(object)),
     };
 }
 
