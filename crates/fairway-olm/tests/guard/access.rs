@@ -2,6 +2,7 @@
 
 use anyhow::{Context as _, Result};
 use fairway_testkit::wait;
+use k8s_openapi::api::authentication::v1::TokenRequest;
 use k8s_openapi::api::core::v1::ServiceAccount;
 use kube::api::{DynamicObject, PostParams};
 use kube::core::GroupVersionKind;
@@ -25,7 +26,7 @@ async fn the_deployed_permissions_are_enough() -> Result<()> {
         create(&platform.client(), &namespace, object).await?;
     }
     let accounts = Api::<ServiceAccount>::namespaced(platform.client(), &namespace);
-    let (request, parameters) = (Default::default(), PostParams::default());
+    let (request, parameters) = (TokenRequest::default(), PostParams::default());
     let token = accounts.create_token_request("olm-guard", &parameters, &request).await?;
     let token = token.status.context("no token")?.token;
     let client = platform.cluster.client_with_token(&token).await?;

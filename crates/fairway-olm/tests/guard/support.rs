@@ -14,7 +14,9 @@ use k8s_openapi::api::admissionregistration::v1::ValidatingWebhookConfiguration;
 use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
-use kube::api::{ApiResource, DeleteParams, DynamicObject, Patch, PatchParams, PostParams};
+use kube::api::{
+    ApiResource, DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams,
+};
 use kube::core::GroupVersionKind;
 use kube::{Api, Client, ResourceExt as _};
 use serde_json::{Value, json};
@@ -108,7 +110,7 @@ impl Platform {
         for (_, _, kind, _) in KINDS {
             let objects = self.objects(kind)?;
             wait::until(&format!("{kind} to be served"), || async {
-                Ok(objects.list(&Default::default()).await.ok().map(drop))
+                Ok(objects.list(&ListParams::default()).await.ok().map(drop))
             })
             .await?;
         }

@@ -9,7 +9,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use fairway_testkit::wait;
 use http::{Request, Response};
-use http_body_util::{BodyExt as _, Full};
+use http_body_util::{BodyExt as _, Collected, Full};
 use hyper::body::{Bytes, Incoming};
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo};
@@ -120,7 +120,7 @@ async fn answer(
     react: fn(&str) -> Reaction,
 ) -> Result<Response<Full<Bytes>>, Infallible> {
     let path = request.uri().path().trim_start_matches('/').to_owned();
-    let body = request.into_body().collect().await.map(|body| body.to_bytes()).unwrap_or_default();
+    let body = request.into_body().collect().await.map(Collected::to_bytes).unwrap_or_default();
     let review: Value = serde_json::from_slice(&body).unwrap_or_default();
     let uid = review["request"]["uid"].clone();
     let reaction = react(&path);
