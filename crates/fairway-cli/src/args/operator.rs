@@ -176,7 +176,7 @@ pub(crate) struct PreflightArgs {
     /// That of the node is more than checks may have by default: it takes the label
     /// pod-security.kubernetes.io/enforce=privileged on the namespace
     /// openshift-cluster-version-preflight, and on OpenShift `allowHostNetwork` in the
-    /// SecurityContextConstraints fairway-preflight-check.
+    /// `SecurityContextConstraints` fairway-preflight-check.
     #[arg(
         long,
         value_name = "NETWORK",
