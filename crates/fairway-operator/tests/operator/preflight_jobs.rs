@@ -157,7 +157,7 @@ fn requests(jobs: &[JobRequest]) -> JobRequests {
 fn release(jobs: &[JobRequest]) -> Checks {
     let objects = |job: &JobRequest| {
         let (check, objects) =
-            (job.check.clone(), [&[job.manifest.clone()], &job.access[..]].concat());
+            (job.check.clone(), [std::slice::from_ref(&job.manifest), &job.access[..]].concat());
         objects.into_iter().map(move |object| (check.clone(), object))
     };
     jobs.iter().flat_map(objects).collect()

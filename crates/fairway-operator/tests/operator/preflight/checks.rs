@@ -76,12 +76,12 @@ async fn a_run_gets_what_its_release_has_and_that_is_told() -> Result<()> {
 
     let mut greedy = check();
     greedy[2]["rules"][0]["resourceNames"] = json!(["crown-jewels"]);
-    let (state, why) = ask(&run, "dns-preflight-greedy", greedy).await?;
-    assert_eq!(state, JobState::AccessRefused, "{why}");
+    let (answer, why) = ask(&run, "dns-preflight-greedy", greedy).await?;
+    assert_eq!(answer, JobState::AccessRefused, "{why}");
     assert!(why.contains("Role dns-preflight: the release does not have it"), "{why}");
     // Whether the cluster has a namespace for it is another matter.
-    let (state, why) = ask(&run, "dns-preflight-honest", check()).await?;
-    assert!(matches!(state, JobState::Created | JobState::NotCreated), "{state}: {why}");
+    let (answer, why) = ask(&run, "dns-preflight-honest", check()).await?;
+    assert!(matches!(answer, JobState::Created | JobState::NotCreated), "{answer}: {why}");
 
     let mut document = run.document(ExecutionStatus::Completed);
     document.checks[0].granted = vec!["nothing at all".to_owned()];

@@ -237,7 +237,7 @@ impl Stage {
         .await
     }
 
-    /// The platform adds a ClusterRole to what preflights may read, or takes it back.
+    /// The platform adds a `ClusterRole` to what preflights may read, or takes it back.
     pub(crate) async fn let_read(&self, name: &str, rule: Option<Value>) -> Result<()> {
         let roles: Api<ClusterRole> = Api::all(self.cluster.client());
         let Some(rule) = rule else {
@@ -245,8 +245,8 @@ impl Stage {
             return Ok(());
         };
         let labels = json!({labels::AGGREGATE: "true"});
-        let role = json!({"metadata": {"name": name, "labels": labels}, "rules": [rule]});
-        roles.create(&PostParams::default(), &serde_json::from_value(role)?).await?;
+        let more = json!({"metadata": {"name": name, "labels": labels}, "rules": [rule]});
+        roles.create(&PostParams::default(), &serde_json::from_value(more)?).await?;
         Ok(())
     }
 
