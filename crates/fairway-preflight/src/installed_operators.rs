@@ -27,6 +27,9 @@ pub(crate) const SUBSCRIPTIONS: Resource =
 pub(crate) const PACKAGES: Resource =
     Resource::new("packages.operators.coreos.com", "v1", "PackageManifest", "packagemanifests");
 
+/// Why nothing is asked about operators of OLM.
+pub(crate) const NO_OLM: &str = "the cluster has no operators of OLM: it does not know their kinds";
+
 /// What was seen of them.
 #[derive(Debug, Default)]
 pub struct InstalledOperators {

@@ -4,7 +4,7 @@ use std::io::{self, Write as _};
 
 use fairway_check::cluster::{Cluster, Patience};
 use fairway_check::{CannotTell, Check, Context, Ending, Finding, main_with};
-use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+use k8s_openapi::api::core::v1::{ConfigMap, Pod, Secret};
 use kube::Client;
 use kube::api::{Api, ListParams, ObjectMeta, PostParams};
 
@@ -36,6 +36,8 @@ enum Misbehaviour {
     Write,
     /// To read what is none of its business.
     Secrets,
+    /// To try every way out of its place that Kubernetes has.
+    Trespass,
 }
 
 impl Misbehaviour {
@@ -47,6 +49,7 @@ impl Misbehaviour {
             "megabyte" => Self::Megabyte,
             "write" => Self::Write,
             "secrets" => Self::Secrets,
+            "trespass" => Self::Trespass,
             _ => Self::None,
         }
     }
@@ -98,20 +101,67 @@ impl Check for Fragile {
         let kubeconfig = context.settings().kubeconfig.clone();
         let client = (self.connect)(kubeconfig).await;
         let client = client.map_err(|error| CannotTell::because(error.to_string()))?;
-        let (what, tried) = match self.misbehaviour {
-            Misbehaviour::Write => ("writing a ConfigMap", write(client).await),
-            Misbehaviour::Secrets => ("reading Secrets", read_secrets(client).await),
+        let attempts = match self.misbehaviour {
+            Misbehaviour::Write => &[Attempt::Write][..],
+            Misbehaviour::Secrets => &[Attempt::Secrets],
+            Misbehaviour::Trespass => &Attempt::ALL,
             _ => return Ok(Vec::new()),
         };
-        match tried {
-            Ok(()) => {
-                let message = format!("A check may do what it should not: {what}.");
-                Ok(vec![Finding::critical("FragileCheckMayDoTooMuch", message)])
+        let (mut done, mut refused) = (Vec::new(), Vec::new());
+        let mut words = String::new();
+        for attempt in attempts {
+            let what = attempt.name();
+            match attempt.carry_out(client.clone()).await {
+                Ok(()) => done.push(what),
+                Err(kube::Error::Api(status)) => {
+                    refused.push(format!("{what} was refused"));
+                    words = status.message;
+                }
+                Err(error) => refused.push(format!("{what} failed ({error})")),
             }
-            Err(kube::Error::Api(status)) => {
-                Err(CannotTell::because(format!("{what} was refused: {}", status.message)))
-            }
-            Err(error) => Err(CannotTell::because(format!("{what} failed: {error}"))),
+        }
+        if done.is_empty() {
+            return Err(CannotTell::because(format!("{}: {words}", refused.join(", "))));
+        }
+        let message = format!("A check may do what it should not: {}.", done.join(", "));
+        Ok(vec![Finding::critical("FragileCheckMayDoTooMuch", message)])
+    }
+}
+
+/// Something that no check may do.
+#[derive(Clone, Copy)]
+enum Attempt {
+    Write,
+    Secrets,
+    Exec,
+    Attach,
+    PortForward,
+    Proxy,
+}
+
+impl Attempt {
+    const ALL: [Self; 6] =
+        [Self::Write, Self::Secrets, Self::Exec, Self::Attach, Self::PortForward, Self::Proxy];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Write => "writing a ConfigMap",
+            Self::Secrets => "reading Secrets",
+            Self::Exec => "exec",
+            Self::Attach => "attach",
+            Self::PortForward => "port-forward",
+            Self::Proxy => "proxy",
+        }
+    }
+
+    async fn carry_out(self, client: Client) -> Result<(), kube::Error> {
+        match self {
+            Self::Write => write(client).await,
+            Self::Secrets => read_secrets(client).await,
+            Self::Exec => enter(client, "exec").await,
+            Self::Attach => enter(client, "attach").await,
+            Self::PortForward => enter(client, "portforward").await,
+            Self::Proxy => enter(client, "proxy").await,
         }
     }
 }
@@ -126,6 +176,12 @@ async fn write(client: Client) -> Result<(), kube::Error> {
 async fn read_secrets(client: Client) -> Result<(), kube::Error> {
     let secrets: Api<Secret> = Api::all(client);
     secrets.list(&ListParams::default().limit(1)).await.map(drop)
+}
+
+/// Whether a Pod of that name exists does not matter: who may not enter it is told that first.
+async fn enter(client: Client, way: &str) -> Result<(), kube::Error> {
+    let pods: Api<Pod> = Api::namespaced(client, NAMESPACE);
+    pods.get_subresource(way, "fragile").await.map(drop)
 }
 
 #[cfg(test)]

@@ -50,6 +50,10 @@ fn manual_pages() {
     fairway-graph.1
     fairway-install.1
     fairway-man.1
+    fairway-olm-check.1
+    fairway-olm-guard.1
+    fairway-olm-list.1
+    fairway-olm.1
     fairway-operator.1
     fairway-preflight.1
     fairway-release-diff.1

@@ -24,7 +24,7 @@ use crate::checks::removed_apis::COUNTS;
 use crate::cluster::{Cluster, Resource, Unseen};
 use crate::definitions::DEFINITIONS;
 use crate::error_text::chain;
-use crate::installed_operators::{InstalledOperators, OPERATORS};
+use crate::installed_operators::{InstalledOperators, NO_OLM, OPERATORS};
 use crate::target::Target;
 use crate::wording::{counted, listed, quoted};
 
@@ -54,7 +54,7 @@ impl BuiltIn for OlmApis {
 async fn look(cluster: &Cluster, target: &Target) -> Result<Answer, CannotTell> {
     let operators = match InstalledOperators::declaring(cluster).await {
         Ok(operators) => operators,
-        Err(Unseen::NotServed(_)) => return Ok(Answer::default()),
+        Err(Unseen::NotServed(_)) => return Err(CannotTell::DoesNotApply(NO_OLM.to_owned())),
         Err(error) => return Err(error.into()),
     };
     let kubernetes = target.content.image_references.component("kubernetes").and_then(Minor::parse);

@@ -11,7 +11,7 @@ use futures::future::BoxFuture;
 
 use crate::check::{Answer, BuiltIn, CannotTell};
 use crate::cluster::{Cluster, Resource, Unseen};
-use crate::installed_operators::{InstalledOperators, OPERATORS, SUBSCRIPTIONS};
+use crate::installed_operators::{InstalledOperators, NO_OLM, OPERATORS, SUBSCRIPTIONS};
 use crate::target::Target;
 use crate::wording::{counted, listed};
 
@@ -39,7 +39,7 @@ impl BuiltIn for OlmMaximum {
 async fn look(cluster: &Cluster, target: &Target) -> Result<Answer, CannotTell> {
     let installed = match InstalledOperators::of(cluster).await {
         Ok(installed) => installed,
-        Err(Unseen::NotServed(_)) => return Ok(Answer::default()),
+        Err(Unseen::NotServed(_)) => return Err(CannotTell::DoesNotApply(NO_OLM.to_owned())),
         Err(error) => return Err(error.into()),
     };
     let (running, to) = (Stream::of(&target.source), Stream::of(&target.version));

@@ -3,6 +3,7 @@
 
 mod again;
 mod ask;
+mod author;
 pub(super) mod before;
 mod clear;
 pub(super) mod compare;

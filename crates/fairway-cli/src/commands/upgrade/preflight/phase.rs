@@ -4,6 +4,8 @@ use fairway_api::reason::preflight_running;
 use fairway_api::{ClusterVersion, ConditionStatus, Conditions as _};
 use serde::Serialize;
 
+use super::author::condition_is_current;
+
 /// How far the preflight is that is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -75,5 +77,5 @@ impl Phase {
 
 /// Whether the operator of a cluster knows preflights: it always says whether one is running.
 pub(super) fn is_supported(cluster_version: &ClusterVersion) -> bool {
-    Phase::of(cluster_version) != Phase::Unsupported
+    Phase::of(cluster_version) != Phase::Unsupported && condition_is_current(cluster_version)
 }
