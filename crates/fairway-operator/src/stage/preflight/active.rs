@@ -109,10 +109,11 @@ impl Active {
 
     fn see(&mut self) {
         let deployments = values(self.sight.deployments.borrow_and_update().as_ref());
+        let events = values(self.sight.events.borrow_and_update().as_ref());
         let seen = Seen {
-            deployment: deployments.into_iter().next(),
+            deployment: deployments.into_iter().flatten().next(),
             pods: values(self.sight.pods.borrow_and_update().as_ref()),
-            events: values(self.sight.events.borrow_and_update().as_ref()),
+            events: events.unwrap_or_default(),
         };
         self.course.see(seen, clock::now());
     }
@@ -138,8 +139,9 @@ impl Active {
     }
 }
 
-fn values<K>(seen: Option<&Objects<K>>) -> Vec<Arc<K>> {
-    seen.map(|objects| objects.values().cloned().collect()).unwrap_or_default()
+/// What was seen; nothing before it was looked.
+fn values<K>(seen: Option<&Objects<K>>) -> Option<Vec<Arc<K>>> {
+    seen.map(|objects| objects.values().cloned().collect())
 }
 
 /// What the run says, if it is this run, about this release.

@@ -80,7 +80,9 @@ impl Course {
 
     /// Takes in what the cluster shows of it.
     pub(super) fn see(&mut self, seen: Seen, now: Timestamp) {
-        self.crashes.see(seen.crashes(), now);
+        if let Some(crashes) = seen.crashes() {
+            self.crashes.see(crashes, now);
+        }
         self.seen = seen;
     }
 

@@ -39,7 +39,7 @@ fn seen(restarts: u32, state: &Value) -> Seen {
         "lastState": {"terminated": {"exitCode": 101, "message": "boom"}},
     }]}});
     let pod: Pod = serde_json::from_value(pod).unwrap();
-    Seen { pods: vec![Arc::new(pod)], ..Seen::default() }
+    Seen { pods: Some(vec![Arc::new(pod)]), ..Seen::default() }
 }
 
 fn told(verdict: Verdict) -> String {
@@ -107,11 +107,22 @@ fn what_stood_in_the_way_is_the_reason() {
 fn three_crashes_are_enough() {
     let mut course = asked();
     let waiting = json!({"waiting": {"reason": "CrashLoopBackOff"}});
-    course.see(Seen::default(), at(0));
+    course.see(Seen { pods: Some(Vec::new()), ..Seen::default() }, at(0));
     course.see(seen(1, &waiting), at(1));
     assert_eq!(course.verdict(at(1), true), Verdict::GoesOn);
     course.see(seen(2, &waiting), at(1));
     insta::assert_snapshot!(told(course.verdict(at(1), true)), @"CrashLoopBackOff: it was given up after 3 attempts; the target release ended with exit code 101; its last words: boom");
+}
+
+#[test]
+fn what_crashed_before_anybody_looked_does_not_count() {
+    let (mut course, running) = (asked(), json!({"running": {}}));
+    // Deployments and events are seen before Pods are.
+    course.see(Seen::default(), at(0));
+    course.see(seen(7, &running), at(0));
+    assert_eq!(course.verdict(at(0), true), Verdict::GoesOn);
+    course.see(seen(10, &running), at(1));
+    assert!(matches!(course.verdict(at(1), true), Verdict::GivenUp(_)));
 }
 
 #[test]

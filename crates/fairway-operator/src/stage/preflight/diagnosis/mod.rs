@@ -38,20 +38,22 @@ impl Trouble {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Seen {
     pub(super) deployment: Option<Arc<Deployment>>,
-    pub(super) pods: Vec<Arc<Pod>>,
+    /// Nothing before it was looked.
+    pub(super) pods: Option<Vec<Arc<Pod>>>,
     pub(super) events: Vec<Arc<Event>>,
 }
 
 impl Seen {
-    /// How often the program of the run has ended, which it never should.
-    pub(super) fn crashes(&self) -> u32 {
-        self.pods.iter().map(|pod| container::crashes(pod)).sum()
+    /// How often the program of the run has ended, which it never should; nothing where nobody knows.
+    pub(super) fn crashes(&self) -> Option<u32> {
+        let pods = self.pods.as_ref()?;
+        Some(pods.iter().map(|pod| container::crashes(pod)).sum())
     }
 
     /// What stands in the way, if anything does. `has_results` is whether the run ever said
     /// anything.
     pub(super) fn trouble(&self, has_results: bool) -> Option<Trouble> {
-        let mut pods: Vec<_> = self.pods.iter().collect();
+        let mut pods: Vec<_> = self.pods.iter().flatten().collect();
         // The latest is the one that counts: others may be on their way out.
         pods.sort_by_key(|pod| std::cmp::Reverse(pod.creation_timestamp()));
         let of_pods = pods.into_iter().filter(|pod| pod.metadata.deletion_timestamp.is_none());

@@ -25,7 +25,7 @@ fn container(status: &Value) -> Arc<Pod> {
 
 fn waiting(reason: &str, message: &str) -> Seen {
     let state = json!({"waiting": {"reason": reason, "message": message}});
-    Seen { pods: vec![container(&json!({"state": state}))], ..Seen::default() }
+    Seen { pods: Some(vec![container(&json!({"state": state}))]), ..Seen::default() }
 }
 
 /// A program that has ended once, and waits.
@@ -33,7 +33,7 @@ fn ended(code: i32, reason: &str, message: &str) -> Seen {
     let ended = json!({"terminated": {"exitCode": code, "reason": reason, "message": message}});
     let state = json!({"waiting": {"reason": "CrashLoopBackOff", "message": "back-off 10s"}});
     let status = json!({"state": state, "lastState": ended});
-    Seen { pods: vec![container(&status)], ..Seen::default() }
+    Seen { pods: Some(vec![container(&status)]), ..Seen::default() }
 }
 
 fn telling(mut seen: Seen, reason: &str, message: &str) -> Seen {
@@ -46,7 +46,7 @@ fn telling(mut seen: Seen, reason: &str, message: &str) -> Seen {
 }
 
 fn of_pod(status: &Value) -> Seen {
-    Seen { pods: vec![pod(status)], ..Seen::default() }
+    Seen { pods: Some(vec![pod(status)]), ..Seen::default() }
 }
 
 fn refused(message: &str) -> Seen {
@@ -141,7 +141,7 @@ fn all_is_well_while_nothing_is_told() {
         Seen::default(),
         waiting("ContainerCreating", ""),
         waiting("PodInitializing", ""),
-        Seen { pods: vec![container(&running)], ..Seen::default() },
+        Seen { pods: Some(vec![container(&running)]), ..Seen::default() },
     ] {
         assert_eq!(seen.trouble(false), None);
     }
@@ -157,7 +157,7 @@ fn a_program_that_has_said_something_knows_preflights() {
 fn how_a_program_ended_is_no_trouble_once_it_runs_again_and_has_spoken() {
     let ended = json!({"terminated": {"exitCode": 137, "reason": "OOMKilled"}});
     let status = json!({"restartCount": 1, "state": {"running": {}}, "lastState": ended});
-    let seen = Seen { pods: vec![container(&status)], ..Seen::default() };
+    let seen = Seen { pods: Some(vec![container(&status)]), ..Seen::default() };
     assert_eq!(seen.trouble(false).map(|it| it.reason), Some(preflight_failed::OOM_KILLED));
     assert_eq!(seen.trouble(true), None);
 }
@@ -171,6 +171,7 @@ fn crashes_are_counted_over_all_pods() {
     let waiting = json!({"waiting": {"reason": "CrashLoopBackOff"}});
     let over = json!({"terminated": {"exitCode": 1}});
     let pulling = json!({"waiting": {"reason": "ErrImagePull"}});
+    assert_eq!(Seen::default().crashes(), None, "nobody has looked");
     for (pods, expected) in [
         (vec![], 0),
         (vec![crashed(0, &running)], 0),
@@ -181,13 +182,13 @@ fn crashes_are_counted_over_all_pods() {
         (vec![crashed(2, &waiting)], 3),
         (vec![crashed(1, &waiting), crashed(0, &over)], 3),
     ] {
-        assert_eq!(Seen { pods, ..Seen::default() }.crashes(), expected);
+        assert_eq!(Seen { pods: Some(pods), ..Seen::default() }.crashes(), Some(expected));
     }
 }
 
 #[test]
 fn a_volume_that_was_slow_is_no_trouble_once_the_program_runs() {
     let running = json!({"state": {"running": {}}});
-    let seen = Seen { pods: vec![container(&running)], ..Seen::default() };
+    let seen = Seen { pods: Some(vec![container(&running)]), ..Seen::default() };
     assert_eq!(telling(seen, "FailedMount", "timed out").trouble(false), None);
 }
