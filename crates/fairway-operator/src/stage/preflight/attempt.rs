@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use fairway_api::cluster_version::Release;
 use fairway_api::reason::preflight_failed;
 use jiff::Timestamp;
 use tokio::time::Instant;
@@ -27,6 +28,8 @@ const RETRY: (Duration, Duration) = (Duration::from_secs(5), Duration::from_mins
 pub(super) struct Attempt {
     pub(super) wanted: Wanted,
     pub(super) began: Timestamp,
+    /// The release, as far as anybody has said what it is.
+    pub(super) release: Option<Release>,
     /// Why its run could not be created.
     pub(super) failure: Option<Trouble>,
     failures: u32,
@@ -48,8 +51,8 @@ pub(super) enum End {
 
 impl Attempt {
     pub(super) fn new(wanted: Wanted, began: Timestamp) -> Self {
-        let (failure, not_before, end) = (None, None, None);
-        Self { wanted, began, failure, failures: 0, not_before, moved: false, end }
+        let (release, failure, not_before, end) = (None, None, None, None);
+        Self { wanted, began, release, failure, failures: 0, not_before, moved: false, end }
     }
 
     /// How long its run may take. Who waits for it to end waits for it to begin, too.

@@ -22,12 +22,26 @@ pub(super) struct Fetching {
     job: Option<Job>,
 }
 
-/// A release that can be asked.
+/// A release that was read.
 pub(super) struct Ready {
     pub(super) release: Release,
     pub(super) content: Arc<fairway_release::Release>,
     /// Why its signature does not count, where it does not have to.
     pub(super) unverified: Option<String>,
+}
+
+impl Ready {
+    /// Whether it is what was asked for.
+    pub(super) fn is(&self, wanted: &Wanted) -> Result<(), Trouble> {
+        let version = self.content.metadata.version.to_string();
+        match &wanted.version {
+            Some(asked) if *asked != version => {
+                let message = format!("the image holds the version {version}, not {asked}");
+                Err(Trouble::lasting(preflight_failed::VERIFY_PAYLOAD_VERSION, message))
+            }
+            _ => Ok(()),
+        }
+    }
 }
 
 impl Fetching {
@@ -57,16 +71,11 @@ impl Fetching {
         }
     }
 
-    /// That release, once it can be asked; or why it cannot.
+    /// That release, once it was read; or why it cannot be.
     pub(super) fn ready(&mut self, view: &View, wanted: &Wanted) -> Result<Option<Ready>, Trouble> {
         let Some(Retrieved { content, unverified }) = self.retrieved(view, wanted)? else {
             return Ok(None);
         };
-        let version = content.metadata.version.to_string();
-        if let Some(asked) = wanted.version.as_ref().filter(|asked| **asked != version) {
-            let message = format!("the image holds the version {version}, not {asked}");
-            return Err(Trouble::lasting(preflight_failed::VERIFY_PAYLOAD_VERSION, message));
-        }
         let described = view.updates.as_deref().and_then(|it| it.described(&wanted.image));
         let of_image = || payload::described(&content.metadata, &wanted.image, &mut Vec::new());
         let release = described.unwrap_or_else(of_image);

@@ -46,8 +46,7 @@ impl Keeping {
 
     /// A run begins, or goes on.
     pub(super) fn begin(&mut self, run: &Run, release: &Release, implicit: bool, now: Timestamp) {
-        let purpose = if implicit { Purpose::Update } else { Purpose::Asked };
-        self.memory.begin(Begun { release, run: run.id.as_str(), purpose }, now);
+        self.memory.begin(Begun { release, run: run.id.as_str(), purpose: purpose(implicit) }, now);
         self.save(now);
     }
 
@@ -55,6 +54,18 @@ impl Keeping {
     pub(super) fn learn(&mut self, image: &str, document: Document, now: Timestamp) {
         self.memory.enter(image, document, now);
         self.save(now);
+    }
+
+    /// A request for that release is over before a run of it began.
+    pub(super) fn conclude_early(
+        &mut self,
+        release: &Release,
+        implicit: bool,
+        end: &End,
+        now: Timestamp,
+    ) {
+        self.memory.ask(release, purpose(implicit));
+        self.conclude(&release.image, end, now);
     }
 
     /// A run is over.
@@ -90,6 +101,11 @@ impl Keeping {
         self.save(now);
     }
 
+    /// The release with that content, if anything is known of it.
+    pub(super) fn release(&self, image: &str) -> Option<Release> {
+        Some(self.memory.of(image)?.release.clone())
+    }
+
     /// What a release has said about this cluster, as far as it is known.
     pub(super) fn document(&self, image: &str) -> Option<&Document> {
         self.memory.of(image)?.current()
@@ -97,7 +113,8 @@ impl Keeping {
 
     /// Releases that nobody looks at any more, and since when.
     pub(super) fn aging(&self) -> Vec<String> {
-        let left = self.memory.kept().filter(|kept| !kept.is_monitored());
+        let kept = self.memory.kept().filter(|kept| kept.shown().is_some());
+        let left = kept.filter(|kept| !kept.is_monitored());
         left.map(|kept| {
             let version = &kept.release.version;
             match kept.looked() {
@@ -126,4 +143,8 @@ impl Keeping {
         preflight.not_offered = self.memory.releases();
         preflight.not_offered.retain(|release| !is_offered(&release.image));
     }
+}
+
+fn purpose(implicit: bool) -> Purpose {
+    if implicit { Purpose::Update } else { Purpose::Asked }
 }

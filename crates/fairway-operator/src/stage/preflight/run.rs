@@ -218,6 +218,8 @@ impl Stage {
             // What an operator before this one has given up is not tried again by itself.
             let given_up = self.keeping.given_up(&wanted.image).filter(|_| resumes);
             let mut attempt = Attempt::new(wanted.clone(), clock::now());
+            let described = view.updates.as_deref().and_then(|it| it.described(&wanted.image));
+            attempt.release = described.or_else(|| self.keeping.release(&wanted.image));
             attempt.end = given_up.map(End::GivenUp);
             attempt
         });
@@ -246,15 +248,16 @@ impl Stage {
 
     /// The release that is asked for, once it can be; or why it cannot.
     fn ready(&mut self, view: &View) -> Result<Option<Ready>, Trouble> {
-        let Some(attempt) = self.attempt.as_ref().filter(|attempt| attempt.end.is_none()) else {
+        let Some(attempt) = self.attempt.as_mut().filter(|attempt| attempt.end.is_none()) else {
             self.fetching.stop();
             return Ok(None);
         };
+        let Some(ready) = self.fetching.ready(view, &attempt.wanted)? else { return Ok(None) };
+        // Whatever else stands in its way is told of a release of which it is known what it is.
+        attempt.release = Some(ready.release.clone());
+        ready.is(&attempt.wanted)?;
         let Some(reader_roles) = &view.reader_roles else { return Ok(None) };
-        if let Some(trouble) = reader::trouble(reader_roles) {
-            return Err(trouble);
-        }
-        self.fetching.ready(view, &attempt.wanted)
+        reader::trouble(reader_roles).map_or(Ok(Some(ready)), Err)
     }
 
     /// The release cannot be asked. A run that is there goes on, unless it is of another release than
@@ -266,8 +269,8 @@ impl Stage {
         };
         let now = clock::now();
         attempt.is_not_ready(trouble, &self.site.settings, now);
-        if let Some(end) = &attempt.end {
-            self.keeping.conclude(&attempt.wanted.image, end, now);
+        if let (Some(end), Some(release)) = (&attempt.end, &attempt.release) {
+            self.keeping.conclude_early(release, attempt.wanted.implicit, end, now);
         }
     }
 
@@ -322,7 +325,7 @@ impl Stage {
             self.keeping.begin(&starting.run, &ready.release, attempt.wanted.implicit, now);
         }
         if let Some(end) = &attempt.end {
-            self.keeping.conclude(&attempt.wanted.image, end, now);
+            self.keeping.conclude_early(&ready.release, attempt.wanted.implicit, end, now);
         }
         next
     }

@@ -12,6 +12,8 @@ use fairway_findings::{
 use fairway_operator::settings::OnUpdate;
 use fairway_testkit::wait;
 use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::rbac::v1::ClusterRole;
+use kube::api::{DeleteParams, PostParams};
 use kube::{Api, ResourceExt as _};
 use serde_json::json;
 
@@ -143,6 +145,26 @@ async fn an_answer_that_is_not_whole_is_not_enough_where_one_is_required() -> Re
     ask(&world.operated, forced).await?;
     let status = reaches(&world.operated, "5.1.2").await?;
     assert_eq!(history(&status), ["5.1.2", "5.1.0"]);
+    world.operated.stop().await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_preflight_that_cannot_begin_is_none_where_one_is_required() -> Result<()> {
+    let Some(mut world) = World::new(OnUpdate::Require).await? else { return Ok(()) };
+    let roles: Api<ClusterRole> = Api::all(world.operated.cluster.client());
+    let too_much = json!({
+        "metadata": {"name": "preflight-secrets-of-all", "labels": {labels::AGGREGATE: "true"}},
+        "rules": [{"apiGroups": [""], "resources": ["secrets"], "verbs": ["get"]}],
+    });
+    roles.create(&PostParams::default(), &serde_json::from_value(too_much)?).await?;
+    ask(&world.operated, json!({"image": world.platform.image("5.1.1")})).await?;
+    let told = refused(&world.operated, "UnacceptedRisks").await?;
+    assert!(told.ends_with("fairway upgrade accept PreflightIncomplete"), "{told}");
+    let status = world
+        .operated
+        .status("why", |status| reason(status, "PreflightFailed") == "ReaderRoleRefused");
+    assert_eq!(history(&status.await?), ["5.1.0"]);
+    roles.delete("preflight-secrets-of-all", &DeleteParams::default()).await?;
     world.operated.stop().await
 }
 

@@ -79,7 +79,9 @@ impl Kept {
     }
 
     pub(super) fn give_up(&mut self, reason: &str, why: &str, source: &str, now: Timestamp) {
-        self.close(reason, source, now);
+        // One that could not begin is a run as well: what others said before is no answer of it.
+        let running = self.running.take();
+        self.remember(running, reason, source, now);
         let (reason, message) = (reason.to_owned(), why.to_owned());
         self.failure = Some(Failure { reason, message, requested: true });
     }
@@ -98,18 +100,21 @@ impl Kept {
             }
             _ => preflight_failed::KILLED,
         };
-        self.close(outcome.code, source, now);
+        if let Some(running) = self.running.take() {
+            self.remember(Some(running), outcome.code, source, now);
+        }
     }
 
-    fn close(&mut self, outcome: &str, source: &str, now: Timestamp) {
-        let Some(Running { id, began }) = self.running.take() else { return };
+    fn remember(&mut self, run: Option<Running>, outcome: &str, source: &str, now: Timestamp) {
+        let (id, started) = run.map(|run| (run.id, run.began)).unzip();
+        let id = id.unwrap_or_default();
         let said = self.shown().filter(|document| document.preflight_id == id);
         let run = Run {
             risks: said.map_or(0, |document| document.risks.len()),
             preflight_id: id,
             source_version: source.to_owned(),
             target_version: self.release.version.clone(),
-            started: Some(began),
+            started,
             ended: Some(now),
             outcome: outcome.to_owned(),
         };
@@ -151,10 +156,11 @@ impl Kept {
         self.failure.is_some() && !self.shown().is_some_and(has_answered)
     }
 
-    /// When it was last looked.
+    /// When it was last looked, or tried to.
     pub(crate) fn looked(&self) -> Option<Timestamp> {
         let shown = self.shown().and_then(|document| document.updated);
-        shown.or_else(|| self.running.as_ref().map(|running| running.began))
+        let began = || self.running.as_ref().map(|running| running.began);
+        shown.or_else(began).or_else(|| self.history.first()?.ended)
     }
 
     /// The checks that ended without an answer.

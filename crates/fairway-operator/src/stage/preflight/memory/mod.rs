@@ -86,6 +86,13 @@ impl Memory {
         }
     }
 
+    /// A release is asked for, of which nothing may be known yet.
+    pub(crate) fn ask(&mut self, release: &Release, purpose: Purpose) {
+        let Some(name) = records::name(&release.image) else { return };
+        let release = release.clone();
+        self.targets.entry(name).or_insert(Kept { release, purpose, ..Kept::default() });
+    }
+
     /// The run of that target is over, or could not begin; the reason is one of the condition
     /// `PreflightFailed`. Its results stand.
     pub(crate) fn give_up(&mut self, image: &str, reason: &str, why: &str, now: Timestamp) {
@@ -93,6 +100,7 @@ impl Memory {
         if let Some(kept) = self.at(image) {
             kept.give_up(reason, why, &source, now);
         }
+        self.make_room();
     }
 
     /// Nobody looks at that target any more. Its results stand, and age.

@@ -196,6 +196,43 @@ fn a_run_that_is_given_up_after_its_answers_lacks_none() {
 }
 
 #[test]
+fn a_request_that_is_given_up_before_its_run_lacks_every_answer() {
+    for was_complete in [false, true] {
+        let mut before = memory();
+        if was_complete {
+            begin(&mut before, "5.2.0", "1");
+            before.enter(&image("5.2.0"), half("1", CheckStatus::Passed, Vec::new()), at(1));
+            before.end(&image("5.2.0"), at(2));
+        }
+        let stands = before.stands();
+        before.ask(&release("5.2.0"), Purpose::Update);
+        before.give_up(&image("5.2.0"), "ReaderRoleRefused", "it reads Secrets", at(3));
+        assert_eq!(names(&before), ["PreflightIncomplete"], "{was_complete}");
+        let news = news(&stands, &before.stands());
+        assert!(matches!(news.as_slice(), [News { what: What::Failed(_), .. }]), "{news:?}");
+        let stored: Vec<ConfigMap> = before.records().into_values().collect();
+        let mut after = memory();
+        after.restore(&stored);
+        assert_eq!(after.concerns(), before.concerns());
+        assert!(after.of(&image("5.2.0")).unwrap().failure.as_ref().unwrap().requested);
+    }
+}
+
+#[test]
+fn what_was_given_up_last_is_not_the_first_to_give_way() {
+    let mut memory = memory();
+    for patch in 0..MAX_TARGETS {
+        let version = format!("5.2.{patch}");
+        begin(&mut memory, &version, "1");
+        memory.end(&image(&version), at(1));
+    }
+    memory.ask(&release("5.3.0"), Purpose::Update);
+    memory.give_up(&image("5.3.0"), "ReaderRoleRefused", "it reads Secrets", at(2));
+    assert_eq!(memory.kept().count(), MAX_TARGETS);
+    assert!(memory.of(&image("5.3.0")).is_some());
+}
+
+#[test]
 fn what_stands_against_an_update_and_what_is_mere_advice() {
     let partial = Finding { reason: Reason::PreflightPartial, ..found("storage", "Unknown") };
     let skewed = Finding { reason: Reason::PreflightVersionSkew, ..found("storage", "Skewed") };
