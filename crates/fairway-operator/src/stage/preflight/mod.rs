@@ -46,6 +46,7 @@ use std::collections::BTreeMap;
 use fairway_api::OperatorCondition;
 use fairway_api::cluster_version::Release;
 use fairway_risk::Concern;
+use jiff::Timestamp;
 
 /// What preflights say, as of one look at everything.
 #[derive(Clone, Debug, PartialEq)]
@@ -70,6 +71,8 @@ pub struct Outcome {
     /// Whether every check has answered, about the release that runs now, and no answer is overtaken
     /// by what has changed since.
     pub complete: bool,
+    /// Since when nobody looks any more, and that grows old; nothing while somebody does.
+    pub left: Option<Timestamp>,
     /// Whether it was asked before the update that the spec asks for, and is done with: what it said
     /// on another occasion may be weeks old.
     pub answers: bool,

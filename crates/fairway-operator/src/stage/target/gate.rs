@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use fairway_api::cluster_version::{Release, UpdateHistory};
 use fairway_api::{OperatorCondition, Version};
 use fairway_risk::{Exposure, Verdict, gate};
+use jiff::{SignedDuration, Timestamp};
 
 use super::accepted_risks::{self, Overridden};
 use super::condition::{self, Named};
@@ -12,6 +13,10 @@ use super::guards::{self, Step};
 use super::resolve::Request;
 use crate::settings::{OnUpdate, UnacceptedRisks};
 use crate::stage::preflight::Outcome;
+
+/// How old what a preflight says may be for a minor version to be skipped: somebody looks at it one
+/// day, and updates the next.
+const MAX_AGE: SignedDuration = SignedDuration::from_hours(24);
 
 /// An update that is about to begin.
 pub(super) struct Case<'a> {
@@ -43,16 +48,21 @@ pub(super) struct Case<'a> {
     pub(super) unverified: Option<&'a str>,
     /// What becomes of advice that nobody took.
     pub(super) unaccepted: UnacceptedRisks,
+    /// When it is decided.
+    pub(super) now: Timestamp,
 }
 
 impl Case<'_> {
-    /// Whether a complete preflight of this very release left nothing open.
+    /// Whether a complete preflight of this very release left nothing open, and not too long ago.
     fn is_checked(&self) -> bool {
         let is_accepted = |name: &String| {
             let mut exposures = self.verdict.exposures.iter();
             exposures.any(|risk| risk.name == *name && risk.standing.is_accepted())
         };
-        self.looked_at.is_some_and(|it| it.complete && it.findings.iter().all(is_accepted))
+        let is_young = |left: Timestamp| self.now.duration_since(left) <= MAX_AGE;
+        self.looked_at.is_some_and(|it| {
+            it.complete && it.left.is_none_or(is_young) && it.findings.iter().all(is_accepted)
+        })
     }
 
     /// What has to be accepted. Advice is only recorded where that is enough; and nothing binds

@@ -23,7 +23,7 @@ pub(super) struct Step<'a> {
     pub(super) previous: Option<&'a UpdateHistory>,
     /// Whether the update service offers the step.
     pub(super) offered: bool,
-    /// Whether a complete preflight of this very release left nothing open.
+    /// Whether a complete preflight of this very release left nothing open, not too long ago.
     pub(super) checked: bool,
 }
 
@@ -107,9 +107,9 @@ fn giant_hop(Step { from, to, offered, checked, .. }: Step) -> Option<Objection>
         _ if !checked => object(
             giant_hop::SKIP_LEVEL_NOT_CHECKED,
             format!(
-                "{to} skips a minor version after {from}, and no complete preflight says that \
-                 nothing will go wrong; run one with `fairway upgrade --mode=preflight --to={to}`, \
-                 or go by way of a release in between"
+                "{to} skips a minor version after {from}, and no complete preflight of the last 24 \
+                 hours says that nothing will go wrong; run one with \
+                 `fairway upgrade --mode=preflight --to={to}`, or go by way of a release in between"
             ),
         ),
         _ => None,
@@ -188,7 +188,7 @@ mod tests {
         insta::assert_snapshot!(refused.join("\n"), @r#"
         Precondition "ClusterVersionGiantHop" failed because of "SkipLevelNotOffered": 5.2.0 skips a minor version after 5.0.0, and the update service does not offer this update
         Precondition "ClusterVersionGiantHop" failed because of "SkipLevelNotOffered": 5.2.0 skips a minor version after 5.0.0, and the update service does not offer this update
-        Precondition "ClusterVersionGiantHop" failed because of "SkipLevelNotChecked": 5.2.0 skips a minor version after 5.0.0, and no complete preflight says that nothing will go wrong; run one with `fairway upgrade --mode=preflight --to=5.2.0`, or go by way of a release in between
+        Precondition "ClusterVersionGiantHop" failed because of "SkipLevelNotChecked": 5.2.0 skips a minor version after 5.0.0, and no complete preflight of the last 24 hours says that nothing will go wrong; run one with `fairway upgrade --mode=preflight --to=5.2.0`, or go by way of a release in between
         "#);
     }
 }

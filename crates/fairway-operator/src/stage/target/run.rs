@@ -320,9 +320,10 @@ impl Stage {
         };
         let release = payload::described(&content.metadata, &request.image, &mut Vec::new());
         let offered = resolve::offered(&risks.evaluated, &request.image);
+        let now = clock::now();
         // The ledger knows updates by the names that the update service has for their images.
         let image = offered.map_or(&release.image, |offered| &offered.image).clone();
-        let verdict = risks.judge.verdict(&Release { image, ..release.clone() }, clock::now());
+        let verdict = risks.judge.verdict(&Release { image, ..release.clone() }, now);
         gate::decide(&Case {
             request,
             from: &from,
@@ -338,6 +339,7 @@ impl Stage {
             has_channel: view.has_channel(),
             unverified: unverified.as_deref(),
             unaccepted: self.settings.unaccepted_risks,
+            now,
         })
     }
 

@@ -183,7 +183,8 @@ impl Kept {
         let mut findings: Vec<String> =
             shown.filter(|found| counts(found)).map(|found| found.name.clone()).collect();
         findings.dedup();
-        Outcome { complete, answers: false, findings }
+        let left = self.looked().filter(|_| !self.is_monitored());
+        Outcome { complete, left, answers: false, findings }
     }
 }
 

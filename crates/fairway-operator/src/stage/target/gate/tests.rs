@@ -112,6 +112,7 @@ fn decided(asked: &Asked) -> Result<Option<String>, Box<OperatorCondition>> {
         has_channel: true,
         unverified: asked.unverified,
         unaccepted: asked.unaccepted,
+        now: beginning().0,
     })
 }
 
@@ -232,12 +233,12 @@ fn only_force_opens_the_guards() {
     let skip = Asked { accepts: &all, ..to("5.2.0") };
     insta::assert_snapshot!(refused(&skip), @r#"
     False PreconditionChecks
-    Preconditions failed for payload loaded version="5.2.0" image="registry.example/release@sha256:8ecd4901ea069209005fa5d998421b30df046f771a2a930189f6c1adad5cea2e": Precondition "ClusterVersionGiantHop" failed because of "SkipLevelNotChecked": 5.2.0 skips a minor version after 5.0.3, and no complete preflight says that nothing will go wrong; run one with `fairway upgrade --mode=preflight --to=5.2.0`, or go by way of a release in between
+    Preconditions failed for payload loaded version="5.2.0" image="registry.example/release@sha256:8ecd4901ea069209005fa5d998421b30df046f771a2a930189f6c1adad5cea2e": Precondition "ClusterVersionGiantHop" failed because of "SkipLevelNotChecked": 5.2.0 skips a minor version after 5.0.3, and no complete preflight of the last 24 hours says that nothing will go wrong; run one with `fairway upgrade --mode=preflight --to=5.2.0`, or go by way of a release in between
     "#);
     insta::assert_snapshot!(refused(&to("5.2.0")), @r#"
     False PreconditionChecks
     Preconditions failed for payload loaded version="5.2.0" image="registry.example/release@sha256:8ecd4901ea069209005fa5d998421b30df046f771a2a930189f6c1adad5cea2e":
-    * Precondition "ClusterVersionGiantHop" failed because of "SkipLevelNotChecked": 5.2.0 skips a minor version after 5.0.3, and no complete preflight says that nothing will go wrong; run one with `fairway upgrade --mode=preflight --to=5.2.0`, or go by way of a release in between
+    * Precondition "ClusterVersionGiantHop" failed because of "SkipLevelNotChecked": 5.2.0 skips a minor version after 5.0.3, and no complete preflight of the last 24 hours says that nothing will go wrong; run one with `fairway upgrade --mode=preflight --to=5.2.0`, or go by way of a release in between
     * The update to 5.2.0 has risks that were not accepted. These apply to this cluster: ClusterOperatorUpgradeable-dns. To accept them and continue: fairway upgrade accept ClusterOperatorUpgradeable-dns
     "#);
     insta::assert_snapshot!(refused(&Asked { unaccepted: UnacceptedRisks::Record, ..to("5.0.1") }), @r#"
@@ -255,7 +256,7 @@ fn only_force_opens_the_guards() {
     Not accepted by name: ClusterOperatorUpgradeable-dns.
 
     The release 5.2.0 cannot be verified, but the update was forced: nobody signed it
-    Forced through: Precondition "ClusterVersionGiantHop" failed because of "SkipLevelNotChecked": 5.2.0 skips a minor version after 5.0.3, and no complete preflight says that nothing will go wrong; run one with `fairway upgrade --mode=preflight --to=5.2.0`, or go by way of a release in between
+    Forced through: Precondition "ClusterVersionGiantHop" failed because of "SkipLevelNotChecked": 5.2.0 skips a minor version after 5.0.3, and no complete preflight of the last 24 hours says that nothing will go wrong; run one with `fairway upgrade --mode=preflight --to=5.2.0`, or go by way of a release in between
     Forced through: risks that were not accepted: ClusterOperatorUpgradeable-dns
     "#);
     let forced = accepted(&Asked { forced: true, ..to("5.0.6") });
@@ -288,13 +289,15 @@ fn the_image_has_to_have_the_version_that_was_asked_for() {
         has_channel: true,
         unverified: None,
         unaccepted: UnacceptedRisks::Gate,
+        now: beginning().0,
     });
     insta::assert_snapshot!(refused.unwrap_err().message.unwrap(), @r#"Verifying payload failed version="5.0.4" image="registry.example/release@sha256:0d541329135f3656a703dfa78619673e5dddfbdf95e71e518260a709ce6174c6" failure=release image version 5.0.9 does not match the expected version 5.0.4"#);
 }
 
 #[test]
 fn a_minor_version_is_skipped_after_a_preflight_that_left_nothing_open() {
-    let found = Outcome { complete: true, answers: false, findings: vec!["OldKernel".to_owned()] };
+    let findings = vec!["OldKernel".to_owned()];
+    let found = Outcome { complete: true, findings, ..Outcome::default() };
     let running = Outcome { complete: false, ..found.clone() };
     let asked = |looked_at: &Outcome, accepts: &'static [&'static str]| Asked {
         accepts,
@@ -304,11 +307,16 @@ fn a_minor_version_is_skipped_after_a_preflight_that_left_nothing_open() {
     insta::assert_snapshot!(refused(&asked(&found, &["ClusterOperatorUpgradeable-dns"])), @r#"
     False PreconditionChecks
     Preconditions failed for payload loaded version="5.2.0" image="registry.example/release@sha256:8ecd4901ea069209005fa5d998421b30df046f771a2a930189f6c1adad5cea2e":
-    * Precondition "ClusterVersionGiantHop" failed because of "SkipLevelNotChecked": 5.2.0 skips a minor version after 5.0.3, and no complete preflight says that nothing will go wrong; run one with `fairway upgrade --mode=preflight --to=5.2.0`, or go by way of a release in between
+    * Precondition "ClusterVersionGiantHop" failed because of "SkipLevelNotChecked": 5.2.0 skips a minor version after 5.0.3, and no complete preflight of the last 24 hours says that nothing will go wrong; run one with `fairway upgrade --mode=preflight --to=5.2.0`, or go by way of a release in between
     * The update to 5.2.0 has risks that were not accepted. These apply to this cluster: OldKernel. To accept them and continue: fairway upgrade accept OldKernel
     "#);
     let accepts = &["OldKernel", "ClusterOperatorUpgradeable-dns"];
     assert!(refused(&asked(&running, accepts)).contains("SkipLevelNotChecked"));
+    for (hours, is_too_old) in [(0, false), (24, false), (25, true), (24 * 90, true)] {
+        let left = Some(beginning().0 - SignedDuration::from_hours(hours));
+        let decided = decided(&asked(&Outcome { left, ..found.clone() }, accepts));
+        assert_eq!(decided.is_err(), is_too_old, "{hours}");
+    }
     insta::assert_snapshot!(accepted(&asked(&found, accepts)), @r"
     Updating from 5.0.3 to 5.2.0 is supported, but not recommended for this cluster.
 
