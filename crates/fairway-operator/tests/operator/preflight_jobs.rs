@@ -274,6 +274,24 @@ async fn what_the_release_does_not_have_is_not_created() -> Result<()> {
 }
 
 #[tokio::test]
+async fn who_asks_for_too_much_at_once_is_not_refused_but_waits() -> Result<()> {
+    let ground = Ground::new().await?;
+    let mut jobs = ground.jobs(RUN);
+    for n in 0..200 {
+        let asked = check("dns", &format!("n{n:04}"));
+        let answers = ask(&mut jobs, std::slice::from_ref(&asked)).await;
+        match told(&answers).as_str() {
+            "" => {
+                assert!(n >= 64, "{n}");
+                return jobs.end().await.map_err(Into::into);
+            }
+            told => assert_eq!(told, format!("{}: created ", asked.name)),
+        }
+    }
+    anyhow::bail!("there is no end to it")
+}
+
+#[tokio::test]
 async fn nodes_pull_images_for_checks_with_the_credentials_of_the_cluster() -> Result<()> {
     let ground = Ground::new().await?;
     let known = |data: &str| {

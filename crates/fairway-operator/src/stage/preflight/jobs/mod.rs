@@ -71,7 +71,7 @@ impl Jobs {
 
     /// Creates what is new, removes what is asked for no more, and says what became of the rest. Only
     /// what the release has for a preflight is created. What the API server has no answer to in time
-    /// is left for the next time, and has none here.
+    /// is left for the next time, and has none here; so is what is too much at once.
     pub async fn reconcile(&mut self, requests: &JobRequests, release: &Checks) -> JobAnswers {
         if self.is_inherited {
             self.is_inherited = self.disinherit(&requests.jobs).await.is_err();
@@ -88,6 +88,13 @@ impl Jobs {
             self.known.insert(request.name.clone(), known);
         }
         for request in new {
+            if !self.budget.is_left(clock::now()) {
+                tracing::warn!(
+                    job = request.name,
+                    "more Jobs are asked for than are created at once"
+                );
+                break;
+            }
             match self.create(request, release).await {
                 Ok(known) => drop(self.known.insert(request.name.clone(), known)),
                 Err(error) => {
@@ -162,10 +169,7 @@ impl Jobs {
                 return Ok(Known::without_job(request, refusal.state(), refusal.to_string()));
             }
         };
-        if !self.budget.spend(clock::now()) {
-            let why = "more Jobs were asked for in a short time than are created".to_owned();
-            return Ok(Known::without_job(request, JobState::NotCreated, why));
-        }
+        self.budget.spend();
         let mut created = Vec::new();
         for object in access.into_iter().chain([job]) {
             match self.objects.create(object, &self.run.id).await {
