@@ -12,6 +12,7 @@
 //! A stage owns its state and publishes immutable snapshots. None calls another, and only
 //! `status` writes ClusterVersion: nothing slow in one stage can hold up the others.
 
+mod meaning;
 pub mod preflight;
 pub mod risks;
 pub mod rollout;

@@ -101,6 +101,11 @@ impl Keeping {
         self.save(now);
     }
 
+    /// Every release of which something is known.
+    pub(super) fn releases(&self) -> Vec<Release> {
+        self.memory.releases()
+    }
+
     /// The release with that content, if anything is known of it.
     pub(super) fn release(&self, image: &str) -> Option<Release> {
         Some(self.memory.of(image)?.release.clone())

@@ -3,6 +3,7 @@
 use fairway_api::cluster_version::{Architecture, Release, Update, UpdateHistory, UpdateMode};
 
 use crate::settings::OnUpdate;
+use crate::stage::meaning::{self, Meaning, Places};
 use crate::stage::updates::{Updates, same_content};
 
 /// What the spec asks for.
@@ -79,6 +80,8 @@ pub(super) struct Known<'a> {
     pub(super) channel: Option<&'a str>,
     /// What it says about this very spec.
     pub(super) updates: Option<&'a Updates>,
+    /// What was looked at before, whether it is offered or not.
+    pub(super) looked_at: &'a [Release],
 }
 
 /// What the spec asks for.
@@ -104,35 +107,54 @@ fn explicit(update: &Update, known: Known) -> Request {
     }
 }
 
-/// An update is a request, too, where the policy says so: until it has begun.
+/// An update is a request, too, where the policy says so: until it has begun. It is of the release
+/// that the update means, and of no other: that one waits for it.
 fn implicit(update: &Update, known: Known) -> Request {
     let is_off = !known.enabled || known.on_update == OnUpdate::Off || update.forced();
     if is_off || !update.is_update() {
         return Request::Nothing;
     }
-    let image = match look_up(update, known) {
-        Ok(image) => image,
-        Err(Request::NotKnownYet { version, .. }) => {
-            return Request::NotKnownYet { version, implicit: true };
+    let offered: Option<Vec<&Release>> = known.updates.map(|updates| {
+        let offered = updates.candidates.iter().map(|candidate| &candidate.release);
+        offered.chain(known.looked_at).collect()
+    });
+    let newest = known.history.first();
+    let places = Places {
+        own: known.own,
+        is_multi: known.own.architecture.is_some(),
+        begun: newest.and_then(|newest| Some((newest.image.as_str(), newest.version.as_deref()?))),
+        offered: offered.as_deref(),
+        history: known.history,
+    };
+    match meaning::of(update, places) {
+        Meaning::Release { image, version } if by_digest(image) => {
+            let has_begun = known.desired.is_none_or(|desired| same_content(desired, image));
+            if has_begun {
+                return Request::Nothing;
+            }
+            let (image, version) = (image.to_owned(), version.map(str::to_owned));
+            Request::Wanted(Wanted { image, version, forced: false, implicit: true })
+        }
+        Meaning::NotKnownYet { version } => {
+            Request::NotKnownYet { version: version.to_owned(), implicit: true }
         }
         // Updates that cannot be found are told about where updates are.
-        Err(_) => return Request::Nothing,
-    };
-    let has_begun = known.desired.is_none_or(|desired| same_content(desired, &image));
-    if has_begun {
-        return Request::Nothing;
+        Meaning::Release { .. } | Meaning::Nothing => Request::Nothing,
     }
-    let version = update.version().map(str::to_owned);
-    Request::Wanted(Wanted { image, version, forced: false, implicit: true })
 }
 
-/// The image of the release that is meant.
+/// Whether an image will be the same tomorrow.
+fn by_digest(image: &str) -> bool {
+    image.contains("@sha256:")
+}
+
+/// The image of a release that somebody asks about, whether there is a way to it or not.
 fn look_up(update: &Update, known: Known) -> Result<String, Request> {
     let held = |held| Err(Request::Held(held));
     if let Some(image) = update.image() {
-        let by_digest = image.contains("@sha256:");
+        let is_one = by_digest(image);
         let image = image.to_owned();
-        return if by_digest { Ok(image) } else { held(Held::NotByDigest { image }) };
+        return if is_one { Ok(image) } else { held(Held::NotByDigest { image }) };
     }
     let Some(version) = update.version() else { return held(Held::NoRelease) };
     let is_multi = update.architecture() == Some(&Architecture::Multi);

@@ -180,6 +180,7 @@ impl Stage {
     fn request(&self, view: &View) -> Request {
         let status = view.cluster_version.status.as_ref();
         let spec = &view.cluster_version.spec;
+        let looked_at = self.keeping.releases();
         request(
             spec.desired_update.as_ref(),
             Known {
@@ -190,6 +191,7 @@ impl Stage {
                 history: status.map_or(&[], |status| &status.history),
                 channel: spec.channel.as_deref().filter(|channel| !channel.is_empty()),
                 updates: view.updates.as_deref(),
+                looked_at: &looked_at,
             },
         )
     }

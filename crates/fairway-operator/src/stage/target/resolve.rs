@@ -1,8 +1,9 @@
 //! Which release the spec means.
 
-use fairway_api::cluster_version::{Architecture, Release, Update, UpdateHistory, UpdateState};
+use fairway_api::cluster_version::{Release, Update, UpdateHistory, UpdateState};
 use fairway_risk::Evaluated;
 
+use crate::stage::meaning::{self, Meaning, Places};
 use crate::stage::updates::same_content;
 
 /// What the spec means.
@@ -94,55 +95,19 @@ pub(super) fn resolve(asked: Option<&Update>, known: Known) -> Wish {
         let (image, version) = (image.to_owned(), version.map(str::to_owned));
         Wish::Other(Request { image, version, forced: update.forced(), withdrawn: false })
     };
-    match (update.image(), update.version(), update.architecture()) {
-        (Some(image), version, _) => request(image, version),
-        (None, Some(_), Some(Architecture::Multi)) if !known.is_multi => match known.offered {
-            // First all architectures, then another version.
-            Some(offered) => match multi(offered, &known.own.version) {
-                Found::Image(image) => request(image, Some(&known.own.version)),
-                _ => Wish::Stay,
-            },
-            None => Wish::NotKnownYet,
-        },
-        (None, Some(version), _) => match look_up(version, known) {
-            Found::Image(image) => request(image, Some(version)),
-            Found::Nothing | Found::Several => Wish::Stay,
-            Found::NotLookedAt => Wish::NotKnownYet,
-        },
-        (None, None, _) => Wish::Stay,
-    }
-}
-
-enum Found<'a> {
-    Image(&'a str),
-    /// Releases that cannot be told apart.
-    Several,
-    Nothing,
-    NotLookedAt,
-}
-
-/// The image of a version. What was begun goes on, whatever is offered meanwhile.
-fn look_up<'a>(version: &str, known: Known<'a>) -> Found<'a> {
-    if let Some((image, _)) = known.begun.filter(|(_, begun)| *begun == version) {
-        return Found::Image(image);
-    }
-    if known.own.version == version {
-        return Found::Image(&known.own.image);
-    }
-    let Some(offered) = known.offered else { return Found::NotLookedAt };
-    let offered = releases(offered).filter(|release| release.version == version);
-    let past = known.history.iter().filter(|entry| entry.version.as_deref() == Some(version));
-    match only(offered.map(|release| release.image.as_str())) {
-        Found::Nothing => only(past.map(|entry| entry.image.as_str())),
-        found => found,
-    }
-}
-
-fn multi<'a>(offered: &'a Evaluated, version: &str) -> Found<'a> {
-    let is_it = |release: &&Release| {
-        release.version == version && release.architecture == Some(Architecture::Multi)
+    let offered: Option<Vec<&Release>> = known.offered.map(|offered| releases(offered).collect());
+    let places = Places {
+        own: known.own,
+        is_multi: known.is_multi,
+        begun: known.begun,
+        offered: offered.as_deref(),
+        history: known.history,
     };
-    only(releases(offered).filter(is_it).map(|release| release.image.as_str()))
+    match meaning::of(update, places) {
+        Meaning::Release { image, version } => request(image, version),
+        Meaning::Nothing => Wish::Stay,
+        Meaning::NotKnownYet { .. } => Wish::NotKnownYet,
+    }
 }
 
 /// The updates that are offered, recommended or not.
@@ -158,18 +123,9 @@ pub(super) fn offered<'a>(offered: &'a Evaluated, image: &str) -> Option<&'a Rel
     releases(offered).chain(withheld).find(|release| same_content(&release.image, image))
 }
 
-/// The one image among these.
-fn only<'a>(mut images: impl Iterator<Item = &'a str>) -> Found<'a> {
-    match images.next() {
-        None => Found::Nothing,
-        Some(first) if images.all(|image| same_content(image, first)) => Found::Image(first),
-        Some(_) => Found::Several,
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use fairway_api::cluster_version::{ConditionalUpdate, UpdateMode};
+    use fairway_api::cluster_version::{Architecture, ConditionalUpdate, UpdateMode};
     use fairway_testkit::objects::{release, update_to};
 
     use super::*;

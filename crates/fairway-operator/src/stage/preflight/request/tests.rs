@@ -2,12 +2,13 @@ use std::sync::Arc;
 
 use fairway_api::OperatorCondition;
 use fairway_graph::wire;
+use fairway_risk::Candidate;
 use fairway_testkit::objects::release;
 use serde_json::json;
 
 use super::*;
 
-/// What the update service says: releases of these versions, and no way between them.
+/// What the update service says: releases of these versions, and no way to them.
 fn updates(versions: &[&str]) -> Updates {
     let nodes: Vec<_> = versions
         .iter()
@@ -17,6 +18,14 @@ fn updates(versions: &[&str]) -> Updates {
     let (graph, _) = wire::read("answer", answer.as_bytes()).unwrap();
     let retrieved = OperatorCondition::new("RetrievedUpdates", false).message("It is down.");
     Updates { graph: Arc::new(graph), retrieved, ..Updates::default() }
+}
+
+/// The same, and a way to each of them.
+fn offered(releases: Vec<Release>) -> Updates {
+    let versions: Vec<&str> = releases.iter().map(|release| release.version.as_str()).collect();
+    let updates = updates(&versions);
+    let candidate = |release| Candidate { release, risks: Vec::new() };
+    Updates { candidates: releases.into_iter().map(candidate).collect(), ..updates }
 }
 
 fn preflight(version: &str) -> Update {
@@ -31,6 +40,7 @@ struct World {
     desired: Release,
     channel: Option<&'static str>,
     updates: Option<Updates>,
+    looked_at: Vec<Release>,
 }
 
 impl Default for World {
@@ -41,6 +51,7 @@ impl Default for World {
             desired: release("5.0.0"),
             channel: Some("stable-5.1"),
             updates: Some(updates(&["5.0.0", "5.1.0", "5.2.0"])),
+            looked_at: Vec::new(),
         }
     }
 }
@@ -60,6 +71,7 @@ impl World {
             history: &[had],
             channel: self.channel,
             updates: self.updates.as_ref(),
+            looked_at: &self.looked_at,
         };
         request(Some(update), known)
     }
@@ -162,7 +174,10 @@ fn a_mode_that_nobody_knows_is_held_even_where_preflights_are_off() {
 #[test]
 fn an_update_asks_for_an_opinion_only_where_the_policy_says_so() {
     let update = Update { mode: None, ..preflight("5.1.0") };
-    let ask = |update: &Update, on_update| World { on_update, ..World::default() }.asked(update);
+    let ask = |update: &Update, on_update| {
+        let updates = Some(offered(vec![release("5.1.0")]));
+        World { on_update, updates, ..World::default() }.asked(update)
+    };
     assert_eq!(ask(&update, OnUpdate::Off), Request::Nothing);
     for policy in [OnUpdate::Report, OnUpdate::Require] {
         let Request::Wanted(wanted) = ask(&update, policy) else { panic!("{policy:?}") };
@@ -175,10 +190,41 @@ fn an_update_asks_for_an_opinion_only_where_the_policy_says_so() {
 }
 
 #[test]
+fn an_update_is_asked_about_the_release_that_it_means() {
+    let multi = |version: &str| Release {
+        architecture: Some(Architecture::Multi),
+        version: version.to_owned(),
+        ..release(&format!("{version}-multi"))
+    };
+    let world = World {
+        on_update: OnUpdate::Require,
+        updates: Some(offered(vec![release("5.1.0"), multi("5.0.0"), multi("5.1.0")])),
+        // Somebody asked about its image, which no update service knows.
+        looked_at: vec![release("5.7.0")],
+        ..World::default()
+    };
+    let asked = |version: &str, architecture| {
+        let update = Update { mode: None, architecture, ..preflight(version) };
+        match world.asked(&update) {
+            Request::Wanted(wanted) => Some((wanted.image, wanted.version.unwrap())),
+            _ => None,
+        }
+    };
+    let means = |release: Release| Some((release.image, release.version));
+    assert_eq!(asked("5.7.0", None), means(release("5.7.0")));
+    // First all architectures, then another version.
+    assert_eq!(asked("5.1.0", Some(Architecture::Multi)), means(multi("5.0.0")));
+    // The version alone does not tell which of them.
+    assert_eq!(asked("5.1.0", None), None);
+    assert_eq!(asked("5.2.0", None), None, "there is no way to it");
+}
+
+#[test]
 fn an_update_that_has_begun_is_not_asked_about() {
     let update = Update { mode: None, ..preflight("5.1.0") };
     let (on_update, desired) = (OnUpdate::Require, release("5.1.0"));
-    let world = World { on_update, desired, ..World::default() };
+    let updates = Some(offered(vec![release("5.1.0")]));
+    let world = World { on_update, desired, updates, ..World::default() };
     assert_eq!(world.asked(&update), Request::Nothing);
 }
 
