@@ -1,14 +1,16 @@
 //! What the guard answers over HTTP: the webhook, `/metrics`, `/healthz` and `/readyz`.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use fairway_api::ClusterVersion;
 use fairway_compat::olm::ClusterVersions;
-use http::header::CONTENT_TYPE;
+use http::header::{CONNECTION, CONTENT_TYPE};
 use http::{HeaderValue, Method, Request, Response, StatusCode};
-use http_body_util::{BodyExt as _, Collected, Full, Limited};
-use hyper::body::Incoming;
+use http_body_util::{BodyExt as _, Full, Limited};
+use hyper::body::{Body, Incoming};
+use tokio::time::timeout;
 
 use crate::metrics::{Decision, Metrics};
 use crate::sight::{Only, Seen};
@@ -16,6 +18,10 @@ use crate::webhook;
 
 /// What an API server sends at most: it takes 3 MiB of an object itself.
 const BODY_BYTES: usize = 4 << 20;
+
+/// How long a review may take to arrive. API servers wait no longer for its answer, and whoever
+/// sends nothing must not keep a connection from others.
+const BODY_PATIENCE: Duration = Duration::from_secs(3);
 
 const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 const TEXT: &str = "text/plain; charset=utf-8";
@@ -51,10 +57,12 @@ impl Endpoint {
     }
 
     async fn review(&self, request: Request<Incoming>) -> Response<Full<Bytes>> {
-        let body = Limited::new(request.into_body(), BODY_BYTES).collect().await;
-        let Ok(body) = body.map(Collected::to_bytes) else {
-            self.metrics.reviewed(Decision::unreadable);
-            return answer(StatusCode::PAYLOAD_TOO_LARGE, TEXT, "the review is too large");
+        let body = match read(request.into_body()).await {
+            Ok(body) => body,
+            Err(refusal) => {
+                self.metrics.reviewed(Decision::unreadable);
+                return refusal;
+            }
         };
         // Before the first look nobody knows the version, and nobody is refused.
         let cluster = self.cluster().unwrap_or_default();
@@ -73,9 +81,51 @@ impl Endpoint {
     }
 }
 
+/// Reads a body, or says why not.
+async fn read<B>(body: B) -> Result<Bytes, Response<Full<Bytes>>>
+where
+    B: Body<Error: Into<Box<dyn std::error::Error + Send + Sync>>>,
+{
+    match timeout(BODY_PATIENCE, Limited::new(body, BODY_BYTES).collect()).await {
+        Ok(Ok(body)) => Ok(body.to_bytes()),
+        Ok(Err(_)) => Err(answer(StatusCode::PAYLOAD_TOO_LARGE, TEXT, "the review is too large")),
+        Err(_) => {
+            let mut late = answer(StatusCode::REQUEST_TIMEOUT, TEXT, "the review takes too long");
+            late.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+            Err(late)
+        }
+    }
+}
+
 fn answer(status: StatusCode, kind: &'static str, body: impl Into<Bytes>) -> Response<Full<Bytes>> {
     let mut answer = Response::new(Full::new(body.into()));
     *answer.status_mut() = status;
     answer.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(kind));
     answer
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+
+    use futures::{StreamExt as _, stream};
+    use http_body_util::StreamBody;
+    use hyper::body::Frame;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn nobody_waits_for_a_body_that_does_not_come() {
+        let begun = stream::iter([Ok::<_, Infallible>(Frame::data(Bytes::from_static(b"{")))]);
+        let refusal = read(StreamBody::new(begun.chain(stream::pending()))).await.unwrap_err();
+        assert_eq!(refusal.status(), StatusCode::REQUEST_TIMEOUT);
+        assert_eq!(refusal.headers()[CONNECTION], "close");
+    }
+
+    #[tokio::test]
+    async fn bodies_are_read_up_to_a_limit() {
+        assert_eq!(read(Full::new(Bytes::from_static(b"{}"))).await.unwrap(), "{}");
+        let refusal = read(Full::new(Bytes::from(vec![b' '; BODY_BYTES + 1]))).await.unwrap_err();
+        assert_eq!(refusal.status(), StatusCode::PAYLOAD_TOO_LARGE);
+    }
 }
