@@ -3,9 +3,13 @@
 use fairway_api::Version;
 
 use super::Stream;
+use super::text::excerpt;
 
 /// Characters quoted of a value that is none.
 const QUOTED: usize = 64;
+
+/// Bytes of what the parser says that are kept.
+const MAX_COMPLAINT: usize = 200;
 
 /// Why a declared maximum version cannot be used, in the words that OLM has for it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -43,10 +47,10 @@ pub(super) fn parse(raw: &str) -> Result<Stream, MaximumError> {
     }
     let version = Version::parse_tolerant(value).map_err(|error| MaximumError::NotAVersion {
         value: value.chars().take(QUOTED).collect(),
-        why: why(&error),
+        why: excerpt(&why(&error), MAX_COMPLAINT),
     })?;
     if version.patch() != 0 || !version.pre_release().is_empty() {
-        return Err(MaximumError::NotAMinor(version.to_string()));
+        return Err(MaximumError::NotAMinor(excerpt(&version.to_string(), QUOTED)));
     }
     Ok(Stream::of(&version))
 }

@@ -8,6 +8,7 @@ use serde_json::value::RawValue;
 
 use super::Stream;
 use super::maximum::{self, MaximumError};
+use super::text::excerpt;
 
 /// The type of the property that holds the maximum version.
 pub const MAX_OPENSHIFT_VERSION: &str = "olm.maxOpenShiftVersion";
@@ -17,6 +18,9 @@ const MAX_BYTES: usize = 256 << 10;
 
 /// Properties of a bundle; the largest have a few dozen.
 const MAX_PROPERTIES: usize = 1_000;
+
+/// Bytes of what a parser says that are kept: it may quote the whole annotation.
+const MAX_COMPLAINT: usize = 200;
 
 /// The maximum version in `{"properties": [{"type": …, "value": …}]}`.
 pub(super) fn maximum_in_object(text: &str) -> Result<Option<Stream>, MaximumError> {
@@ -54,7 +58,10 @@ fn json<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, MaximumError> {
         let why = format!("it has {} bytes, and at most {MAX_BYTES} are read", text.len());
         return Err(MaximumError::Unreadable(why));
     }
-    serde_json::from_str(text).map_err(|error| MaximumError::Unreadable(error.to_string()))
+    let unreadable = |error: serde_json::Error| {
+        MaximumError::Unreadable(excerpt(&error.to_string(), MAX_COMPLAINT))
+    };
+    serde_json::from_str(text).map_err(unreadable)
 }
 
 /// The fields of an object, found as OLM finds them: in any case, the last of several.
@@ -144,6 +151,22 @@ mod tests {
         ];
         let all = all.map(|text| format!("{text}\n  {}", told(maximum_in_object(text))));
         insta::assert_snapshot!(all.join("\n"));
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_not_repeated_at_length() {
+        let long = "A".repeat(200 << 10);
+        for text in [
+            format!("{long:?}"),
+            format!(r#"{{"properties":{long:?}}}"#),
+            format!(r#"{{"properties":[{{"type":"olm.maxOpenShiftVersion","value":{long:?}}}]}}"#),
+            format!(
+                r#"{{"properties":[{{"type":"olm.maxOpenShiftVersion","value":"4.8.0-{long}"}}]}}"#
+            ),
+        ] {
+            let told = maximum_in_object(&text).unwrap_err().to_string();
+            assert!(told.len() < 500, "{} bytes: {}", told.len(), excerpt(&told, 300));
+        }
     }
 
     #[test]

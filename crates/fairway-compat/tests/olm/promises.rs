@@ -1,10 +1,11 @@
 //! What an administrator and an operator's author are promised.
 
 use fairway_compat::olm::{
-    Hindrance, InvalidPolicy, MissingPolicy, Policy, Published, Stream, Verdict,
+    Hindrance, InvalidPolicy, MissingPolicy, PROPERTIES_ANNOTATION, Policy, Published, Stream,
+    Verdict,
 };
 
-use super::{annotated, silent, told, with_property};
+use super::{AS_OLM, annotated, silent, told, with, with_property};
 
 #[test]
 fn the_table_of_messages() {
@@ -141,4 +142,13 @@ fn lists_are_sorted_and_end_somewhere() {
     assert_eq!(told(operators(&[3, 1, 2]), "4.8", Policy::default()), sorted);
     let many = told(operators(&(0..300).collect::<Vec<_>>()), "4.8", Policy::default());
     assert!(many.ends_with("namespace/n099, and 200 more"), "{many}");
+}
+
+#[test]
+fn no_declaration_makes_a_condition_that_cannot_be_written() {
+    let huge = format!("{:?}", "A".repeat(200 << 10));
+    let operators = (0..200).map(|n| with(&format!("n{n:03}"), PROPERTIES_ANNOTATION, &huge));
+    let told = told(operators.collect(), "4.8", AS_OLM);
+    assert!(told.len() < 40_000, "{} bytes", told.len());
+    assert!(told.contains("namespace/n000 has invalid") && told.ends_with(" more"), "{told}");
 }
