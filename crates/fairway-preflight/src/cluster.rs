@@ -141,6 +141,20 @@ impl Cluster {
         pages(&api, ListParams::default(), &resource.plural, take).await
     }
 
+    /// The objects of a kind and a namespace that are selected.
+    pub async fn some_of(
+        &self,
+        resource: &ApiResource,
+        namespace: &str,
+        selection: ListParams,
+    ) -> Result<Vec<DynamicObject>, Unseen> {
+        let api: Api<DynamicObject> =
+            Api::namespaced_with(self.client.clone(), namespace, resource);
+        let mut all = Vec::new();
+        pages(&api, selection, &resource.plural, |object| all.push(object)).await?;
+        Ok(all)
+    }
+
     /// Every object of a kind, without its content.
     pub async fn metadata_of(&self, resource: &ApiResource) -> Result<Vec<ObjectMeta>, Unseen> {
         let api: Api<DynamicObject> = Api::all_with(self.client.clone(), resource);

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use fairway_compat::olm::apis::Needs;
-use fairway_compat::olm::catalog::{Catalogs, Package, Subscription};
+use fairway_compat::olm::catalog::{Catalogs, Package, Source, Subscription};
 use fairway_compat::olm::{Operator, Stream, is_copied};
-use kube::api::{ApiResource, DynamicObject};
+use kube::api::{ApiResource, DynamicObject, ListParams};
 
 use crate::cluster::{Cluster, Resource, Unseen};
 use crate::error_text::chain;
@@ -67,22 +67,19 @@ impl InstalledOperators {
             Ok(subscriptions) => subscriptions,
             Err(why) => return self.leave_out(&why),
         };
-        let wanted: BTreeSet<(&str, &str)> = subscriptions
-            .iter()
-            .filter(|it| it.installed.is_some())
-            .map(|it| (it.catalog_namespace(), it.package.as_str()))
-            .collect();
+        let installed = subscriptions.iter().filter(|it| it.installed.is_some());
+        let wanted: BTreeSet<Source> = installed.filter_map(Source::of).collect();
         let mut catalogs = Catalogs::default();
-        for (namespace, name) in wanted {
-            match cluster.one_of(&PACKAGES.into(), namespace, name).await {
-                Ok(Some(manifest)) => {
-                    let added = Package::read(&manifest.data).and_then(|it| catalogs.add(it));
-                    if let Err(why) = added {
-                        self.unknown.push(format!("package {name}: {why}"));
+        for source in &wanted {
+            match cluster.some_of(&PACKAGES.into(), &source.namespace, selection(source)).await {
+                Ok(manifests) => {
+                    let packages = manifests.iter().map(|manifest| Package::read(&manifest.data));
+                    let added = packages.map(|package| catalogs.add(package?));
+                    if let Err(why) = added.collect::<Result<(), _>>() {
+                        self.unknown.push(format!("package {}: {why}", source.package));
                     }
                 }
-                Ok(None) => {}
-                Err(why) => return self.leave_out(&why),
+                Err(why) => self.leave_out(&why),
             }
         }
         let operators = std::mem::take(&mut self.operators).into_iter();
@@ -114,6 +111,10 @@ impl InstalledOperators {
             self.unknown.push(quoted(&chain(why)));
         }
     }
+}
+
+fn selection(source: &Source) -> ListParams {
+    ListParams::default().labels(&source.labels()).fields(&source.fields())
 }
 
 async fn subscriptions(cluster: &Cluster) -> Result<Vec<Subscription>, Unseen> {

@@ -88,8 +88,10 @@ async fn a_catalog_has_the_last_word() -> Result<()> {
     platform.until_upgradeable(will).await?;
 
     let package = |maximum: &str| {
-        json!({ "status": {
-            "catalogSource": "main", "catalogSourceNamespace": platform.namespace.name(),
+        let namespace = platform.namespace.name();
+        let labels = json!({ "catalog": "main", "catalog-namespace": namespace });
+        json!({ "metadata": { "name": "etcd", "labels": labels }, "status": {
+            "catalogSource": "main", "catalogSourceNamespace": namespace,
             "packageName": "etcd", "defaultChannel": "stable",
             "channels": [{
                 "name": "stable", "currentCSV": "etcd.v1.0.0",

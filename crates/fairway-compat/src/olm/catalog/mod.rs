@@ -5,6 +5,7 @@
 
 mod file_based;
 mod package_manifest;
+mod source;
 mod subscription;
 mod way_out;
 
@@ -13,6 +14,7 @@ use std::collections::BTreeMap;
 use fairway_api::Version;
 
 pub use file_based::{File, Unquoted};
+pub use source::Source;
 pub use subscription::Subscription;
 pub use way_out::WayOut;
 

@@ -50,11 +50,6 @@ impl Subscription {
         })
     }
 
-    /// The namespace of the catalog.
-    pub fn catalog_namespace(&self) -> &str {
-        self.catalog.split_once('/').map_or("", |(namespace, _)| namespace)
-    }
-
     /// Whether the operator was installed by it.
     pub(super) fn installed(&self, operator: &Operator) -> bool {
         self.namespace == operator.namespace && self.installed.as_deref() == Some(&operator.name)

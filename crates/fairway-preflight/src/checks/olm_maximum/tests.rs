@@ -68,9 +68,20 @@ async fn operators_are_compared_with_the_target() -> Result<()> {
         "status": {"installedCSV": "low.v1"},
     });
     create(&cluster, SUBSCRIPTIONS, subscription).await?;
+    // A name that is none keeps nobody from the packages of others.
+    let strange = json!({
+        "apiVersion": "operators.coreos.com/v1alpha1", "kind": "Subscription",
+        "metadata": {"namespace": "default", "name": "a-strange-one"},
+        "spec": {"name": "a/b", "source": "main", "sourceNamespace": "default"},
+        "status": {"installedCSV": "wrong.v1"},
+    });
+    create(&cluster, SUBSCRIPTIONS, strange).await?;
     let package = json!({
         "apiVersion": "packages.operators.coreos.com/v1", "kind": "PackageManifest",
-        "metadata": {"namespace": "default", "name": "low"},
+        "metadata": {
+            "namespace": "default", "name": "low",
+            "labels": {"catalog": "main", "catalog-namespace": "default"},
+        },
         "status": {
             "packageName": "low", "catalogSource": "main", "catalogSourceNamespace": "default",
             "channels": [{
