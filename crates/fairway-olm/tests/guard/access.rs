@@ -1,15 +1,16 @@
 //! What the guard may do.
 
 use anyhow::{Context as _, Result};
+use fairway_api::ClusterOperator;
 use fairway_testkit::wait;
 use k8s_openapi::api::authentication::v1::TokenRequest;
 use k8s_openapi::api::core::v1::ServiceAccount;
-use kube::api::{DynamicObject, PostParams};
+use kube::api::{DeleteParams, DynamicObject, ObjectMeta, PostParams};
 use kube::core::GroupVersionKind;
 use kube::discovery::ApiResource;
 use kube::{Api, Client, ResourceExt as _};
 
-use crate::support::{Platform, up_to};
+use crate::support::{OPERATOR, Platform, up_to};
 
 /// What is deployed.
 const MANIFESTS: &str = include_str!("../../../../deploy/olm-guard/rbac.yaml");
@@ -20,6 +21,7 @@ async fn the_deployed_permissions_are_enough() -> Result<()> {
     let namespace = platform.namespace.name().to_owned();
     let manifests = MANIFESTS
         .replace("openshift-cluster-version", &namespace)
+        .replace("operator-lifecycle-manager", OPERATOR)
         .replace("name: fairway-olm-guard\n", &format!("name: {namespace}\n"));
     let documents: Vec<DynamicObject> = serde_saphyr::from_multiple(&manifests)?;
     for object in &documents {
@@ -29,9 +31,9 @@ async fn the_deployed_permissions_are_enough() -> Result<()> {
     let (request, parameters) = (TokenRequest::default(), PostParams::default());
     let token = accounts.create_token_request("olm-guard", &parameters, &request).await?;
     let token = token.status.context("no token")?.token;
-    let client = platform.cluster.client_with_token(&token).await?;
+    let guards = platform.cluster.client_with_token(&token).await?;
 
-    let guard = platform.start_as(client, platform.settings()?)?;
+    let guard = platform.start_as(guards.clone(), platform.settings()?)?;
     platform.until_refused("4.6").await?;
     platform.install("last.v1", up_to("4.7")).await.map_err(anyhow::Error::msg)?;
     let will = "False IncompatibleOperatorsInstalled: The following operators will not run on the next OpenShift Version";
@@ -43,6 +45,17 @@ async fn the_deployed_permissions_are_enough() -> Result<()> {
     .await?;
     guard.stop().await?;
     assert_eq!(platform.notes().await?, 0);
+
+    // Whoever takes the guard over speaks for nobody else.
+    let others = Api::<ClusterOperator>::all(platform.client());
+    let metadata = ObjectMeta { name: Some(namespace.clone()), ..ObjectMeta::default() };
+    let other = ClusterOperator { metadata, ..ClusterOperator::default() };
+    let other = others.create(&PostParams::default(), &other).await?;
+    let api = Api::<ClusterOperator>::all(guards);
+    let written = api.replace_status(&namespace, &PostParams::default(), &other).await;
+    let is_forbidden = matches!(&written, Err(kube::Error::Api(status)) if status.code == 403);
+    others.delete(&namespace, &DeleteParams::default()).await?;
+    assert!(is_forbidden, "{written:?}");
     Ok(())
 }
 
