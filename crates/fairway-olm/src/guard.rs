@@ -167,6 +167,7 @@ impl Guard {
             catalogs,
             trouble: troubled,
             metrics: Arc::clone(&self.metrics),
+            is_late: false,
         }));
         tasks.join_next().await;
     }

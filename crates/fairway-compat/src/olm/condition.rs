@@ -1,8 +1,8 @@
 //! The condition `Upgradeable`, which is about the next minor version.
 
-use fairway_api::ConditionStatus;
 use fairway_api::reason::Reason;
 use fairway_api::reason::cluster_operator::upgradeable as reason;
+use fairway_api::{ClusterVersion, ConditionStatus};
 
 use super::{Declaration, InvalidPolicy, Operator, Policy, Stream, Verdict, text};
 
@@ -29,6 +29,22 @@ pub enum Hindrance {
     /// The operators cannot be listed.
     Unlisted(String),
 }
+
+impl Hindrance {
+    /// Why a ClusterVersion does not say which version runs.
+    pub fn of_version(cluster: &ClusterVersion) -> Self {
+        let desired = cluster.status.as_ref().map(|status| status.desired.version.as_str());
+        match desired.filter(|version| !version.is_empty()) {
+            Some(version) => {
+                Self::VersionInvalid(format!("{:?} is no version", text::excerpt(version, QUOTED)))
+            }
+            None => Self::VersionMissing,
+        }
+    }
+}
+
+/// Bytes quoted of a version that is none.
+const QUOTED: usize = 64;
 
 /// What every check that failed begins with.
 const FAILED: &str =

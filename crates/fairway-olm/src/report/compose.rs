@@ -4,7 +4,7 @@ use fairway_api::OperatorCondition;
 use fairway_api::cluster_operator::{ClusterOperatorStatus, ObjectReference, OperandVersion};
 use fairway_api::condition::Conditions as _;
 use fairway_api::reason::cluster_operator::{available, degraded, progressing, upgradeable};
-use fairway_compat::olm::{Guard, Hindrance, Published, Stream, Verdict};
+use fairway_compat::olm::{Guard, Hindrance, Published, Stream, Upgradeable, Verdict};
 use jiff::Timestamp;
 
 use crate::settings::Settings;
@@ -15,10 +15,8 @@ const MAX_RELATED: usize = 100;
 
 /// What is known.
 pub(super) struct Facts<'a> {
-    /// The operators, where the version of the platform is known.
-    pub(super) guard: Option<&'a Guard>,
-    /// That version.
-    pub(super) running: Option<Stream>,
+    /// The operators and the version of the platform, or why they are not known.
+    pub(super) seen: Result<&'a (Guard, Stream), &'a Hindrance>,
     /// What keeps the webhook from its work.
     pub(super) trouble: Option<&'a str>,
 }
@@ -30,9 +28,9 @@ pub(super) fn compose(
     settings: &Settings,
     now: Timestamp,
 ) -> ClusterOperatorStatus {
-    let published = match facts.guard {
-        Some(guard) => guard.published(),
-        None => Published::from(&Hindrance::VersionMissing),
+    let published = match facts.seen {
+        Ok((guard, _)) => guard.published(),
+        Err(hindrance) => Published::from(hindrance),
     };
     let Published { upgradeable: verdict, extension } = published;
     let mut status = before.cloned().unwrap_or_default();
@@ -40,7 +38,7 @@ pub(super) fn compose(
     status.conditions.set(at_work, now);
     let settled = OperatorCondition::new(progressing::TYPE, false).reason(progressing::AS_EXPECTED);
     status.conditions.set(settled, now);
-    status.conditions.set(degradation(facts), now);
+    status.conditions.set(degradation(facts, &verdict), now);
     let condition = OperatorCondition::new(upgradeable::TYPE, verdict.status)
         .reason(verdict.reason)
         .message(verdict.message);
@@ -51,15 +49,15 @@ pub(super) fn compose(
     status
 }
 
-fn degradation(facts: &Facts<'_>) -> OperatorCondition {
-    match (facts.guard, facts.trouble) {
-        (None, _) => OperatorCondition::new(degraded::TYPE, true)
+fn degradation(facts: &Facts<'_>, verdict: &Upgradeable) -> OperatorCondition {
+    match (facts.seen, facts.trouble) {
+        (Err(_), _) => OperatorCondition::new(degraded::TYPE, true)
             .reason(degraded::ERROR_CHECKING_OPERATOR_COMPATIBILITY)
-            .message("ClusterVersion does not say which version the cluster has."),
-        (Some(_), Some(trouble)) => OperatorCondition::new(degraded::TYPE, true)
+            .message(verdict.message.clone()),
+        (Ok(_), Some(trouble)) => OperatorCondition::new(degraded::TYPE, true)
             .reason(degraded::CERTIFICATE_ERROR)
             .message(format!("The certificate of the webhook cannot be kept: {trouble}.")),
-        (Some(_), None) => {
+        (Ok(_), None) => {
             OperatorCondition::new(degraded::TYPE, false).reason(degraded::AS_EXPECTED)
         }
     }
@@ -91,8 +89,7 @@ fn related(facts: &Facts<'_>, settings: &Settings) -> Vec<ObjectReference> {
         reference("", "namespaces", None, &settings.namespace),
         reference(admission, "validatingwebhookconfigurations", None, CONFIGURATION),
     ];
-    let known = facts.guard.zip(facts.running);
-    let operators = known.into_iter().flat_map(|(guard, running)| {
+    let operators = facts.seen.into_iter().flat_map(|(guard, running)| {
         let is_notable = move |it: &&_| guard.verdict(it, running.next()) != Verdict::Upgradeable;
         guard.operators().iter().filter(is_notable)
     });

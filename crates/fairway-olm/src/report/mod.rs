@@ -1,6 +1,7 @@
 //! Telling the platform: the ClusterOperator, written when it is to say something else.
 
 mod compose;
+mod view;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,7 +9,7 @@ use std::time::Duration;
 use fairway_api::ClusterOperator;
 use fairway_api::ClusterVersion;
 use fairway_compat::olm::catalog::Catalogs;
-use fairway_compat::olm::{ClusterVersions, Guard, Verdict};
+use fairway_compat::olm::{Guard, Stream, Verdict};
 use fairway_election::Leadership;
 use kube::api::{ObjectMeta, PostParams};
 use kube::{Api, Client};
@@ -20,6 +21,7 @@ use crate::metrics::Metrics;
 use crate::settings::Settings;
 use crate::sight::{Only, Seen, WriterSight};
 use compose::{Facts, compose};
+use view::{FIRST_WORD, View};
 
 /// Operators come and go in bunches: what follows closely is told at once.
 const QUIET: Duration = Duration::from_millis(250);
@@ -42,10 +44,14 @@ pub(crate) struct Reporter {
     /// What keeps the webhook from its work.
     pub(crate) trouble: watch::Receiver<Option<String>>,
     pub(crate) metrics: Arc<Metrics>,
+    /// Whether it has waited long enough for what it does not see.
+    pub(crate) is_late: bool,
 }
 
 /// Tells the platform for as long as it is the one that writes.
 pub(crate) async fn report(mut reporter: Reporter) {
+    let patience = clock::pause(FIRST_WORD);
+    tokio::pin!(patience);
     loop {
         let written = match reporter.attend().await {
             Ok(()) => true,
@@ -59,6 +65,7 @@ pub(crate) async fn report(mut reporter: Reporter) {
         tokio::select! {
             heard = reporter.news() => if !heard { return },
             () = clock::pause(BREATHER), if !written => continue,
+            () = patience.as_mut(), if !reporter.is_late => reporter.is_late = true,
         }
         reporter.settle().await;
     }
@@ -92,29 +99,15 @@ impl Reporter {
     /// platform of ours, and nothing is said.
     async fn attend(&mut self) -> Result<(), kube::Error> {
         let version = self.cluster_version.borrow_and_update().clone();
-        let operators = self.sight.operators.borrow_and_update().clone();
         let before = self.sight.cluster_operator.borrow_and_update().clone();
-        let catalogs = self.catalogs.borrow_and_update().clone().unwrap_or_default();
-        let subscriptions = self.sight.subscriptions.borrow().clone().unwrap_or_default();
         let trouble = self.trouble.borrow_and_update().clone();
-        let (Some(version), Some(operators), Some(before)) = (version, operators, before) else {
-            return Ok(());
-        };
+        let (Some(version), Some(before)) = (version, before) else { return Ok(()) };
         let Some(version) = &*version else { return Ok(()) };
-        let running = ClusterVersions::of(version).running();
-        let policy = self.settings.policy;
-        let subscriptions: Vec<_> = subscriptions.values().cloned().collect();
-        let installed =
-            operators.values().map(|it| catalogs.tell_about(it.clone(), &subscriptions));
-        let guard = running.map(|running| Guard::new(installed, running, policy));
-        if let (Some(guard), Some(running)) = (&guard, running) {
-            for verdict in [Verdict::Upgradeable, Verdict::MayNotRun, Verdict::WillNotRun] {
-                let of = |it: &&_| guard.verdict(it, running.next()) == verdict;
-                let count = guard.operators().iter().filter(of).count();
-                self.metrics.operators(verdict.as_str(), count);
-            }
+        let Some(seen) = self.view().judge(version, self.settings.policy) else { return Ok(()) };
+        if let Ok((guard, running)) = &seen {
+            self.count(guard, *running);
         }
-        let facts = Facts { guard: guard.as_ref(), running, trouble: trouble.as_deref() };
+        let facts = Facts { seen: seen.as_ref(), trouble: trouble.as_deref() };
         let status = (*before).as_ref().and_then(|before| before.status.as_ref());
         let wanted = compose(status, &facts, &self.settings, clock::now());
         if status == Some(&wanted) {
@@ -126,6 +119,23 @@ impl Reporter {
         };
         object.status = Some(wanted);
         self.write(&object).await
+    }
+
+    fn view(&mut self) -> View {
+        View {
+            operators: self.sight.operators.borrow_and_update().clone(),
+            subscriptions: self.sight.subscriptions.borrow().clone(),
+            catalogs: self.catalogs.borrow_and_update().clone(),
+            is_late: self.is_late,
+        }
+    }
+
+    fn count(&self, guard: &Guard, running: Stream) {
+        for verdict in [Verdict::Upgradeable, Verdict::MayNotRun, Verdict::WillNotRun] {
+            let of = |it: &&_| guard.verdict(it, running.next()) == verdict;
+            let count = guard.operators().iter().filter(of).count();
+            self.metrics.operators(verdict.as_str(), count);
+        }
     }
 
     /// Makes the ClusterOperator.
