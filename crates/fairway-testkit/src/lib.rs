@@ -4,6 +4,7 @@
 //! * [`TestPlatform`] is a platform that is installed there, with the update service it asks.
 //! * [`AuditLog`] tells who asked that API for what, [`Requests`] how often the program did.
 //! * [`objects`] makes the objects that tests need, [`images`] the images.
+//! * [`olm`] has the kinds of OLM.
 //! * [`platform`] has the data of a whole platform, real or of the same size.
 //! * [`releases`] makes releases, as directories and as images.
 //! * [`story`] is what several of them tell parts of.
@@ -24,6 +25,7 @@ pub mod line;
 pub mod measure;
 mod namespace;
 pub mod objects;
+pub mod olm;
 pub mod platform;
 pub mod releases;
 mod requests;

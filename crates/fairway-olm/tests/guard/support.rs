@@ -9,15 +9,11 @@ use fairway_api::{ClusterOperator, ClusterVersion};
 use fairway_compat::olm::{MAXIMUM_ANNOTATION, PROPERTIES_ANNOTATION, Policy};
 use fairway_election::{ElectionSettings, LeaseName, Timing};
 use fairway_olm::{CertificateSettings, GuardError, Reach, Settings};
-use fairway_testkit::{TestCluster, TestNamespace, objects, wait};
+use fairway_testkit::{TestCluster, TestNamespace, objects, olm, wait};
 use k8s_openapi::api::admissionregistration::v1::ValidatingWebhookConfiguration;
 use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding};
-use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
-use kube::api::{
-    ApiResource, DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams,
-};
-use kube::core::GroupVersionKind;
+use kube::api::{DeleteParams, DynamicObject, Patch, PatchParams, PostParams};
 use kube::{Api, Client, ResourceExt as _};
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
@@ -26,13 +22,8 @@ use tokio_util::sync::CancellationToken;
 /// Not the name of a real OLM's.
 pub(crate) const OPERATOR: &str = "olm-guard-test";
 
-/// OLM's kinds, as far as they matter here: group, version, kind and resource.
-const KINDS: [(&str, &str, &str, &str); 4] = [
-    ("operators.coreos.com", "v1alpha1", "ClusterServiceVersion", "clusterserviceversions"),
-    ("operators.coreos.com", "v1alpha1", "Subscription", "subscriptions"),
-    ("operators.coreos.com", "v1alpha1", "CatalogSource", "catalogsources"),
-    ("packages.operators.coreos.com", "v1", "PackageManifest", "packagemanifests"),
-];
+/// The kind of installed operators.
+const OPERATORS: &str = "ClusterServiceVersion";
 
 /// The configuration of the webhook.
 const CONFIGURATION: &str = "fairway-olm-guard";
@@ -73,7 +64,7 @@ impl Platform {
         let socket = TcpListener::bind("127.0.0.1:0")?;
         socket.set_nonblocking(true)?;
         let platform = Self { cluster, namespace, socket };
-        platform.define().await?;
+        olm::define(&platform.client()).await?;
         if let Some(version) = version {
             let api = Api::<ClusterVersion>::all(platform.client());
             api.create(&PostParams::default(), &objects::cluster_version()).await?;
@@ -86,67 +77,21 @@ impl Platform {
         self.cluster.client()
     }
 
-    async fn define(&self) -> Result<()> {
-        let api = Api::<CustomResourceDefinition>::all(self.client());
-        for (group, version, kind, plural) in KINDS {
-            let name = format!("{plural}.{group}");
-            let definition = serde_json::from_value(json!({
-                "metadata": { "name": name },
-                "spec": {
-                    "group": group, "scope": "Namespaced",
-                    "names": { "kind": kind, "plural": plural },
-                    "versions": [{
-                        "name": version, "served": true, "storage": true,
-                        "schema": { "openAPIV3Schema": {
-                            "type": "object", "x-kubernetes-preserve-unknown-fields": true,
-                        } },
-                    }],
-                },
-            }))?;
-            if api.get_opt(&name).await?.is_none() {
-                api.create(&PostParams::default(), &definition).await?;
-            }
-        }
-        for (_, _, kind, _) in KINDS {
-            let objects = self.objects(kind)?;
-            wait::until(&format!("{kind} to be served"), || async {
-                Ok(objects.list(&ListParams::default()).await.ok().map(drop))
-            })
-            .await?;
-        }
-        Ok(())
-    }
-
-    /// Objects of one of OLM's kinds, in the test's namespace.
-    fn objects(&self, kind: &str) -> Result<Api<DynamicObject>> {
-        let found = KINDS.iter().find(|(_, _, it, _)| *it == kind).context("no such kind")?;
-        let kind = GroupVersionKind::gvk(found.0, found.1, found.2);
-        let resource = ApiResource::from_gvk_with_plural(&kind, found.3);
-        Ok(Api::namespaced_with(self.client(), self.namespace.name(), &resource))
-    }
-
     /// Makes or changes an object of one of OLM's kinds.
     pub(crate) async fn put(&self, kind: &str, name: &str, content: Value) -> Result<()> {
-        let api = self.objects(kind)?;
-        let found = KINDS.iter().find(|(_, _, it, _)| *it == kind).context("no such kind")?;
-        let mut object = json!({
-            "apiVersion": format!("{}/{}", found.0, found.1), "kind": kind,
-            "metadata": { "name": name },
-        });
-        for (key, value) in content.as_object().into_iter().flatten() {
-            object[key] = value.clone();
-        }
+        let api = olm::objects(&self.client(), kind, self.namespace.name())?;
+        let object = olm::object(kind, name, content)?;
         if api.get_opt(name).await?.is_some() {
             api.patch(name, &PatchParams::default(), &Patch::Merge(object)).await?;
         } else {
-            api.create(&PostParams::default(), &serde_json::from_value(object)?).await?;
+            api.create(&PostParams::default(), &object).await?;
         }
         Ok(())
     }
 
     /// The operators of the test's namespace.
     fn installed(&self) -> Api<DynamicObject> {
-        self.objects("ClusterServiceVersion").expect("it is one of the kinds")
+        olm::objects(&self.client(), OPERATORS, self.namespace.name()).expect("one of the kinds")
     }
 
     /// The cluster has got to that version.
@@ -175,14 +120,8 @@ impl Platform {
         metadata: Value,
         parameters: &PostParams,
     ) -> Result<(), String> {
-        let mut object = json!({
-            "apiVersion": "operators.coreos.com/v1alpha1", "kind": "ClusterServiceVersion",
-            "metadata": { "name": name }, "spec": {},
-        });
-        for (key, value) in metadata.as_object().into_iter().flatten() {
-            object["metadata"][key] = value.clone();
-        }
-        let object = serde_json::from_value(object).map_err(|error| error.to_string())?;
+        let object = olm::object(OPERATORS, name, json!({ "metadata": metadata, "spec": {} }))
+            .map_err(|error| error.to_string())?;
         match self.installed().create(parameters, &object).await {
             Ok(_) => Ok(()),
             Err(kube::Error::Api(status)) => {
@@ -304,10 +243,7 @@ impl Drop for Platform {
             let _ = bindings.delete(&name, &parameters).await;
             let configurations = Api::<ValidatingWebhookConfiguration>::all(client.clone());
             let _ = configurations.delete(CONFIGURATION, &parameters).await;
-            let definitions = Api::<CustomResourceDefinition>::all(client);
-            for (group, _, _, plural) in KINDS {
-                let _ = definitions.delete(&format!("{plural}.{group}"), &parameters).await;
-            }
+            olm::remove(&client).await;
             Ok(())
         });
     }
