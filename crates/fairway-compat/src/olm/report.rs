@@ -6,7 +6,7 @@
 use fairway_api::limits;
 use serde_json::{Value, json};
 
-use super::{Declaration, Operator, Policy, Stream, text};
+use super::{Declaration, Operator, Policy, Stream, Verdict, text};
 
 /// Risks that a report names: readers take 50, and one of them stands for the rest.
 const MAX_RISKS: usize = 49;
@@ -14,6 +14,9 @@ const MAX_RISKS: usize = 49;
 /// Bytes of a message. 50 of them, with everything else doubled by escapes, stay within the 64 KiB
 /// that readers take.
 const MAX_MESSAGE: usize = 500;
+
+/// Bytes of a note, of which there is one.
+const MAX_NOTE: usize = 2000;
 
 /// Where people read about it.
 const DOCS: &str = "https://fairway.dev/docs/olm";
@@ -29,7 +32,26 @@ pub(super) fn report(operators: &[Operator], running: Stream, policy: Policy) ->
     named.sort_by_key(|risk| risk.first);
     rest.extend(named.drain(named.len().min(MAX_RISKS)..));
     let risks: Vec<Value> = named.iter().chain(&stand_in(&rest)).map(Risk::to_json).collect();
-    json!({"kind": "RiskReport", "version": "v1", "risks": risks})
+    let mut report = json!({"kind": "RiskReport", "version": "v1", "risks": risks});
+    if let Some(note) = note(operators, running, policy) {
+        report["notes"] = json!([note]);
+    }
+    report
+}
+
+/// What is shown with updates and holds nothing up: operators of which nobody knows whether they
+/// run on what follows.
+fn note(operators: &[Operator], running: Stream, policy: Policy) -> Option<Value> {
+    let next = running.next();
+    let may_not_run =
+        |it: &&Operator| policy.verdict(&it.declared, running, next) == Verdict::MayNotRun;
+    let doubtful: Vec<&Operator> = operators.iter().filter(may_not_run).collect();
+    let message = format!(
+        "These operators may not run there, for they do not say clearly up to which version they do: {}",
+        text::list(&doubtful, ", ")
+    );
+    let message = text::excerpt(&message, MAX_NOTE);
+    (!doubtful.is_empty()).then(|| json!({"message": message, "targets": next.and_later()}))
 }
 
 struct Risk {

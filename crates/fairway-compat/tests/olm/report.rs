@@ -75,8 +75,14 @@ fn what_has_no_room_is_one_risk_together() {
 }
 
 #[test]
-fn nothing_is_reported_where_nothing_is_known() {
-    assert_eq!(told(&report(vec![silent("a"), annotated("b", "x")], "4.8", Policy::default())), "");
+fn where_nothing_is_known_that_is_noted_and_no_risk() {
+    let operators = || vec![silent("a"), annotated("b", "x"), annotated("c", "4.9")];
+    let loose = report(operators(), "4.8", Policy::default());
+    assert_eq!(loose["risks"].as_array().map(Vec::len), Some(1), "of c alone");
+    insta::assert_snapshot!(loose["notes"], @r#"[{"message":"These operators may not run there, for they do not say clearly up to which version they do: namespace/a, namespace/b","targets":">=4.9.0"}]"#);
+    let strict = Policy { invalid: InvalidPolicy::Block, missing: MissingPolicy::Block };
+    assert_eq!(report(operators(), "4.8", strict).get("notes"), None);
+    assert_eq!(report(operators().split_off(2), "4.8", Policy::default()).get("notes"), None);
 }
 
 #[test]

@@ -7,6 +7,7 @@ mod channel;
 #[cfg(test)]
 mod fixtures;
 mod gather;
+mod notes;
 mod preflight;
 mod recommend;
 mod report;

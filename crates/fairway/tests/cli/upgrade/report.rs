@@ -3,7 +3,10 @@
 use std::process::Command;
 
 use anyhow::Result;
-use fairway_testkit::TestCluster;
+use fairway_api::ClusterOperator;
+use fairway_testkit::{TestCluster, objects};
+use kube::api::{Api, PostParams};
+use serde_json::json;
 
 use super::{document, risky, said};
 
@@ -62,6 +65,39 @@ async fn see_the_report() -> Result<()> {
     assert_eq!((&document["kind"], &document["version"]), (&"UpgradeReport".into(), &1.into()));
     assert_eq!(document["recommended"][0]["version"], "5.1.1");
     assert_eq!(document["notRecommended"][0]["risks"][0]["exposure"], "applies");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_components_note_is_shown_with_updates_and_holds_nothing_up() -> Result<()> {
+    let cluster = TestCluster::in_turn().await?;
+    risky(&cluster).await?;
+    let api: Api<ClusterOperator> = Api::all(cluster.client());
+    let name = "operator-lifecycle-manager";
+    let mut component = objects::cluster_operator(name);
+    component = api.create(&PostParams::default(), &component).await?;
+    let mut status = objects::working_at("5.1.0");
+    status.extension = Some(json!({"kind": "RiskReport", "version": "v1", "notes": [
+        {"message": "These operators may not run there: team/silent.v1", "targets": ">=5.2.0"},
+        {"message": "This is about nothing that is listed.", "targets": ">=6.0.0"},
+    ]}));
+    component.status = Some(status);
+    api.replace_status(name, &PostParams::default(), &component).await?;
+
+    let report = said(cluster.kubeconfig(), &[]);
+    insta::assert_snapshot!(report.split("\n\n").skip(4).collect::<Vec<_>>().join("\n\n"), @"
+    Additional updates which are not recommended based on your cluster configuration are available, to view those re-run the command with --include-not-recommended.
+
+    To be noted:
+
+      5.2.0: These operators may not run there: team/silent.v1
+    ");
+    let document = document(cluster.kubeconfig(), &[])?;
+    insta::assert_snapshot!(document["notes"], @r#"[{"component":"operator-lifecycle-manager","message":"These operators may not run there: team/silent.v1","updates":["5.2.0"]}]"#);
+    let told = said(cluster.kubeconfig(), &["recommend", "--version=5.1.1"]);
+    assert!(!told.contains("may not run"), "{told}");
+    let told = said(cluster.kubeconfig(), &["recommend", "--version=5.2.0"]);
+    assert!(told.contains("\n  5.2.0: These operators may not run there"), "{told}");
     Ok(())
 }
 

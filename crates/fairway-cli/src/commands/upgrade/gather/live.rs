@@ -1,14 +1,18 @@
 //! A cluster that can be asked.
 
-use fairway_api::{ClusterOperator, ClusterVersion};
+use fairway_api::ClusterOperator;
 use fairway_insight::objects::{Deployment, MachineConfig, MachineConfigPool, Node};
 use fairway_insight::{Alerts, Cluster};
 use futures::try_join;
 
+use super::Outlook;
 use crate::cluster::listing::Wanted;
 
 /// The Deployment of the operator that configures nodes, and its container.
 const NODE_OPERATOR: &str = "machine-config-operator";
+
+/// Where components say how they are.
+const COMPONENTS: &str = "/apis/config.openshift.io/v1/clusteroperators";
 
 /// Everything that is told about an update, but the alerts.
 pub(in super::super) async fn cluster(from: &crate::cluster::Cluster) -> anyhow::Result<Cluster> {
@@ -17,7 +21,7 @@ pub(in super::super) async fn cluster(from: &crate::cluster::Cluster) -> anyhow:
     );
     let (version, operators, pools, nodes, configs, deployment) = try_join!(
         from.cluster_version(),
-        from.every::<ClusterOperator>("/apis/config.openshift.io/v1/clusteroperators", Wanted::All),
+        from.every::<ClusterOperator>(COMPONENTS, Wanted::All),
         from.every::<MachineConfigPool>(
             "/apis/machineconfiguration.openshift.io/v1/machineconfigpools",
             Wanted::All
@@ -40,12 +44,21 @@ pub(in super::super) async fn cluster(from: &crate::cluster::Cluster) -> anyhow:
     })
 }
 
-/// The cluster's version, and what is firing.
-pub(in super::super) async fn version_alone(
-    from: &crate::cluster::Cluster,
-) -> anyhow::Result<(ClusterVersion, Alerts)> {
+/// What tells which updates there are.
+pub(in super::super) async fn outlook(from: &crate::cluster::Cluster) -> anyhow::Result<Outlook> {
     let alerts = async { Ok(from.alerts().await) };
-    try_join!(from.cluster_version(), alerts)
+    let (version, components, alerts) =
+        try_join!(from.cluster_version(), components(from), alerts)?;
+    Ok(Outlook { version, components, alerts })
+}
+
+/// What components say about themselves. Updates can be told without it, so whoever may not look at
+/// them goes without.
+pub(in super::super) async fn components(
+    from: &crate::cluster::Cluster,
+) -> anyhow::Result<Vec<ClusterOperator>> {
+    let components = from.every::<ClusterOperator>(COMPONENTS, Wanted::All).await;
+    Ok(components.ok().flatten().unwrap_or_default())
 }
 
 pub(super) fn node_operator_image(deployment: Deployment) -> Option<String> {

@@ -11,6 +11,7 @@ use fairway_insight::{Alerts, Cluster, Moment, alerts};
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
 
+use super::Outlook;
 use crate::errors::{CannotTell, WithHint};
 
 /// How the name of the file with ClusterVersion ends; the others are found by it.
@@ -49,14 +50,12 @@ impl Recording {
         Ok((cluster, moment))
     }
 
-    /// The cluster's version, and when it was recorded.
-    pub(in super::super) fn version_alone(
-        &self,
-    ) -> anyhow::Result<(ClusterVersion, Alerts, Moment)> {
+    /// What tells which updates there are, and when it was recorded.
+    pub(in super::super) fn outlook(&self) -> anyhow::Result<(Outlook, Moment)> {
         let version = self.version()?;
-        let operators: Vec<ClusterOperator> = self.list("-co.yaml")?.unwrap_or_default();
-        let moment = Moment::of_recording(&version, &operators);
-        Ok((version, self.alerts()?, moment))
+        let components: Vec<ClusterOperator> = self.list("-co.yaml")?.unwrap_or_default();
+        let moment = Moment::of_recording(&version, &components);
+        Ok((Outlook { version, components, alerts: self.alerts()? }, moment))
     }
 
     fn version(&self) -> anyhow::Result<ClusterVersion> {

@@ -39,7 +39,7 @@ fn text(alerts: &Alerts, version: Option<&str>, accept: &[&str], in_full: bool) 
     let accept = accept.iter().map(|name| (*name).to_owned()).collect();
     let question = Question { version, accept };
     let report = Recommendation::of(&cluster_version(), alerts, &question, Timestamp::UNIX_EPOCH);
-    let text = Shown { report: &report, in_full }.to_string();
+    let text = Shown { report: &report, notes: Vec::new(), in_full }.to_string();
     format!("{text}\n{:?}", report.verdict())
 }
 
@@ -199,7 +199,7 @@ fn no_updates() {
         &Question::default(),
         Timestamp::UNIX_EPOCH,
     );
-    insta::assert_snapshot!(Shown { report: &report, in_full: false }.to_string(), @"
+    insta::assert_snapshot!(Shown { report: &report, notes: Vec::new(), in_full: false }.to_string(), @"
     Before any update, look at
       Failing
         ClusterVersion has no condition Failing: nobody says whether it fails

@@ -9,6 +9,7 @@ use fairway_insight::recommend::{
 };
 use serde::Serialize;
 
+use super::super::notes::{self, Note};
 use crate::foreign_text::{OneLine, lines};
 
 /// Of each minor version, older updates have only what newer ones have as well.
@@ -16,9 +17,11 @@ const LATEST: usize = 2;
 
 /// What is known about updates, and how much of it is shown.
 #[derive(Serialize)]
-#[serde(transparent)]
 pub(super) struct Shown<'a> {
+    #[serde(flatten)]
     pub(super) report: &'a Recommendation,
+    /// What components note about the updates.
+    pub(super) notes: Vec<Note>,
     /// Whether older updates are shown too.
     #[serde(skip)]
     pub(super) in_full: bool,
@@ -39,7 +42,8 @@ impl fmt::Display for Shown<'_> {
                 let why = not_offered.as_deref().unwrap_or("it is not offered");
                 write!(f, "Nothing can be told about that version: {}.", OneLine(why))
             }
-        }
+        }?;
+        notes::write(f, &self.notes)
     }
 }
 

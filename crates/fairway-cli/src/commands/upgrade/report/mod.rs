@@ -10,6 +10,7 @@ use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use serde::Serialize;
 
+use super::notes::Note;
 use super::risks::{self, Exposure};
 use super::terms;
 
@@ -39,6 +40,8 @@ pub(super) struct Report {
     recommended: Vec<Release>,
     /// The others, the latest first.
     not_recommended: Vec<NotRecommended>,
+    /// What components note about them.
+    notes: Vec<Note>,
     /// The risks that the administrator takes.
     accepted_risks: Vec<AcceptedRisk>,
     /// Whether the text has the updates that are not recommended.
@@ -139,9 +142,15 @@ impl Report {
             updates_known: retrieved || !recommended.is_empty() || !not_recommended.is_empty(),
             recommended,
             not_recommended,
+            notes: Vec::new(),
             accepted_risks: accepted_risks(cluster_version, status, &acceptance, now),
             in_full: false,
         }
+    }
+
+    /// The same, with what components note.
+    pub(super) fn with_notes(self, notes: Vec<Note>) -> Self {
+        Self { notes, ..self }
     }
 
     /// The same, with a text that has the updates that are not recommended as well.

@@ -100,6 +100,7 @@ fn a_cluster_without_worries() {
         }
       ],
       "notRecommended": [],
+      "notes": [],
       "acceptedRisks": []
     }
     "#);

@@ -8,6 +8,7 @@ use fairway_api::reason::{
 };
 use fairway_risk::Standing;
 
+use super::super::notes;
 use super::super::risks::Exposure;
 use super::super::terms::AfterName;
 use super::{AcceptedRisk, Condition, NotRecommended, Report, Requested, Risk};
@@ -24,6 +25,7 @@ impl fmt::Display for Report {
         self.write_source(f)?;
         self.write_recommended(f)?;
         self.write_not_recommended(f)?;
+        notes::write(f, &self.notes)?;
         self.write_accepted(f)
     }
 }

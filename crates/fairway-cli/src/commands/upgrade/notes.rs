@@ -1,0 +1,117 @@
+//! What components note about updates: it is shown with them, and holds nothing up.
+
+use std::fmt;
+
+use fairway_api::cluster_version::Release;
+use fairway_api::{ClusterOperator, ClusterVersion, ClusterVersionStatus};
+use fairway_risk::Targets;
+use kube::ResourceExt as _;
+use serde::Serialize;
+use serde_json::Value;
+
+use super::risks;
+use crate::foreign_text::OneLine;
+
+/// Notes of one component that are shown: more are not worth reading.
+const MOST: usize = 10;
+
+/// What a component notes about updates.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(super) struct Note {
+    /// Its ClusterOperator.
+    component: String,
+    message: String,
+    /// The listed updates that it is about, the latest first.
+    updates: Vec<String>,
+}
+
+/// What components note about the updates of a cluster.
+pub(super) fn of(operators: &[ClusterOperator], version: &ClusterVersion) -> Vec<Note> {
+    let nothing = ClusterVersionStatus::default();
+    let status = version.status.as_ref().unwrap_or(&nothing);
+    let conditional = status.conditional_updates.iter().map(|update| &update.release);
+    let mut releases: Vec<&Release> =
+        status.available_updates.iter().flatten().chain(conditional).collect();
+    releases.sort_by_cached_key(|release| risks::latest_first(&release.version));
+    releases.dedup_by_key(|release| &release.version);
+    operators.iter().flat_map(|operator| of_component(operator, &releases)).collect()
+}
+
+fn of_component(operator: &ClusterOperator, releases: &[&Release]) -> Vec<Note> {
+    let extension = operator.status.as_ref().and_then(|status| status.extension.as_ref());
+    let report = extension.filter(|it| it["kind"] == "RiskReport" && it["version"] == "v1");
+    let notes = report.and_then(|report| report["notes"].as_array()).into_iter().flatten();
+    let note = |note: &Value| {
+        let message = note["message"].as_str().filter(|message| !message.is_empty())?.to_owned();
+        // A range that cannot be read may mean every update, as that of a risk does.
+        let range = note["targets"].as_str().and_then(|range| range.parse().ok());
+        let targets = range.map_or(Targets::All, Targets::Range);
+        let concerned = releases.iter().filter(|release| targets.contain(None, release));
+        let updates: Vec<String> = concerned.map(|release| release.version.clone()).collect();
+        let component = operator.name_any();
+        (!updates.is_empty()).then_some(Note { component, message, updates })
+    };
+    notes.take(MOST).filter_map(note).collect()
+}
+
+impl Note {
+    /// Whether it is about the update to that version.
+    pub(super) fn is_about(&self, version: &str) -> bool {
+        self.updates.iter().any(|update| update == version)
+    }
+}
+
+impl fmt::Display for Note {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", OneLine(&self.updates.join(", ")), OneLine(&self.message))
+    }
+}
+
+/// All notes, after a list of updates.
+pub(super) fn write(f: &mut fmt::Formatter<'_>, notes: &[Note]) -> fmt::Result {
+    if notes.is_empty() {
+        return Ok(());
+    }
+    f.write_str("\n\nTo be noted:\n")?;
+    notes.iter().try_for_each(|note| write!(f, "\n  {note}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use fairway_testkit::objects;
+    use serde_json::json;
+
+    use super::*;
+
+    fn noted(extension: Value) -> Vec<Note> {
+        let mut version = objects::cluster_version();
+        let mut status = objects::status_at("5.1.0");
+        status.available_updates = Some(["5.1.1", "5.3.0", "5.2.0"].map(objects::release).to_vec());
+        version.status = Some(status);
+        let mut operator = objects::cluster_operator("operator-lifecycle-manager");
+        operator.status.get_or_insert_default().extension = Some(extension);
+        of(&[operator], &version)
+    }
+
+    #[test]
+    fn a_note_names_the_updates_that_it_is_about() {
+        let report = |notes: Value| json!({"kind": "RiskReport", "version": "v1", "notes": notes});
+        let told = |notes: Value| -> Vec<String> {
+            noted(report(notes)).iter().map(ToString::to_string).collect()
+        };
+        assert_eq!(
+            told(json!([{"message": "Mind.", "targets": ">=5.2.0"}])),
+            ["5.3.0, 5.2.0: Mind."]
+        );
+        assert_eq!(told(json!([{"message": "Mind."}])), ["5.3.0, 5.2.0, 5.1.1: Mind."]);
+        assert_eq!(told(json!([{"message": "M", "targets": "?"}])), ["5.3.0, 5.2.0, 5.1.1: M"]);
+        let nothing: [&str; 0] = [];
+        assert_eq!(told(json!([{"message": "Mind.", "targets": ">=6.0.0"}])), nothing);
+        for hostile in [json!(null), json!({}), json!([null, 1, [], {}, {"message": 1}])] {
+            assert_eq!(told(hostile), nothing);
+        }
+        assert_eq!(told(json!(vec![json!({"message": "M"}); 100])).len(), MOST);
+        let other = json!({"kind": "Else", "version": "v1", "notes": [{"message": "Mind."}]});
+        assert_eq!(noted(other), []);
+    }
+}
