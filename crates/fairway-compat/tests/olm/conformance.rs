@@ -1,6 +1,6 @@
 //! What OLM does, in its own words, under `--invalid=block --missing=allow`.
 
-use fairway_compat::olm::{Operator, PROPERTIES_ANNOTATION};
+use fairway_compat::olm::{Hindrance, Operator, PROPERTIES_ANNOTATION, Published, Stream, Verdict};
 
 use super::{AS_OLM, silent, told, with, with_property};
 
@@ -148,4 +148,63 @@ fn the_truth_table() {
     False IncompatibleOperatorsInstalled: ClusterServiceVersions blocking minor version upgrades to 4.23 or major version upgrades to 5.0:
     - maximum supported OCP version for namespace/a is 4.22
     "#);
+}
+
+/// A cluster through its days: what each change makes of the condition.
+#[test]
+fn a_day_with_the_guard() {
+    let twice = r#"{"properties":[{"type":"olm.maxOpenShiftVersion","value":"1.1"},{"type":"olm.maxOpenShiftVersion","value":"1.1"}]}"#;
+    let waiting = Published::from(&Hindrance::Waiting).upgradeable;
+    assert_eq!(waiting.status.as_str(), "False");
+    assert_eq!(waiting.message, "Waiting for updates to take effect");
+    for (what, operator, blocks) in [
+        ("somebody looks, and there is nothing", None, false),
+        ("it does not run on the next version", Some(with_property("a", r#""1.0.0""#)), true),
+        ("it does by now", Some(with_property("a", r#""1.1.0""#)), false),
+        ("the same without quotes", Some(with_property("a", "1.1")), false),
+        ("garbage", Some(with("a", PROPERTIES_ANNOTATION, "garbage")), true),
+        ("the same twice", Some(with("a", PROPERTIES_ANNOTATION, twice)), true),
+        ("it is gone", None, false),
+    ] {
+        let told = told(operator.into_iter().collect(), "1.0.0", AS_OLM);
+        assert_eq!(told.starts_with("False IncompatibleOperatorsInstalled"), blocks, "{what}");
+        assert_eq!(told == "True AsExpected:", !blocks, "{what}");
+    }
+}
+
+/// OLM v1 takes exactly `major.minor`; what it refuses and OLM takes is taken here as well.
+#[test]
+fn notations_that_others_refuse() {
+    for (value, others_take_it, maximum) in [
+        (r#""4.18""#, true, Some("4.18")),
+        ("4.18", true, Some("4.18")),
+        (r#""5.0""#, true, Some("5.0")),
+        ("4.10", true, Some("4.10")),
+        (r#""4.18.0""#, false, Some("4.18")),
+        (r#""v4.18""#, false, Some("4.18")),
+        ("5.00", false, Some("5.0")),
+        (r#""4""#, false, Some("4.0")),
+        (r#""4.18.1""#, false, None),
+        (r#""4.18.0-rc.1""#, false, None),
+        ("4.19e1", false, None),
+        ("-4.19", false, None),
+        (r#""""#, false, None),
+        ("null", false, None),
+    ] {
+        let read = with_property("a", value).declared.maximum().map(|it| it.to_string());
+        assert_eq!(read.as_deref(), maximum, "{value}");
+        assert!(!others_take_it || read.is_some(), "whatever others take is taken: {value}");
+    }
+}
+
+/// The cluster-version operator's own check compares whole versions, so that a patch is too new for
+/// its minor version, and looks at the newest bundle of a channel.
+#[test]
+fn a_maximum_has_all_patches_of_its_minor_version() {
+    let stream = |text| Stream::parse(text).unwrap();
+    let declared = with_property("a", r#""4.17""#).declared;
+    for target in ["4.17.0-rc.0", "4.17.0", "4.17.5", "4.17.99"] {
+        let verdict = AS_OLM.verdict(&declared, stream("4.16.3"), stream(target));
+        assert_eq!(verdict, Verdict::Upgradeable, "{target}");
+    }
 }
