@@ -5,6 +5,7 @@ mod generated;
 mod graph;
 mod help;
 mod in_a_pod;
+mod olm;
 mod operator;
 mod preflight;
 mod release;

@@ -1,0 +1,78 @@
+//! Which bundles of a catalog can be installed.
+
+use anyhow::Result;
+
+use crate::{fairway, transcript};
+
+/// A package with a channel of two bundles; the newer one runs up to 4.10, if that is still there.
+const CATALOG: &str = r#"
+schema: olm.package
+name: etcd
+defaultChannel: stable
+---
+schema: olm.channel
+package: etcd
+name: stable
+entries:
+- name: etcd.v1.0.0
+- name: etcd.v1.1.0
+  replaces: etcd.v1.0.0
+---
+schema: olm.bundle
+package: etcd
+name: etcd.v1.0.0
+properties:
+- type: olm.package
+  value: {packageName: etcd, version: 1.0.0}
+- type: olm.maxOpenShiftVersion
+  value: "4.8"
+---
+schema: olm.bundle
+package: etcd
+name: etcd.v1.1.0
+properties:
+- type: olm.package
+  value: {packageName: etcd, version: 1.1.0}
+- type: olm.maxOpenShiftVersion
+  value: MAXIMUM
+"#;
+
+#[test]
+fn the_newest_bundle_of_a_channel_decides() -> Result<()> {
+    let directory = tempfile::tempdir()?;
+    let mut said = Vec::new();
+    for (maximum, version) in [("\"4.10\"", "4.9"), ("\"4.10\"", "4.11"), ("4.10", "4.9")] {
+        std::fs::write(directory.path().join("a.yaml"), CATALOG.replace("MAXIMUM", maximum))?;
+        let mut command = fairway();
+        command.current_dir(&directory).args(["olm", "check", "--catalog=."]);
+        said.push(transcript(command.arg(format!("--cluster-version={version}"))));
+    }
+    insta::assert_snapshot!(said.join("\n"), @r#"
+    exit code: 0
+    ----- stdout -----
+    On 4.9:
+
+    etcd
+      etcd.v1.1.0: can be installed, runs up to 4.10; newest of stable
+      etcd.v1.0.0: refused, runs up to 4.8
+
+    exit code: 3
+    ----- stdout -----
+    On 4.11:
+
+    etcd
+      etcd.v1.1.0: refused, runs up to 4.10; newest of stable
+      etcd.v1.0.0: refused, runs up to 4.8
+
+    exit code: 3
+    ----- stdout -----
+    On 4.9:
+
+    etcd
+      etcd.v1.1.0: can be installed, runs up to 4.10; newest of stable
+      etcd.v1.0.0: refused, runs up to 4.8
+
+    error: ./a.yaml:30:10: etcd.v1.1.0: the maximum version is the number 4.10, and numbers lose zeros at the end: write "4.10"
+    "#);
+    Ok(())
+}

@@ -1,0 +1,110 @@
+//! Every operator, and what it means for updates.
+
+use anyhow::{Context as _, Result};
+use fairway_api::ClusterVersion;
+use fairway_testkit::{TestCluster, olm};
+use kube::api::{Api, ListParams};
+use serde_json::{Value, json};
+
+use super::{OPERATORS, install, prepare, said, up_to};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cluster_and_what_was_written_down_of_it_say_the_same() -> Result<()> {
+    let cluster = TestCluster::in_turn().await?;
+    let namespace = cluster.namespace("team").await?;
+    prepare(&cluster).await?;
+    let mut copy = up_to("4.9");
+    copy["labels"] = json!({"olm.copiedFrom": "elsewhere"});
+    for (name, metadata) in [
+        ("copy.v1", copy),
+        ("later.v1", up_to("5.2")),
+        ("old.v1", up_to("5.1")),
+        ("silent.v1", json!({})),
+        ("vague.v1", up_to("5.x")),
+    ] {
+        install(&cluster, namespace.name(), name, metadata).await?;
+    }
+    let list = |arguments: &[&str]| {
+        let said = said(cluster.kubeconfig(), &[&["olm", "list"], arguments].concat());
+        said.replace(namespace.name(), "NS")
+    };
+    let live = list(&[]);
+    insta::assert_snapshot!(live, @r#"
+    exit code: 0
+    ----- stdout -----
+    The cluster runs 5.1.
+
+    NS/later.v1
+      runs up to 5.2 (annotation operators.coreos.com/maxOpenShiftVersion)
+      5.3.0: will not run
+      5.2.0, 5.1.1: upgradeable
+
+    NS/old.v1
+      runs up to 5.1 (annotation operators.coreos.com/maxOpenShiftVersion)
+      5.3.0, 5.2.0: will not run
+      5.1.1: upgradeable
+
+    NS/silent.v1
+      does not declare up to which version it runs
+      5.3.0, 5.2.0: may not run
+      5.1.1: upgradeable
+
+    NS/vague.v1
+      declares no version that makes sense: failed to parse "5.x" as semver: unexpected character 'x' while parsing minor version number
+      5.3.0, 5.2.0: may not run
+      5.1.1: upgradeable
+    "#);
+
+    let state = json!({"kind": "List", "items": state(&cluster, namespace.name()).await?});
+    let directory = tempfile::tempdir()?;
+    let file = directory.path().join("state.yaml");
+    std::fs::write(&file, state.to_string())?;
+    let file = format!("--from-file={}", file.display());
+    assert_eq!(list(&[&file]), live);
+
+    let document = list(&["-o", "json"]);
+    let document = document.split_once("stdout -----\n").context("no document")?.1;
+    let document: Value = serde_json::from_str(document)?;
+    assert_eq!((&document["kind"], &document["version"]), (&json!("OperatorList"), &json!(1)));
+    let first = &document["operators"][0];
+    assert_eq!((&first["name"], &first["maximum"]), (&json!("later.v1"), &json!("5.2")));
+
+    for (arguments, code) in [
+        (["--to=5.1.7", "--missing=block"], 0),
+        (["--to=5.2.0", "--missing=block"], 3),
+        (["--to=5.2.0", "-v"], 3),
+    ] {
+        let said = list(&arguments);
+        assert!(said.starts_with(&format!("exit code: {code}\n")), "{arguments:?}: {said}");
+    }
+    cluster.clean_up(|client| async move {
+        olm::remove(&client).await;
+        Ok(())
+    });
+    Ok(())
+}
+
+/// What `kubectl get` writes down.
+async fn state(cluster: &TestCluster, namespace: &str) -> Result<Vec<Value>> {
+    let version = Api::<ClusterVersion>::all(cluster.client()).get("version").await?;
+    let operators = olm::objects(&cluster.client(), OPERATORS, namespace)?;
+    let operators = operators.list(&ListParams::default()).await?.items;
+    let mut state = vec![serde_json::to_value(version)?];
+    for operator in operators {
+        let mut operator = serde_json::to_value(operator)?;
+        operator["kind"] = json!(OPERATORS);
+        state.push(operator);
+    }
+    Ok(state)
+}
+
+#[test]
+fn a_file_that_is_not_there() {
+    let said = crate::transcript(crate::fairway().args(["olm", "list", "--from-file=/nowhere/a"]));
+    insta::assert_snapshot!(said, @"
+    exit code: 1
+    ----- stderr -----
+    error: cannot read /nowhere/a
+      caused by: No such file or directory (os error 2)
+    ");
+}
