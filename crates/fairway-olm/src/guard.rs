@@ -19,6 +19,7 @@ use crate::catalogs;
 use crate::certificate::{self, Current, Keeper, SECRET, Serving};
 use crate::endpoint::Endpoint;
 use crate::metrics::Metrics;
+use crate::needs;
 use crate::report::{self, Reporter};
 use crate::settings::Settings;
 use crate::sight::{Sight, WriterSight};
@@ -158,6 +159,8 @@ impl Guard {
         let (told, catalogs) = watch::channel(None);
         let (subscribed, sources) = (sight.subscriptions.clone(), sight.catalogs.clone());
         tasks.spawn(catalogs::follow(client.clone(), subscribed, sources, told));
+        let (learned, needs) = watch::channel(None);
+        tasks.spawn(needs::follow(client.clone(), sight.operators.clone(), learned));
         tasks.spawn(report::report(Reporter {
             client: client.clone(),
             leadership,
@@ -165,6 +168,7 @@ impl Guard {
             cluster_version: self.sight.cluster_version.clone(),
             sight,
             catalogs,
+            needs,
             trouble: troubled,
             metrics: Arc::clone(&self.metrics),
             is_late: false,

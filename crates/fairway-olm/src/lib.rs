@@ -12,6 +12,7 @@ mod clock;
 mod endpoint;
 mod guard;
 mod metrics;
+mod needs;
 mod report;
 mod settings;
 mod sight;

@@ -18,6 +18,7 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::clock;
 use crate::metrics::Metrics;
+use crate::needs;
 use crate::settings::Settings;
 use crate::sight::{Only, Seen, WriterSight};
 use compose::{Facts, compose};
@@ -41,6 +42,8 @@ pub(crate) struct Reporter {
     pub(crate) sight: WriterSight,
     /// What catalogs say by now.
     pub(crate) catalogs: Seen<Catalogs>,
+    /// Which APIs operators use.
+    pub(crate) needs: Seen<needs::Known>,
     /// What keeps the webhook from its work.
     pub(crate) trouble: watch::Receiver<Option<String>>,
     pub(crate) metrics: Arc<Metrics>,
@@ -79,6 +82,7 @@ impl Reporter {
             changed = self.sight.operators.changed() => changed,
             changed = self.sight.cluster_operator.changed() => changed,
             changed = self.catalogs.changed() => changed,
+            changed = self.needs.changed() => changed,
             changed = self.trouble.changed() => changed,
         };
         changed.is_ok()
@@ -126,6 +130,7 @@ impl Reporter {
             operators: self.sight.operators.borrow_and_update().clone(),
             subscriptions: self.sight.subscriptions.borrow().clone(),
             catalogs: self.catalogs.borrow_and_update().clone(),
+            needs: self.needs.borrow_and_update().clone(),
             is_late: self.is_late,
         }
     }

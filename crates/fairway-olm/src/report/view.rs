@@ -1,14 +1,14 @@
 //! What is made of what was seen so far.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use fairway_api::ClusterVersion;
 use fairway_compat::olm::catalog::Catalogs;
-use fairway_compat::olm::{ClusterVersions, Guard, Hindrance, Operator, Policy, Stream};
+use fairway_compat::olm::{ClusterVersions, Guard, Hindrance, Policy, Stream};
 
-use crate::sight::Subscriptions;
+use crate::needs;
+use crate::sight::{Installed, Subscriptions};
 
 /// How long the first word waits for everything that belongs to it. Then what is known is said,
 /// and what cannot be seen: an old word must not stand for ever.
@@ -17,9 +17,10 @@ pub(super) const FIRST_WORD: Duration = Duration::from_secs(30);
 /// What was seen so far.
 #[derive(Default)]
 pub(super) struct View {
-    pub(super) operators: Option<Arc<BTreeMap<(String, String), Operator>>>,
+    pub(super) operators: Option<Arc<Installed>>,
     pub(super) subscriptions: Option<Arc<Subscriptions>>,
     pub(super) catalogs: Option<Arc<Catalogs>>,
+    pub(super) needs: Option<Arc<needs::Known>>,
     /// Whether nobody waits any more for what was not seen.
     pub(super) is_late: bool,
 }
@@ -32,7 +33,7 @@ impl View {
         version: &ClusterVersion,
         policy: Policy,
     ) -> Option<Result<(Guard, Stream), Hindrance>> {
-        let is_whole = self.operators.is_some() && self.catalogs.is_some();
+        let is_whole = self.operators.is_some() && self.catalogs.is_some() && self.needs.is_some();
         if !is_whole && !self.is_late {
             return None;
         }
@@ -49,8 +50,14 @@ impl View {
         let catalogs = self.catalogs.unwrap_or_default();
         let subscriptions: Vec<_> =
             self.subscriptions.unwrap_or_default().values().cloned().collect();
-        let installed =
-            operators.values().map(|it| catalogs.tell_about(it.clone(), &subscriptions));
+        let needs = self.needs.unwrap_or_default();
+        let installed = operators.iter().map(|(place, (_, operator))| {
+            let operator = catalogs.tell_about(operator.clone(), &subscriptions);
+            match needs.get(place) {
+                Some((_, needs)) => operator.using(needs, running),
+                None => operator,
+            }
+        });
         Some(Ok((Guard::new(installed, running, policy), running)))
     }
 }
@@ -81,16 +88,20 @@ mod tests {
     fn the_first_word_is_a_whole_one_or_a_late_one() {
         let operators = || Some(Arc::default());
         let catalogs = || Some(Arc::default());
+        let needs = Some(Arc::default());
+        let whole = View { operators: operators(), catalogs: catalogs(), needs, ..View::default() };
         let all = [
             told(View { operators: operators(), ..View::default() }, "4.9.0"),
             told(View { catalogs: catalogs(), ..View::default() }, "4.9.0"),
             told(View { operators: operators(), catalogs: catalogs(), ..View::default() }, "4.9.0"),
+            told(whole, "4.9.0"),
             told(View { operators: operators(), is_late: true, ..View::default() }, "4.9.0"),
             told(View { catalogs: catalogs(), is_late: true, ..View::default() }, "4.9.0"),
             told(View { is_late: true, ..View::default() }, "4.x"),
             told(View { is_late: true, ..View::default() }, ""),
         ];
         insta::assert_snapshot!(all.join("\n"), @r#"
+        nothing yet
         nothing yet
         nothing yet
         0 operators on 4.9

@@ -29,11 +29,20 @@ pub(crate) type Seen<T> = watch::Receiver<Option<Arc<T>>>;
 /// The object with the one name that is watched, if it is there.
 pub(crate) type Only<K> = Option<K>;
 
-/// The operators that are subscribed to, by namespace and name.
-pub(crate) type Subscriptions = BTreeMap<(String, String), Subscription>;
+/// Namespace and name.
+pub(crate) type Place = (String, String);
 
-/// Which state objects have, by namespace and name.
-pub(crate) type Revisions = BTreeMap<(String, String), String>;
+/// The installed operators, and which state the specification of each has.
+pub(crate) type Installed = BTreeMap<Place, (Revision, Operator)>;
+
+/// The state of a specification: of which object, and how often it was changed.
+pub(crate) type Revision = (String, i64);
+
+/// The operators that are subscribed to.
+pub(crate) type Subscriptions = BTreeMap<Place, Subscription>;
+
+/// Which state objects have.
+pub(crate) type Revisions = BTreeMap<Place, String>;
 
 /// Copies carry this label. They are the many, and never leave the API server.
 const NO_COPIES: &str = "!olm.copiedFrom";
@@ -50,8 +59,8 @@ pub(crate) struct Sight {
 /// What only the one sees that writes.
 #[derive(Clone)]
 pub(crate) struct WriterSight {
-    /// The installed operators, by namespace and name.
-    pub(crate) operators: Seen<BTreeMap<(String, String), Operator>>,
+    /// The installed operators.
+    pub(crate) operators: Seen<Installed>,
     /// What administrators subscribe to.
     pub(crate) subscriptions: Seen<Subscriptions>,
     /// The catalogs that there are.
@@ -172,17 +181,16 @@ fn remove_only<K>(known: &mut Only<K>, _: K) {
 }
 
 /// Of an operator, only what it declares is kept. A copy without the label is told by the rest.
-fn note(
-    known: &mut BTreeMap<(String, String), Operator>,
-    object: &PartialObjectMeta<DynamicObject>,
-) {
+fn note(known: &mut Installed, object: &PartialObjectMeta<DynamicObject>) {
     let (namespace, name) = place(object);
     if is_copied(&namespace, object.labels(), object.annotations(), None) {
         known.remove(&(namespace, name));
         return;
     }
     let operator = Operator::read(namespace.clone(), name.clone(), object.annotations());
-    known.insert((namespace, name), operator);
+    let revision =
+        (object.uid().unwrap_or_default(), object.metadata.generation.unwrap_or_default());
+    known.insert((namespace, name), (revision, operator));
 }
 
 fn note_subscription(known: &mut Subscriptions, object: &DynamicObject) {
@@ -193,10 +201,10 @@ fn note_subscription(known: &mut Subscriptions, object: &DynamicObject) {
 }
 
 /// A kind of OLM's, in the one version that it has.
-fn of_olm(kind: &str) -> ApiResource {
+pub(crate) fn of_olm(kind: &str) -> ApiResource {
     ApiResource::from_gvk(&GroupVersionKind::gvk("operators.coreos.com", "v1alpha1", kind))
 }
 
-fn place(object: &impl kube::ResourceExt) -> (String, String) {
+fn place(object: &impl kube::ResourceExt) -> Place {
     (object.namespace().unwrap_or_default(), object.name_any())
 }

@@ -3,6 +3,7 @@
 use anyhow::{Context as _, Result};
 use fairway_api::ClusterOperator;
 use fairway_compat::olm::{InvalidPolicy, MAXIMUM_ANNOTATION, Policy};
+use fairway_testkit::wait;
 use kube::Api;
 use serde_json::{Value, json};
 
@@ -80,6 +81,36 @@ async fn every_target_has_its_own_risks() -> Result<()> {
 }
 
 #[tokio::test]
+async fn an_api_that_goes_is_a_risk_of_who_uses_it() -> Result<()> {
+    let platform = Platform::begin(Some("4.8.1")).await?;
+    let native = json!([{ "group": "policy", "version": "v1beta1", "kind": "PodSecurityPolicy" }]);
+    let spec = |apis: &Value| json!({ "metadata": up_to("4.20"), "spec": { "nativeAPIs": apis } });
+    platform.put("ClusterServiceVersion", "uses.v1", spec(&native)).await?;
+    let guard = platform.start(platform.settings()?)?;
+    let api = Api::<ClusterOperator>::all(platform.client());
+    let told = |wanted: usize| {
+        let api = api.clone();
+        async move {
+            let operator = api.get_opt(OPERATOR).await?;
+            let report = operator.and_then(|it| it.status?.extension).unwrap_or_default();
+            let risks = report["risks"].as_array().cloned().unwrap_or_default();
+            Ok((risks.len() == wanted).then_some(risks))
+        }
+    };
+    let risks = wait::until("both risks", || told(2)).await?;
+    assert_eq!(risks[0]["targets"], ">=4.12.0");
+    let message = risks[0]["message"].as_str().unwrap_or_default();
+    let message = message.replace(platform.namespace.name(), "NS");
+    insta::assert_snapshot!(message, @"The operator NS/uses.v1 may stop working on 4.12: it uses an API that would be gone: podsecuritypolicies.v1beta1.policy (it requires it; nothing takes its place).");
+
+    // It learns to do without.
+    platform.put("ClusterServiceVersion", "uses.v1", spec(&json!([]))).await?;
+    let risks = wait::until("one risk", || told(1)).await?;
+    assert_eq!(risks[0]["targets"], ">=4.21.0");
+    guard.stop().await
+}
+
+#[tokio::test]
 async fn a_catalog_has_the_last_word() -> Result<()> {
     let platform = Platform::begin(Some("4.6.3")).await?;
     platform.install("etcd.v1.0.0", up_to("4.6")).await.map_err(anyhow::Error::msg)?;
@@ -129,7 +160,7 @@ async fn what_is_malformed_costs_a_message_and_never_the_guard() -> Result<()> {
     ] {
         platform.install(name, with_property(value)).await.map_err(anyhow::Error::msg)?;
         let api = Api::<ClusterOperator>::all(platform.client());
-        let named = fairway_testkit::wait::until(name, || async {
+        let named = wait::until(name, || async {
             let operator = api.get_opt(OPERATOR).await?;
             let status = operator.and_then(|operator| operator.status).map(|it| json!(it));
             let text = status.as_ref().map(Value::to_string).unwrap_or_default();
@@ -146,10 +177,8 @@ async fn on_plain_kubernetes_nothing_is_said() -> Result<()> {
     let guard = platform.start(platform.settings()?)?;
     platform.install("old.v1", up_to("4.6")).await.map_err(anyhow::Error::msg)?;
     // The webhook is there, and lets everything pass.
-    fairway_testkit::wait::until("the webhook to be configured", || async {
-        Ok(platform.authorities().await.ok())
-    })
-    .await?;
+    wait::until("the webhook to be configured", || async { Ok(platform.authorities().await.ok()) })
+        .await?;
     platform.install("older.v1", up_to("4.5")).await.map_err(anyhow::Error::msg)?;
     let said = Api::<ClusterOperator>::all(platform.client()).get_opt(OPERATOR).await?;
     assert!(said.is_none());
