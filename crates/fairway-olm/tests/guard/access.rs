@@ -9,6 +9,7 @@ use kube::api::{DeleteParams, DynamicObject, ObjectMeta, PostParams};
 use kube::core::GroupVersionKind;
 use kube::discovery::ApiResource;
 use kube::{Api, Client, ResourceExt as _};
+use serde_json::json;
 
 use crate::support::{OPERATOR, Platform, up_to};
 
@@ -33,11 +34,21 @@ async fn the_deployed_permissions_are_enough() -> Result<()> {
     let token = token.status.context("no token")?.token;
     let guards = platform.cluster.client_with_token(&token).await?;
 
+    let native = json!([{ "group": "policy", "version": "v1beta1", "kind": "PodSecurityPolicy" }]);
+    let uses = json!({ "spec": { "nativeAPIs": native } });
+    platform.put("ClusterServiceVersion", "uses.v1", uses).await?;
     let guard = platform.start_as(guards.clone(), platform.settings()?)?;
     platform.until_refused("4.6").await?;
     platform.install("last.v1", up_to("4.7")).await.map_err(anyhow::Error::msg)?;
     let will = "False IncompatibleOperatorsInstalled: The following operators will not run on the next OpenShift Version";
     platform.until_upgradeable(&format!("{will}: NS/last.v1")).await?;
+    let operators = Api::<ClusterOperator>::all(platform.client());
+    wait::until("the guard to read what an operator uses", || async {
+        let report = operators.get(OPERATOR).await?.status.and_then(|status| status.extension);
+        let report = report.map(|report| report.to_string()).unwrap_or_default();
+        Ok(report.contains("OperatorApisMissing").then_some(()))
+    })
+    .await?;
     // It says on the Secret that it serves the certificate, and takes that back when it ends.
     wait::until("the guard to note what it serves", || async {
         Ok((platform.notes().await? == 1).then_some(()))
