@@ -162,7 +162,7 @@ fn understood(bytes: &[u8], run: &Run) -> Result<Reading, Trouble> {
 /// A run that fills the disk of its node is ended: it takes others with it.
 fn too_much(excess: &Excess) -> Trouble {
     let reason = match excess {
-        Excess::Files | Excess::OnDisk => preflight_failed::RESULTS_TOO_LARGE,
+        Excess::Files | Excess::OnDisk | Excess::Disk => preflight_failed::RESULTS_TOO_LARGE,
         Excess::Directory | Excess::Shut => preflight_failed::RESULTS_REFUSED,
     };
     Trouble::lasting(reason, excess.to_string())

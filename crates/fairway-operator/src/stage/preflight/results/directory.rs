@@ -8,6 +8,8 @@ use std::os::fd::OwnedFd;
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, ResolveFlags, Stat};
 use rustix::io::Errno;
 
+use super::room::Room;
+
 /// Bytes of a file that are read.
 pub(in crate::stage::preflight) const LIMIT: u64 = 1 << 20;
 
@@ -23,7 +25,11 @@ const BLOCK: u64 = 512;
 
 /// A directory of one run.
 #[derive(Debug)]
-pub(in crate::stage::preflight) struct RunDirectory(OwnedFd);
+pub(in crate::stage::preflight) struct RunDirectory {
+    directory: OwnedFd,
+    /// The room that there was when it was opened; nothing where nobody can tell.
+    room: Option<Room>,
+}
 
 /// What tells two contents of a file apart without reading them: a file that is replaced by another
 /// has another identity, and one that is written to another time or size.
@@ -52,6 +58,8 @@ pub(in crate::stage::preflight) enum Excess {
     Files,
     #[error("the files beside the results take more than {} MiB", MAX_ON_DISK >> 20)]
     OnDisk,
+    #[error("the disk of the results has become almost full since the run began")]
+    Disk,
     #[error("there is a directory beside the results")]
     Directory,
     #[error("the directory of the results was shut")]
@@ -60,12 +68,15 @@ pub(in crate::stage::preflight) enum Excess {
 
 impl RunDirectory {
     pub(super) fn new(directory: OwnedFd) -> Self {
-        Self(directory)
+        let room = Room::around(&directory).ok();
+        Self { directory, room }
     }
 
     /// What tells whether a file is the one that was read before; nothing where there is none.
     pub(in crate::stage::preflight) fn stamp(&self, name: &str) -> Option<Stamp> {
-        rustix::fs::statat(&self.0, name, AtFlags::SYMLINK_NOFOLLOW).ok().map(|it| Stamp::of(&it))
+        rustix::fs::statat(&self.directory, name, AtFlags::SYMLINK_NOFOLLOW)
+            .ok()
+            .map(|it| Stamp::of(&it))
     }
 
     /// The content of a file; nothing where there is none.
@@ -79,7 +90,7 @@ impl RunDirectory {
         // Whoever opens a pipe would wait for its other end.
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let inside = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_XDEV;
-        let file = match rustix::fs::openat2(&self.0, name, flags, Mode::empty(), inside) {
+        let file = match rustix::fs::openat2(&self.directory, name, flags, Mode::empty(), inside) {
             Ok(file) => file,
             Err(Errno::NOENT) => return Ok(None),
             Err(Errno::LOOP) => return Err(refused("a link")),
@@ -103,7 +114,7 @@ impl RunDirectory {
     /// Whether the run keeps more on the disk of the node than it may.
     pub(in crate::stage::preflight) fn excess(&self) -> io::Result<Option<Excess>> {
         let mut on_disk = 0;
-        let entries = match Dir::read_from(&self.0) {
+        let entries = match Dir::read_from(&self.directory) {
             Err(Errno::ACCESS) => return Ok(Some(Excess::Shut)),
             entries => entries?,
         };
@@ -117,7 +128,7 @@ impl RunDirectory {
                 continue;
             }
             let flags = AtFlags::SYMLINK_NOFOLLOW;
-            let stat = match rustix::fs::statat(&self.0, entry.file_name(), flags) {
+            let stat = match rustix::fs::statat(&self.directory, entry.file_name(), flags) {
                 Err(Errno::NOENT) => continue,
                 stat => stat?,
             };
@@ -127,22 +138,27 @@ impl RunDirectory {
             let blocks = u64::try_from(stat.st_blocks).unwrap_or(u64::MAX);
             on_disk = blocks.saturating_mul(BLOCK).saturating_add(on_disk);
         }
-        Ok((on_disk > MAX_ON_DISK).then_some(Excess::OnDisk))
+        if on_disk > MAX_ON_DISK {
+            return Ok(Some(Excess::OnDisk));
+        }
+        let room = Room::around(&self.directory).ok();
+        let is_used_up = room.zip(self.room).is_some_and(|(now, then)| now.is_used_up_since(then));
+        Ok(is_used_up.then_some(Excess::Disk))
     }
 
     /// Puts a file in the place of the one that was there, as one whole.
     pub(in crate::stage::preflight) fn write(&self, name: &str, content: &[u8]) -> io::Result<()> {
         let draft = format!(".{name}.new");
-        match rustix::fs::unlinkat(&self.0, &draft, AtFlags::empty()) {
+        match rustix::fs::unlinkat(&self.directory, &draft, AtFlags::empty()) {
             Ok(()) | Err(Errno::NOENT) => {}
             Err(error) => return Err(error.into()),
         }
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
         let mode = Mode::RUSR | Mode::WUSR | Mode::RGRP | Mode::ROTH;
-        let mut file = File::from(rustix::fs::openat(&self.0, &draft, flags, mode)?);
+        let mut file = File::from(rustix::fs::openat(&self.directory, &draft, flags, mode)?);
         file.write_all(content)?;
         file.sync_all()?;
-        Ok(rustix::fs::renameat(&self.0, &draft, &self.0, name)?)
+        Ok(rustix::fs::renameat(&self.directory, &draft, &self.directory, name)?)
     }
 }
 
@@ -274,6 +290,15 @@ mod tests {
             let excess = opened.excess().unwrap().map(|excess| excess.to_string());
             assert_eq!(excess.as_deref(), expected);
         }
+    }
+
+    #[test]
+    fn what_has_no_name_fills_the_disk_as_well() {
+        let (_temporary, _path, mut opened) = directory();
+        opened.room = Some(Room { free: u64::MAX, total: u64::MAX });
+        let excess = opened.excess().unwrap().map(|excess| excess.to_string());
+        let told = "the disk of the results has become almost full since the run began";
+        assert_eq!(excess.as_deref(), Some(told));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //! nothing about its files is trusted, neither what they are nor what is in them.
 
 mod directory;
+mod room;
 mod root;
 
 pub(super) use directory::{Excess, ReadError, RunDirectory, Stamp};
