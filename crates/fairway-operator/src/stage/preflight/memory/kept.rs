@@ -150,10 +150,13 @@ impl Kept {
     /// Whether the last run was given up before every check had answered. What it had said before
     /// that stands.
     pub(super) fn is_cut_short(&self) -> bool {
-        let last = self.history.first().map(|run| run.preflight_id.as_str());
-        let has_answered =
-            |document: &Document| document.is_complete() && last == Some(&*document.preflight_id);
-        self.failure.is_some() && !self.shown().is_some_and(has_answered)
+        self.failure.is_some() && !self.last_words().is_some_and(Document::is_complete)
+    }
+
+    /// What the last run that is over has said itself.
+    pub(super) fn last_words(&self) -> Option<&Document> {
+        let last = self.history.first()?;
+        self.shown().filter(|document| document.preflight_id == last.preflight_id)
     }
 
     /// When it was last looked, or tried to.

@@ -109,8 +109,10 @@ fn incomplete(kept: &Kept) -> Option<(Risk, Claim)> {
     let version = &kept.release.version;
     let current = kept.current();
     let failed = |document: &Document| document.execution_status == ExecutionStatus::Failed;
-    let (message, reason, why) = if kept.is_cut_short() || current.is_some_and(failed) {
-        let far = current.map_or_else(
+    let is_cut_short = kept.is_cut_short();
+    let (message, reason, why) = if is_cut_short || current.is_some_and(failed) {
+        let said = if is_cut_short { kept.last_words() } else { current };
+        let far = said.map_or_else(
             || "Preflight execution failed before any check was done".to_owned(),
             |document| far(document, Tense::Past),
         );

@@ -90,7 +90,11 @@ impl Memory {
     pub(crate) fn ask(&mut self, release: &Release, purpose: Purpose) {
         let Some(name) = records::name(&release.image) else { return };
         let release = release.clone();
-        self.targets.entry(name).or_insert(Kept { release, purpose, ..Kept::default() });
+        let new = Kept { release, purpose, ..Kept::default() };
+        let kept = self.targets.entry(name).or_insert(new);
+        if purpose == Purpose::Asked {
+            kept.purpose = purpose;
+        }
     }
 
     /// The run of that target is over, or could not begin; the reason is one of the condition
