@@ -49,7 +49,8 @@ pub struct Trial<'a> {
 /// How much of the API server's time it takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// The time between two requests: the API server has others to serve.
+    /// The time between two requests: the API server has others to serve. At twenty a second a
+    /// platform of 900 objects is done within a minute.
     pub between: Duration,
     /// How long an API server has that does not answer, before it is asked again.
     pub pause: Duration,
@@ -57,7 +58,7 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { between: Duration::from_millis(100), pause: Duration::from_secs(5) }
+        Self { between: Duration::from_millis(50), pause: Duration::from_secs(5) }
     }
 }
 

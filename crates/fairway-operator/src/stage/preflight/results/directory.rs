@@ -141,9 +141,11 @@ impl RunDirectory {
         if on_disk > MAX_ON_DISK {
             return Ok(Some(Excess::OnDisk));
         }
-        let room = Room::around(&self.directory).ok();
-        let is_used_up = room.zip(self.room).is_some_and(|(now, then)| now.is_used_up_since(then));
-        Ok(is_used_up.then_some(Excess::Disk))
+        Ok(Room::around(&self.directory).ok().and_then(|now| self.excess_of_disk(now)))
+    }
+
+    fn excess_of_disk(&self, now: Room) -> Option<Excess> {
+        self.room.is_some_and(|then| now.is_used_up_since(then)).then_some(Excess::Disk)
     }
 
     /// Puts a file in the place of the one that was there, as one whole.
@@ -295,8 +297,9 @@ mod tests {
     #[test]
     fn what_has_no_name_fills_the_disk_as_well() {
         let (_temporary, _path, mut opened) = directory();
-        opened.room = Some(Room { free: u64::MAX, total: u64::MAX });
-        let excess = opened.excess().unwrap().map(|excess| excess.to_string());
+        assert_eq!(opened.excess_of_disk(Room { free: u64::MAX }).map(|it| it.to_string()), None);
+        opened.room = Some(Room { free: u64::MAX });
+        let excess = opened.excess_of_disk(Room { free: 0 }).map(|excess| excess.to_string());
         let told = "the disk of the results has become almost full since the run began";
         assert_eq!(excess.as_deref(), Some(told));
     }
