@@ -1,13 +1,15 @@
 //! `fairway olm-guard`: operators that cap the platform's version.
 
+use std::path::Path;
+
 use anyhow::Context as _;
 use fairway_compat::olm::{InvalidPolicy, MissingPolicy, Policy};
 use fairway_olm::{CertificateSettings, GuardError, Reach, Settings};
-use fairway_operator::election::{ElectionSettings, LeaseName, Timing};
+use fairway_operator::election::{ElectionSettings, Identity, LeaseName, Timing};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
-use super::operator::client;
+use super::operator::{client, state_file};
 use crate::args::olm_guard::{Invalid, Missing, OlmGuardArgs};
 use crate::errors::WithHint;
 use crate::exit::ExitStatus;
@@ -15,6 +17,9 @@ use crate::printer::Printer;
 
 /// The Lease of whoever writes.
 const LEASE: &str = "olm-guard";
+
+/// The file in which a guard outside of a pod keeps the name by which it knows its Lease again.
+const IDENTITY: &str = "olm-guard-identity";
 
 pub(crate) fn run(args: &OlmGuardArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -28,9 +33,10 @@ async fn guard(args: &OlmGuardArgs, printer: &Printer) -> anyhow::Result<ExitSta
     // Before anything runs: whoever ends it at once must find it listening.
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
+    let identity = identity(args.election.pod_uid.as_deref(), &state_file(IDENTITY))?;
     let client = client(args.kubeconfig.as_deref()).await?;
     let stop = CancellationToken::new();
-    let running = fairway_olm::run(client, settings(args), stop.clone());
+    let running = fairway_olm::run(client, settings(args, identity.name()), stop.clone());
     tokio::pin!(running);
     tokio::select! {
         ended = running.as_mut() => return finished(ended),
@@ -46,9 +52,20 @@ async fn guard(args: &OlmGuardArgs, printer: &Printer) -> anyhow::Result<ExitSta
     }
 }
 
-fn settings(args: &OlmGuardArgs) -> Settings {
-    let identity = args.election.pod_uid.clone().filter(|uid| !uid.is_empty());
-    let identity = identity.unwrap_or_else(|| format!("process-{}", std::process::id()));
+/// No two guards may have one name: both would write.
+fn identity(pod_uid: Option<&str>, file: &Path) -> anyhow::Result<Identity> {
+    if let Some(uid) = pod_uid.filter(|uid| !uid.is_empty()) {
+        return Ok(Identity::of_pod(uid));
+    }
+    Identity::of_machine(file).with_context(|| WithHint {
+        message: format!("cannot keep the guard's name in {}", file.display()),
+        hint: "set XDG_STATE_HOME to a directory that can be written, or in a pod POD_UID to its \
+               UID"
+        .to_owned(),
+    })
+}
+
+fn settings(args: &OlmGuardArgs, identity: &str) -> Settings {
     Settings {
         cluster_operator: args.report.cluster_operator.clone(),
         namespace: args.namespace.clone(),
@@ -75,7 +92,7 @@ fn settings(args: &OlmGuardArgs) -> Settings {
         },
         election: ElectionSettings {
             lease: LeaseName { namespace: args.namespace.clone(), name: LEASE.to_owned() },
-            identity,
+            identity: identity.to_owned(),
             timing: Timing {
                 lease: args.election.lease_duration,
                 renew: args.election.lease_renew_deadline,
@@ -106,4 +123,22 @@ fn advise(error: GuardError) -> anyhow::Error {
     };
     let message = message.to_owned();
     anyhow::Error::from(error).context(WithHint { message, hint: hint.to_owned() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_guards_never_have_one_name() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("state/identity");
+        assert_eq!(identity(Some("uid"), &file).unwrap().name(), "uid");
+        let first = identity(None, &file).unwrap();
+        let beside = identity(Some(""), &file).unwrap();
+        assert_ne!(first.name(), beside.name());
+        let name = first.name().to_owned();
+        drop(first);
+        assert_eq!(identity(None, &file).unwrap().name(), name, "a guard that starts again");
+    }
 }

@@ -196,10 +196,7 @@ fn identity(args: &ElectionArgs) -> anyhow::Result<Identity> {
     if let Some(uid) = args.pod_uid.as_deref().filter(|uid| !uid.is_empty()) {
         return Ok(Identity::of_pod(uid));
     }
-    let file = args.identity_file.clone().unwrap_or_else(|| {
-        let state = |variable: &str| std::env::var_os(variable).map(PathBuf::from);
-        identity_file(state("XDG_STATE_HOME"), state("HOME"))
-    });
+    let file = args.identity_file.clone().unwrap_or_else(|| state_file("operator-identity"));
     Identity::of_machine(&file).with_context(|| WithHint {
         message: format!("cannot keep the operator's name in {}", file.display()),
         hint:
@@ -208,10 +205,15 @@ fn identity(args: &ElectionArgs) -> anyhow::Result<Identity> {
     })
 }
 
-/// Where programs keep what they want to find again.
-fn identity_file(state: Option<PathBuf>, home: Option<PathBuf>) -> PathBuf {
+/// A file in which a program keeps what it wants to find again.
+pub(super) fn state_file(name: &str) -> PathBuf {
+    let of = |variable: &str| std::env::var_os(variable).map(PathBuf::from);
+    state_directory(of("XDG_STATE_HOME"), of("HOME")).join(name)
+}
+
+fn state_directory(state: Option<PathBuf>, home: Option<PathBuf>) -> PathBuf {
     let state = state.or_else(|| Some(home?.join(".local/state")));
-    state.unwrap_or_else(|| PathBuf::from("/var/lib")).join("fairway/operator-identity")
+    state.unwrap_or_else(|| PathBuf::from("/var/lib")).join("fairway")
 }
 
 /// Speaks to the cluster, from a pod or with a kubeconfig.
@@ -533,11 +535,11 @@ mod tests {
     fn where_the_name_is_kept() {
         let path = |text: &str| Some(PathBuf::from(text));
         for (state, home, expected) in [
-            (path("/state"), path("/home"), "/state/fairway/operator-identity"),
-            (None, path("/home"), "/home/.local/state/fairway/operator-identity"),
-            (None, None, "/var/lib/fairway/operator-identity"),
+            (path("/state"), path("/home"), "/state/fairway"),
+            (None, path("/home"), "/home/.local/state/fairway"),
+            (None, None, "/var/lib/fairway"),
         ] {
-            assert_eq!(identity_file(state, home), PathBuf::from(expected));
+            assert_eq!(state_directory(state, home), PathBuf::from(expected));
         }
     }
 }
