@@ -187,7 +187,8 @@ impl Platform {
         let told = wait::until(&format!("{said:?}"), || async {
             let Some(operator) = api.get_opt(OPERATOR).await? else { return Ok(None) };
             let conditions = operator.status.unwrap_or_default().conditions;
-            let condition = conditions.find("Upgradeable").context("no condition")?.clone();
+            // Between its creation and its status it says nothing.
+            let Some(condition) = conditions.find("Upgradeable").cloned() else { return Ok(None) };
             let found = format!(
                 "{} {}: {}",
                 condition.status,
