@@ -67,11 +67,14 @@ impl Operator {
         self
     }
 
-    /// The nearest version of it that runs on a target, as far as that is known.
+    /// The nearest version of it that runs on a target, as far as that is known; otherwise the
+    /// nearest one of which nobody knows, for that holds nothing up either.
     pub fn way_out(&self, policy: Policy, running: Stream, target: Stream) -> Option<&WayOut> {
-        self.ways_out.iter().find(|way_out| {
-            policy.verdict(&way_out.declared, running, target) == Verdict::Upgradeable
-        })
+        let nearest = |verdict: Verdict| {
+            let has = |it: &&WayOut| policy.verdict(&it.declared, running, target) == verdict;
+            self.ways_out.iter().find(has)
+        };
+        nearest(Verdict::Upgradeable).or_else(|| nearest(Verdict::MayNotRun))
     }
 }
 

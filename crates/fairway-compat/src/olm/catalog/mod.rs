@@ -162,7 +162,7 @@ impl Package {
 mod tests {
     use serde_json::json;
 
-    use super::super::{MAXIMUM_ANNOTATION, Origin, Policy, Stream};
+    use super::super::{MAXIMUM_ANNOTATION, MissingPolicy, Origin, Policy, Stream};
     use super::*;
 
     const CATALOG: &str = r#"
@@ -226,6 +226,24 @@ mod tests {
         update to etcd.v1.1.5 in channel fast of market/main, which has to be approved
         none
         ");
+    }
+
+    #[test]
+    fn a_version_that_declares_nothing_is_a_way_out_where_no_other_is_known() {
+        let silent = r#"
+{"schema":"olm.package","name":"etcd","defaultChannel":"stable"}
+{"schema":"olm.channel","package":"etcd","name":"stable","entries":[{"name":"etcd.v1.0.0"},{"name":"etcd.v2.0.0"}]}
+{"schema":"olm.bundle","package":"etcd","name":"etcd.v1.0.0","properties":[{"type":"olm.package","value":{"version":"1.0.0"}}]}
+{"schema":"olm.bundle","package":"etcd","name":"etcd.v2.0.0","properties":[{"type":"olm.package","value":{"version":"2.0.0"}}]}
+"#;
+        let file = File::read("catalog.json", silent.as_bytes()).unwrap();
+        let told = Catalogs::of_files("market/main", [file]).unwrap().tell_about(etcd("4.8"), &[]);
+        let way_out = |policy| {
+            told.way_out(policy, Stream::new(4, 8), Stream::new(4, 9)).map(ToString::to_string)
+        };
+        insta::assert_snapshot!(way_out(Policy::default()).unwrap(), @"update to etcd.v2.0.0 in channel stable of market/main (it does not say up to which version it runs)");
+        let strict = Policy { missing: MissingPolicy::Block, ..Policy::default() };
+        assert_eq!(way_out(strict), None);
     }
 
     #[test]

@@ -70,15 +70,8 @@ pub(super) fn all(
 impl fmt::Display for WayOut {
     /// What to do.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            name,
-            version: _,
-            channel,
-            catalog,
-            declared: _,
-            other_channel,
-            manual_approval,
-        } = self;
+        let Self { name, version: _, channel, catalog, declared, other_channel, manual_approval } =
+            self;
         if *other_channel {
             write!(f, "switch to channel {channel} of {catalog} and update to {name}")?;
         } else {
@@ -86,6 +79,9 @@ impl fmt::Display for WayOut {
         }
         if *manual_approval {
             f.write_str(", which has to be approved")?;
+        }
+        if declared.maximum().is_none() {
+            f.write_str(" (it does not say up to which version it runs)")?;
         }
         Ok(())
     }
