@@ -81,12 +81,19 @@ impl List {
 
     fn status(&self, to: Option<&Version>) -> ExitStatus {
         let Some(to) = to else { return ExitStatus::Yes };
-        let mut targets = self.operators.iter().flat_map(|operator| &operator.targets);
         let fails = |it: &Target| it.version == *to && it.verdict == Verdict::WillNotRun;
-        match self.running {
-            None => ExitStatus::CannotTell,
-            Some(_) if targets.any(fails) => ExitStatus::No,
-            Some(_) => ExitStatus::Yes,
+        let loses = |it: &MissingApis| it.from <= Stream::of(to);
+        let is_against = |operator: &Row| {
+            operator.targets.iter().any(fails) || operator.missing_apis.as_ref().is_some_and(loses)
+        };
+        if self.running.is_none() {
+            ExitStatus::CannotTell
+        } else if self.operators.iter().any(is_against) {
+            ExitStatus::No
+        } else if self.left_out.is_empty() {
+            ExitStatus::Yes
+        } else {
+            ExitStatus::CannotTell
         }
     }
 }
@@ -368,5 +375,23 @@ mod tests {
         The cluster does not say which version of the platform it runs.
         OLM has installed no operators.
         ");
+    }
+    #[test]
+    fn what_would_be_missed_and_what_was_not_seen_count_too() {
+        let status = |running: &str, left_out: &[&str], to: &str| {
+            let missing_apis = MissingApis { from: Stream::new(4, 12), message: String::new() };
+            let operator = Operator::read("team", "uses.v1", &BTreeMap::new());
+            let row = Row::new(&operator, None, Policy::default());
+            let list = List {
+                running: Stream::parse(running),
+                operators: vec![Row { missing_apis: Some(missing_apis), ..row }],
+                left_out: left_out.iter().map(ToString::to_string).collect(),
+            };
+            list.status(Version::parse(to).ok().as_ref())
+        };
+        assert_eq!(status("4.11", &[], "4.12.0"), ExitStatus::No);
+        assert_eq!(status("4.11", &["catalogs"], "4.12.0"), ExitStatus::No);
+        assert_eq!(status("4.11", &[], "4.11.9"), ExitStatus::Yes);
+        assert_eq!(status("4.11", &["catalogs"], "4.11.9"), ExitStatus::CannotTell);
     }
 }
