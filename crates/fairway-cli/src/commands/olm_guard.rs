@@ -1,12 +1,14 @@
 //! `fairway olm-guard`: operators that cap the platform's version.
 
 use std::path::Path;
+use std::time::Duration;
 
 use anyhow::Context as _;
 use fairway_compat::olm::{InvalidPolicy, MissingPolicy, Policy};
 use fairway_olm::{CertificateSettings, GuardError, Reach, Settings};
 use fairway_operator::election::{ElectionSettings, Identity, LeaseName, Timing};
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use super::operator::{client, state_file};
@@ -20,6 +22,10 @@ const LEASE: &str = "olm-guard";
 
 /// The file in which a guard outside of a pod keeps the name by which it knows its Lease again.
 const IDENTITY: &str = "olm-guard-identity";
+
+/// How long a guard in a pod goes on answering when it is to end: so long API servers may still be
+/// led to it.
+const FAREWELL: Duration = Duration::from_secs(10);
 
 pub(crate) fn run(args: &OlmGuardArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -44,12 +50,26 @@ async fn guard(args: &OlmGuardArgs, printer: &Printer) -> anyhow::Result<ExitSta
         _ = terminate.recv() => {}
     }
     printer.note("stopping; a second signal ends it at once");
-    stop.cancel();
+    let is_in_pod = args.election.pod_uid.as_ref().is_some_and(|uid| !uid.is_empty());
+    let farewell = if is_in_pod { FAREWELL } else { Duration::ZERO };
     tokio::select! {
-        ended = running => finished(ended),
+        ended = end(running, farewell, &stop) => finished(ended),
         _ = interrupt.recv() => Ok(ExitStatus::Yes),
         _ = terminate.recv() => Ok(ExitStatus::Yes),
     }
+}
+
+/// Lets the guard go on for a while, and then end.
+async fn end<T>(
+    mut running: impl Future<Output = T> + Unpin,
+    farewell: Duration,
+    stop: &CancellationToken,
+) -> T {
+    if let Ok(ended) = timeout(farewell, &mut running).await {
+        return ended;
+    }
+    stop.cancel();
+    running.await
 }
 
 /// No two guards may have one name: both would write.
@@ -140,5 +160,19 @@ mod tests {
         let name = first.name().to_owned();
         drop(first);
         assert_eq!(identity(None, &file).unwrap().name(), name, "a guard that starts again");
+    }
+
+    #[tokio::test]
+    async fn a_guard_goes_on_answering_for_a_while() {
+        let (stop, farewell) = (CancellationToken::new(), Duration::from_millis(50));
+        let begin = tokio::time::Instant::now();
+        let guard = std::pin::pin!(stop.cancelled());
+        end(guard, farewell, &stop).await;
+        assert!(begin.elapsed() >= farewell);
+        let broken = std::pin::pin!(async { "broke down" });
+        assert_eq!(
+            end(broken, Duration::from_mins(1), &CancellationToken::new()).await,
+            "broke down"
+        );
     }
 }
