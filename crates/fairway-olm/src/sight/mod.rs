@@ -47,6 +47,9 @@ pub(crate) type Revisions = BTreeMap<Place, String>;
 /// Copies carry this label. They are the many, and never leave the API server.
 const NO_COPIES: &str = "!olm.copiedFrom";
 
+/// Operators in a page of a list: their annotations may have 256 KiB each.
+const PAGE: u32 = 50;
+
 /// What every guard sees.
 #[derive(Clone)]
 pub(crate) struct Sight {
@@ -119,7 +122,7 @@ impl WriterSight {
                 "clusterserviceversions.operators.coreos.com",
                 tasks,
                 move || {
-                    let config = watcher::Config::default().labels(NO_COPIES);
+                    let config = watcher::Config::default().labels(NO_COPIES).page_size(PAGE);
                     watcher(installed.clone(), config).default_backoff()
                 },
                 |known, it| note(known, &it),
