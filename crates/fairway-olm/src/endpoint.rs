@@ -10,10 +10,12 @@ use http::header::{CONNECTION, CONTENT_TYPE};
 use http::{HeaderValue, Method, Request, Response, StatusCode};
 use http_body_util::{BodyExt as _, Full, Limited};
 use hyper::body::{Body, Incoming};
+use kube::api::DynamicObject;
+use kube::{Api, Client};
 use tokio::time::timeout;
 
 use crate::metrics::{Decision, Metrics};
-use crate::sight::{Only, Seen};
+use crate::sight::{self, Only, Seen};
 use crate::webhook;
 
 /// What an API server sends at most: it takes 3 MiB of an object itself.
@@ -23,12 +25,16 @@ const BODY_BYTES: usize = 4 << 20;
 /// sends nothing must not keep a connection from others.
 const BODY_PATIENCE: Duration = Duration::from_secs(3);
 
+/// How long a look at what is installed may take: the API server waits for the answer.
+const LOOKUP_PATIENCE: Duration = Duration::from_secs(1);
+
 const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 const TEXT: &str = "text/plain; charset=utf-8";
 
 /// What answers are made of.
 #[derive(Clone)]
 pub(crate) struct Endpoint {
+    pub(crate) client: Client,
     pub(crate) cluster_version: Seen<Only<ClusterVersion>>,
     pub(crate) metrics: Arc<Metrics>,
 }
@@ -66,12 +72,26 @@ impl Endpoint {
         };
         // Before the first look nobody knows the version, and nobody is refused.
         let cluster = self.cluster().unwrap_or_default();
-        let Some(reviewed) = webhook::answer(&body, &cluster) else {
+        let is_update = match webhook::predecessor(&body, &cluster) {
+            Some((namespace, name)) => self.is_installed(&namespace, &name).await,
+            None => false,
+        };
+        let Some(reviewed) = webhook::answer(&body, &cluster, is_update) else {
             self.metrics.reviewed(Decision::unreadable);
             return answer(StatusCode::BAD_REQUEST, TEXT, "this is no AdmissionReview");
         };
         self.metrics.reviewed(reviewed.decision);
         answer(StatusCode::OK, "application/json", reviewed.body.to_string())
+    }
+
+    /// Whether there is such an operator. Where that cannot be told, nobody is kept from an update.
+    async fn is_installed(&self, namespace: &str, name: &str) -> bool {
+        let resource = sight::of_olm("ClusterServiceVersion");
+        let api = Api::<DynamicObject>::namespaced_with(self.client.clone(), namespace, &resource);
+        match timeout(LOOKUP_PATIENCE, api.get_metadata_opt(name)).await {
+            Ok(Ok(found)) => found.is_some(),
+            Ok(Err(_)) | Err(_) => true,
+        }
     }
 
     fn cluster(&self) -> Option<ClusterVersions> {

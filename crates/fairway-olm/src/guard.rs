@@ -70,8 +70,11 @@ pub async fn run_on(
     let metrics = Arc::new(Metrics::default());
     let sight = Sight::open(&client, &settings.namespace, SECRET, &TaskTracker::new());
     let (current, mut served) = watch::channel(None);
-    let endpoint =
-        Endpoint { cluster_version: sight.cluster_version.clone(), metrics: Arc::clone(&metrics) };
+    let endpoint = Endpoint {
+        client: client.clone(),
+        cluster_version: sight.cluster_version.clone(),
+        metrics: Arc::clone(&metrics),
+    };
     let listener = listener(endpoint, served.clone(), &tasks, &closing);
     let serving = tasks.spawn(certificate::serve(Serving {
         client: client.clone(),

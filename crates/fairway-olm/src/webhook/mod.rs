@@ -4,4 +4,4 @@ mod configuration;
 mod review;
 
 pub(crate) use configuration::{CONFIGURATION, PATH, bundle, configuration, names};
-pub(crate) use review::answer;
+pub(crate) use review::{answer, predecessor};

@@ -36,7 +36,15 @@ struct Object {
     #[serde(default)]
     metadata: Metadata,
     #[serde(default)]
+    spec: Option<Spec>,
+    #[serde(default)]
     status: Option<Status>,
+}
+
+#[derive(Deserialize)]
+struct Spec {
+    #[serde(default)]
+    replaces: Option<String>,
 }
 
 #[derive(Default, Deserialize)]
@@ -55,11 +63,20 @@ struct Status {
     reason: Option<String>,
 }
 
-/// Answers a review; `None` if it is none. Whatever is not the installation of an operator that is
-/// known not to run on this cluster is allowed.
-pub(crate) fn answer(body: &[u8], cluster: &ClusterVersions) -> Option<Answer> {
+/// The namespace and name of the operator that would be updated by what is refused otherwise.
+pub(crate) fn predecessor(body: &[u8], cluster: &ClusterVersions) -> Option<(String, String)> {
     let Review { request } = serde_json::from_slice(body).ok()?;
-    let operator = installation(&request);
+    install::refusal(&installation(&request)?, cluster)?;
+    let name = request.object?.spec?.replaces.filter(|name| !name.is_empty())?;
+    Some((request.namespace, name))
+}
+
+/// Answers a review; `None` if it is none. Whatever is not the installation of an operator that is
+/// known not to run on this cluster is allowed; the update of an installed one is none, though OLM
+/// creates an object for it too.
+pub(crate) fn answer(body: &[u8], cluster: &ClusterVersions, is_update: bool) -> Option<Answer> {
+    let Review { request } = serde_json::from_slice(body).ok()?;
+    let operator = installation(&request).filter(|_| !is_update);
     let refusal = operator.as_ref().and_then(|operator| install::refusal(operator, cluster));
     let decision = if refusal.is_some() { Decision::refused } else { Decision::allowed };
     let mut response = json!({ "uid": request.uid, "allowed": refusal.is_none() });
@@ -125,7 +142,7 @@ mod tests {
     }
 
     fn allowed(body: &[u8], cluster: &ClusterVersions) -> bool {
-        answer(body, cluster).unwrap().body["response"]["allowed"].as_bool().unwrap()
+        answer(body, cluster, false).unwrap().body["response"]["allowed"].as_bool().unwrap()
     }
 
     #[test]
@@ -143,7 +160,7 @@ mod tests {
 
     #[test]
     fn what_is_vague_is_allowed_with_a_warning() {
-        let answer = answer(&review("CREATE", &up_to("4.x")), &cluster("4.9.1")).unwrap();
+        let answer = answer(&review("CREATE", &up_to("4.x")), &cluster("4.9.1"), false).unwrap();
         assert_eq!(answer.body["response"]["allowed"], true);
         let warning = answer.body["response"]["warnings"][0].as_str().unwrap();
         insta::assert_snapshot!(warning, @r#"the operator ns/etcd.v1 does not say clearly up to which version of OpenShift it runs: failed to parse "4.x" as semver: unexpected character 'x' while parsing minor version number"#);
@@ -152,7 +169,10 @@ mod tests {
     #[test]
     fn what_is_no_review_has_no_answer() {
         for body in ["", "{}", "[]", r#"{"request":{}}"#, r#"{"request":{"uid":7}}"#] {
-            assert!(answer(body.as_bytes(), &ClusterVersions::default()).is_none(), "{body}");
+            assert!(
+                answer(body.as_bytes(), &ClusterVersions::default(), false).is_none(),
+                "{body}"
+            );
         }
     }
 }

@@ -37,6 +37,24 @@ async fn an_operator_that_does_not_run_here_is_refused() -> Result<()> {
 }
 
 #[tokio::test]
+async fn an_installed_operator_may_be_updated_step_by_step() -> Result<()> {
+    let platform = Platform::begin(Some("4.7.2")).await?;
+    platform.install("etcd.v1.0", up_to("4.6")).await.map_err(anyhow::Error::msg)?;
+    let guard = platform.start(platform.settings()?)?;
+    platform.until_refused("4.6").await?;
+    let step = |name: &str, replaces: &str| {
+        let mut metadata = up_to("4.6");
+        metadata["name"] = json!(name);
+        json!({ "metadata": metadata, "spec": { "replaces": replaces } })
+    };
+    let kind = "ClusterServiceVersion";
+    platform.put(kind, "etcd.v1.1", step("etcd.v1.1", "etcd.v1.0")).await?;
+    let refused = platform.put(kind, "kafka.v1.1", step("kafka.v1.1", "kafka.v1.0")).await;
+    ensure!(refused.is_err(), "it takes nobody's place");
+    guard.stop().await
+}
+
+#[tokio::test]
 async fn a_dead_guard_blocks_nothing_and_a_new_one_goes_on() -> Result<()> {
     let platform = Platform::begin(Some("4.7.2")).await?;
     let guard = platform.start(platform.settings()?)?;
