@@ -7,6 +7,7 @@ use std::time::Duration;
 use anyhow::{Context as _, Result};
 use fairway_api::cluster_version::{ClusterVersionStatus, ConditionalUpdate};
 use fairway_api::{CLUSTER_VERSION_NAME, ClusterVersion, Condition, Conditions as _};
+use fairway_findings::record;
 use fairway_operator::Settings;
 use fairway_operator::election::{ElectionSettings, LeaseName, Timing};
 use fairway_operator::endpoint::EndpointSettings;
@@ -23,7 +24,7 @@ use fairway_update_service::source::{Directory, ReleasesFile};
 use fairway_update_service::{Options, Service, Watched};
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
 use kube::Api;
-use kube::api::{Patch, PatchParams, PostParams};
+use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::net::TcpListener;
@@ -182,6 +183,7 @@ impl Operated {
             ensure_config_map(&cluster, namespace, config_map).await?;
         }
         ensure_namespace(&cluster, "openshift-cluster-version").await?;
+        forget_preflights(&cluster).await?;
         let mut object = objects::cluster_version();
         object.spec.channel = Some(channel.to_owned());
         object.spec.upstream = Some(upstream.to_owned());
@@ -348,6 +350,14 @@ pub(crate) fn prometheus(url: &str) -> Result<MetricsSource> {
         ca_bundle: PathBuf::new(),
         token: PathBuf::new(),
     }))
+}
+
+/// A cluster that is not new remembers what releases said to the test before.
+async fn forget_preflights(cluster: &TestCluster) -> Result<()> {
+    let maps: Api<ConfigMap> = Api::namespaced(cluster.client(), "openshift-cluster-version");
+    let records = ListParams::default().labels(record::LABEL);
+    maps.delete_collection(&DeleteParams::default(), &records).await?;
+    Ok(())
 }
 
 async fn ensure_namespace(cluster: &TestCluster, name: &str) -> Result<()> {
