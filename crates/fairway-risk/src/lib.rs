@@ -17,6 +17,7 @@
 //! not recommended without it.
 
 mod acceptance;
+pub mod alerts;
 mod answer;
 mod book;
 mod definition;

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::alerts::{Alert, Alerts};
+use crate::alerts::{Alert, Alerts, description, firing_name, runbook};
 
 /// Something that was looked at before an update.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -81,7 +81,7 @@ impl Group {
 pub(super) fn of(alerts: &Alerts) -> Vec<Precheck> {
     let Alerts::Known(alerts) = alerts else { return Vec::new() };
     let grouped = alerts.iter().filter_map(|alert| {
-        let name = alert.firing_name()?;
+        let name = firing_name(alert)?;
         Some((Group::of(alert, name)?, alert, name))
     });
     let mut quiet = ALWAYS_TOLD.to_vec();
@@ -124,7 +124,7 @@ fn told(alert: &Alert, name: &str, group: Group, budget: bool) -> String {
         "{severity} alert {name} {state}, {meaning}. {place}{summary}{end} {description} {runbook}",
         state = alert.state,
         meaning = group.meaning(),
-        description = alert.description(),
-        runbook = alert.runbook(),
+        description = description(alert),
+        runbook = runbook(alert),
     )
 }

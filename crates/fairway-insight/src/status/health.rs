@@ -12,7 +12,7 @@ use super::operators::{self, Operator};
 use super::pools::Pool;
 use super::way::{self, Change, Way};
 use crate::age::{seconds_since, time};
-use crate::alerts::Alert;
+use crate::alerts::{Alert, description, firing_name, runbook};
 use crate::cluster::Cluster;
 
 /// A component that changes may be away so long without anybody noticing.
@@ -267,13 +267,13 @@ fn of_pool(pool: &Pool) -> Vec<Insight> {
 
 /// An alert that began with the update, or that holds up updates.
 fn of_alert(alert: &Alert, began: Option<Timestamp>) -> Option<Insight> {
-    let name = alert.firing_name()?;
+    let name = firing_name(alert)?;
     let level = match alert.label("severity") {
         "warning" => Level::Warning,
         "critical" => Level::Critical,
         _ => return None,
     };
-    let during = began < alert.active_at;
+    let during = began < alert.since();
     let when = match (HOLD_UP_UPDATES.contains(&name), during) {
         (true, true) => "Alert known to affect updates started firing during the update.",
         (true, false) => {
@@ -290,10 +290,10 @@ fn of_alert(alert: &Alert, began: Option<Timestamp>) -> Option<Insight> {
         level,
         impact: Impact::Unknown,
         summary: format!("Alert is firing: {}", alert.summary()),
-        description: format!("{when} {}", alert.description()),
-        reference: alert.runbook().to_owned(),
+        description: format!("{when} {}", description(alert)),
+        reference: runbook(alert).to_owned(),
         resources: vec![format!("alerts.config.openshift.io: {place}")],
-        since: alert.active_at,
+        since: alert.since(),
         age_seconds: None,
     })
 }

@@ -13,7 +13,7 @@ mod risk_report;
 mod updating;
 
 pub use admin_gates::{ConfigData, Gate, admin_gates, unconfirmed};
-pub use alerts::{AlertsError, alerts};
+pub use alerts::alerts;
 pub use cluster_operators::{cluster_operators, unlisted_cluster_operators};
 pub use deletions::deletions;
 pub use not_offered::not_offered;
