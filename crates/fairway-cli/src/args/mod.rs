@@ -9,6 +9,7 @@ pub(crate) mod example;
 pub(crate) mod graph;
 pub(crate) mod insight;
 pub(crate) mod install;
+pub(crate) mod lease;
 pub(crate) mod olm;
 pub(crate) mod olm_guard;
 pub(crate) mod operator;

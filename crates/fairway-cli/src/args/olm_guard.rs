@@ -5,11 +5,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{ValueEnum, ValueHint};
-use fairway_operator::election::Timing;
 use url::Url;
 
-use super::duration::{duration, some_time};
-use super::operator::{LogFormat, seconds};
+use super::duration::some_time;
+use super::lease::LeaseArgs;
+use super::operator::LogFormat;
 
 #[derive(clap::Args)]
 pub(crate) struct OlmGuardArgs {
@@ -93,17 +93,8 @@ pub(crate) struct GuardElectionArgs {
     #[arg(long, value_name = "UID", env = "POD_UID")]
     pub(crate) pod_uid: Option<String>,
 
-    /// How long others wait for one that gives no sign
-    #[arg(long, value_name = "DURATION", env = "FAIRWAY_LEASE_DURATION", default_value = seconds(Timing::default().lease), value_parser = duration)]
-    pub(crate) lease_duration: Duration,
-
-    /// How long one goes on that cannot renew its Lease
-    #[arg(long, value_name = "DURATION", env = "FAIRWAY_LEASE_RENEW_DEADLINE", default_value = seconds(Timing::default().renew), value_parser = duration)]
-    pub(crate) lease_renew_deadline: Duration,
-
-    /// The time between two requests about the Lease
-    #[arg(long, value_name = "DURATION", env = "FAIRWAY_LEASE_RETRY_PERIOD", default_value = seconds(Timing::default().retry), value_parser = duration)]
-    pub(crate) lease_retry_period: Duration,
+    #[command(flatten)]
+    pub(crate) lease: LeaseArgs,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

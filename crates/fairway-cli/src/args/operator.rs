@@ -5,13 +5,13 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{ValueEnum, ValueHint};
-use fairway_operator::election::Timing;
 use fairway_operator::settings::PREFLIGHT_RESULTS;
 use k8s_openapi::api::core::v1::Toleration;
 use url::Url;
 
 use super::content::ContentArgs;
 use super::duration::{duration, some_time};
+use super::lease::LeaseArgs;
 
 #[derive(clap::Args)]
 pub(crate) struct OperatorArgs {
@@ -270,17 +270,8 @@ pub(crate) struct ElectionArgs {
     #[arg(long, value_name = "FILE", env = "FAIRWAY_IDENTITY_FILE", value_hint = ValueHint::FilePath)]
     pub(crate) identity_file: Option<PathBuf>,
 
-    /// How long others wait for a leader that gives no sign
-    #[arg(long, value_name = "DURATION", env = "FAIRWAY_LEASE_DURATION", default_value = seconds(Timing::default().lease), value_parser = duration)]
-    pub(crate) lease_duration: Duration,
-
-    /// How long a leader goes on that cannot renew its Lease
-    #[arg(long, value_name = "DURATION", env = "FAIRWAY_LEASE_RENEW_DEADLINE", default_value = seconds(Timing::default().renew), value_parser = duration)]
-    pub(crate) lease_renew_deadline: Duration,
-
-    /// The time between two requests about the Lease
-    #[arg(long, value_name = "DURATION", env = "FAIRWAY_LEASE_RETRY_PERIOD", default_value = seconds(Timing::default().retry), value_parser = duration)]
-    pub(crate) lease_retry_period: Duration,
+    #[command(flatten)]
+    pub(crate) lease: LeaseArgs,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -351,10 +342,6 @@ fn label(text: &str) -> Result<(String, String), String> {
     let parts = text.split_once('=').filter(|(key, _)| !key.is_empty());
     let (key, value) = parts.ok_or_else(|| "not a label such as disk=large".to_owned())?;
     Ok((key.to_owned(), value.to_owned()))
-}
-
-pub(super) fn seconds(time: Duration) -> String {
-    format!("{}s", time.as_secs())
 }
 
 #[cfg(test)]

@@ -6,12 +6,13 @@ use std::time::Duration;
 use anyhow::Context as _;
 use fairway_compat::olm::{InvalidPolicy, MissingPolicy, Policy};
 use fairway_olm::{CertificateSettings, GuardError, Reach, Settings};
-use fairway_operator::election::{ElectionSettings, Identity, LeaseName, Timing};
+use fairway_operator::election::{ElectionSettings, Identity, LeaseName};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use super::operator::{client, state_file};
+use crate::args::lease;
 use crate::args::olm_guard::{Invalid, Missing, OlmGuardArgs};
 use crate::errors::WithHint;
 use crate::exit::ExitStatus;
@@ -113,11 +114,7 @@ fn settings(args: &OlmGuardArgs, identity: &str) -> Settings {
         election: ElectionSettings {
             lease: LeaseName { namespace: args.namespace.clone(), name: LEASE.to_owned() },
             identity: identity.to_owned(),
-            timing: Timing {
-                lease: args.election.lease_duration,
-                renew: args.election.lease_renew_deadline,
-                retry: args.election.lease_retry_period,
-            },
+            timing: args.election.lease.timing(),
         },
     }
 }
@@ -131,10 +128,7 @@ fn finished(ended: Result<(), GuardError>) -> anyhow::Result<ExitStatus> {
 fn advise(error: GuardError) -> anyhow::Error {
     let hint = match &error {
         GuardError::Listen { .. } => "choose another address with --listen",
-        GuardError::Timing(_) => {
-            "--lease-duration has to be longer than --lease-renew-deadline, and that at least \
-             twice --lease-retry-period"
-        }
+        GuardError::Timing(_) => lease::ADVICE,
         GuardError::BrokeDown => "this is a mistake in Fairway; the log says more",
     };
     let message = match &error {

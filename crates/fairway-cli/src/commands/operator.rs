@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use fairway_operator::OperatorError;
-use fairway_operator::election::{ElectionSettings, Identity, LeaseName, Timing};
+use fairway_operator::election::{ElectionSettings, Identity, LeaseName};
 use fairway_operator::endpoint::{EndpointError, EndpointSettings, TlsFiles};
 use fairway_operator::settings::{
     self, MetricsSource, PreflightPod, PreflightSettings, PrometheusSettings, ReleaseSettings,
@@ -21,6 +21,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
+use crate::args::lease;
 use crate::args::operator::{
     CheckNetwork, ElectionArgs, EndpointArgs, MetricsArgs, OnUpdate, OperatorArgs, PreflightArgs,
     ReleaseArgs, UnacceptedRisks,
@@ -154,11 +155,7 @@ fn election(args: &ElectionArgs, identity: &str) -> ElectionSettings {
     ElectionSettings {
         lease: LeaseName { namespace: args.namespace.clone(), name: LEASE.to_owned() },
         identity: identity.to_owned(),
-        timing: Timing {
-            lease: args.lease_duration,
-            renew: args.lease_renew_deadline,
-            retry: args.lease_retry_period,
-        },
+        timing: args.lease.timing(),
     }
 }
 
@@ -246,10 +243,7 @@ fn advise(error: OperatorError) -> anyhow::Error {
              of one by --payload"
         }
         OperatorError::BrokeDown(_) => "this is a mistake in Fairway; the log says more",
-        OperatorError::Timing(_) => {
-            "--lease-duration has to be longer than --lease-renew-deadline, and that at least \
-             twice --lease-retry-period"
-        }
+        OperatorError::Timing(_) => lease::ADVICE,
         OperatorError::Endpoint(EndpointError::Listen { .. }) => {
             "choose another address with --listen; an empty one serves nothing"
         }
@@ -268,6 +262,7 @@ fn advise(error: OperatorError) -> anyhow::Error {
 #[cfg(test)]
 mod tests {
     use clap::Parser as _;
+    use fairway_operator::election::Timing;
     use k8s_openapi::api::core::v1::Toleration;
 
     use super::*;
