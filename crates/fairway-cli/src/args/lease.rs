@@ -10,6 +10,7 @@ use super::duration::duration;
 pub(crate) const ADVICE: &str = "--lease-duration has to be longer than --lease-renew-deadline, \
      and that at least twice --lease-retry-period";
 
+#[expect(clippy::struct_field_names, reason = "each is named as its flag")]
 #[derive(clap::Args)]
 pub(crate) struct LeaseArgs {
     /// How long others wait for a leader that gives no sign
