@@ -137,6 +137,15 @@ pub fn documents<T: DeserializeOwned>(name: &str, bytes: &[u8]) -> Result<Vec<T>
     Ok(documents.into_iter().flatten().collect())
 }
 
+/// Reads what was a document or part of one. Errors name the field, but not the place.
+pub fn value<T: DeserializeOwned>(name: &str, value: &serde_json::Value) -> Result<T, ReadError> {
+    serde_path_to_error::deserialize(value).map_err(|error| ReadError::Malformed {
+        place: Place { source: name.to_owned(), position: None },
+        field: error.path().to_string(),
+        problem: error.into_inner().to_string(),
+    })
+}
+
 fn text<'a>(name: &str, bytes: &'a [u8]) -> Result<&'a str, ReadError> {
     if bytes.len() > MAX_BYTES {
         return Err(ReadError::TooLarge { input: name.to_owned(), size: bytes.len() });

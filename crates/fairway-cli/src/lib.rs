@@ -16,6 +16,7 @@ mod output;
 mod printer;
 mod reference;
 mod settings;
+mod source;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

@@ -1,14 +1,13 @@
 //! What can be typed after `fairway upgrade status` and `fairway upgrade recommend`.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{ValueEnum, ValueHint};
+use clap::ValueEnum;
 use fairway_api::Version;
 
-use super::cluster::ClusterArgs;
 use super::duration::some_time;
 use super::report::ReportArgs;
+use super::source::SourceArgs;
 
 #[derive(clap::Args)]
 pub(crate) struct StatusArgs {
@@ -27,13 +26,10 @@ pub(crate) struct StatusArgs {
     pub(crate) timeout: Option<Duration>,
 
     #[command(flatten)]
-    pub(crate) recorded: RecordedArgs,
-
-    #[command(flatten)]
     pub(crate) output: ReportArgs,
 
     #[command(flatten)]
-    pub(crate) cluster: ClusterArgs,
+    pub(crate) source: SourceArgs,
 }
 
 /// What is shown in full.
@@ -75,22 +71,8 @@ pub(crate) struct RecommendArgs {
     pub(crate) accept: Vec<String>,
 
     #[command(flatten)]
-    pub(crate) recorded: RecordedArgs,
-
-    #[command(flatten)]
     pub(crate) output: ReportArgs,
 
     #[command(flatten)]
-    pub(crate) cluster: ClusterArgs,
-}
-
-#[derive(clap::Args)]
-pub(crate) struct RecordedArgs {
-    /// Read a recorded cluster: its ClusterVersion, in a file whose name ends with -cv.yaml
-    ///
-    /// Other objects are beside it: those of `X-cv.yaml` are in `X-co.yaml`, `X-mcp.yaml`,
-    /// `X-mc.yaml`, `X-node.yaml`, `X-alerts.json` and `X-mco-deployment.yaml`. The time is that of
-    /// the last change in them, so that the same files always give the same answer.
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with_all = ["kubeconfig", "context"])]
-    pub(crate) from_file: Option<PathBuf>,
+    pub(crate) source: SourceArgs,
 }

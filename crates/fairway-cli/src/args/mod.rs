@@ -18,6 +18,7 @@ pub(crate) mod pull_spec;
 pub(crate) mod registry;
 pub(crate) mod release;
 pub(crate) mod report;
+pub(crate) mod source;
 pub(crate) mod update_service;
 pub(crate) mod upgrade;
 pub(crate) mod upgrade_preflight;

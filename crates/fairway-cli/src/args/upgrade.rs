@@ -12,6 +12,7 @@ use super::duration::some_time;
 use super::insight::{RecommendArgs, StatusArgs};
 use super::pull_spec::PullSpec;
 use super::report::ReportArgs;
+use super::source::SourceArgs;
 use super::upgrade_preflight::{CompareArgs, PreflightArgs};
 
 #[derive(clap::Args)]
@@ -34,7 +35,7 @@ pub(crate) struct UpgradeArgs {
     pub(crate) preflight: PreflightArgs,
 
     #[command(flatten)]
-    pub(crate) cluster: ClusterArgs,
+    pub(crate) source: SourceArgs,
 }
 
 /// An update to ask for, or to withdraw.

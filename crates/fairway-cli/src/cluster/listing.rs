@@ -7,6 +7,7 @@ use serde::de::DeserializeOwned;
 
 use super::Cluster;
 use super::advice::Failure;
+use super::kind::Selection;
 use crate::errors::WithHint;
 
 /// As many as kubectl asks for at once.
@@ -15,23 +16,11 @@ const PAGE: usize = 500;
 /// More pages are more objects than any cluster has.
 const MOST_PAGES: usize = 200;
 
-/// How much of an object is wanted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Wanted {
-    /// All of it.
-    All,
-    /// Its name, labels and annotations.
-    Metadata,
-}
+/// How a server is asked for whole objects.
+const WHOLE: &str = "application/json";
 
-impl Wanted {
-    fn accept(self) -> &'static str {
-        match self {
-            Self::All => "application/json",
-            Self::Metadata => "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1",
-        }
-    }
-}
+/// How a server is asked for names, labels and annotations.
+const METADATA: &str = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
 
 #[derive(Deserialize)]
 struct Page<T> {
@@ -50,9 +39,10 @@ impl Cluster {
     /// Every object of a kind, page by page; none where the server does not know the kind.
     pub(crate) async fn every<T: DeserializeOwned>(
         &self,
-        path: &str,
-        wanted: Wanted,
+        wanted: Selection<'_>,
     ) -> anyhow::Result<Option<Vec<T>>> {
+        let path = wanted.path();
+        let accept = if wanted.metadata_only { METADATA } else { WHOLE };
         let mut objects = Vec::new();
         let mut token = String::new();
         for _ in 0..MOST_PAGES {
@@ -62,7 +52,7 @@ impl Cluster {
                 query.append_pair("continue", &token);
             }
             let page = format!("{path}?{}", query.finish());
-            let Some(Page { metadata, items }) = self.get(&page, path, wanted).await? else {
+            let Some(Page { metadata, items }) = self.get(&page, &path, accept).await? else {
                 return Ok(None);
             };
             objects.extend(items);
@@ -76,16 +66,16 @@ impl Cluster {
 
     /// One object; none where it or its kind is not there.
     pub(crate) async fn one<T: DeserializeOwned>(&self, path: &str) -> anyhow::Result<Option<T>> {
-        self.get(path, path, Wanted::All).await
+        self.get(path, path, WHOLE).await
     }
 
     async fn get<T: DeserializeOwned>(
         &self,
         address: &str,
         path: &str,
-        wanted: Wanted,
+        accept: &'static str,
     ) -> anyhow::Result<Option<T>> {
-        let request = http::Request::get(address).header(ACCEPT, wanted.accept());
+        let request = http::Request::get(address).header(ACCEPT, accept);
         let request = request.body(Vec::new())?;
         match self.in_time(self.client.request(request)).await {
             Ok(found) => Ok(Some(found)),

@@ -2,7 +2,8 @@
 
 pub(crate) mod account;
 mod advice;
-pub(crate) mod listing;
+pub(crate) mod kind;
+mod listing;
 mod monitoring;
 
 use std::error::Error as _;

@@ -6,8 +6,8 @@ mod change;
 mod channel;
 #[cfg(test)]
 mod fixtures;
-mod gather;
 mod notes;
+mod offline;
 mod preflight;
 mod recommend;
 mod report;
@@ -24,10 +24,12 @@ use crate::exit::ExitStatus;
 use crate::printer::Printer;
 
 pub(crate) fn run(args: &UpgradeArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
+    let wish = args.preflight.wish(&args.request)?;
+    if args.command.is_none() {
+        offline::check(args, wish)?;
+    }
     match &args.command {
-        None if let Some(wish) = args.preflight.wish(&args.request)? => {
-            preflight::run(wish, args, printer)
-        }
+        None if let Some(wish) = wish => preflight::run(wish, args, printer),
         None if args.request.is_one() => request::run(args, printer),
         None => show::run(args, printer),
         Some(UpgradeCommand::Accept(args)) => accept::run(args, printer),

@@ -2,21 +2,23 @@
 
 use futures::try_join;
 
-use super::gather::live;
 use super::notes;
 use super::report::Report;
 use crate::args::upgrade::UpgradeArgs;
-use crate::cluster::{Cluster, block_on};
+use crate::cluster::block_on;
 use crate::exit::ExitStatus;
+use crate::output;
 use crate::printer::Printer;
-use crate::{clock, output};
+use crate::source::Source;
 
 pub(super) fn run(args: &UpgradeArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
-    let (cluster_version, components) = block_on(async {
-        let cluster = Cluster::connect(&args.cluster).await?;
-        try_join!(cluster.cluster_version(), live::components(&cluster))
+    let (cluster_version, components, moment) = block_on(async {
+        let source = Source::open(&args.source).await?;
+        let (version, components) = try_join!(source.cluster_version(), source.components())?;
+        let moment = source.moment(&version, &components);
+        Ok((version, components, moment))
     })?;
-    let report = Report::of(&cluster_version, clock::now())
+    let report = Report::of(&cluster_version, moment.now())
         .with_notes(notes::of(&components, &cluster_version))
         .in_full(args.include_not_recommended);
     output::report(printer.stdout(), args.output.output, "UpgradeReport", &report)?;

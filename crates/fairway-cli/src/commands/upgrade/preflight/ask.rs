@@ -21,7 +21,7 @@ pub(super) fn run(args: &UpgradeArgs, printer: &Printer) -> anyhow::Result<ExitS
         None => (Until::Seen, request.timeout),
     };
     let outcome = block_on(async {
-        let cluster = Cluster::connect(&args.cluster).await?;
+        let cluster = Cluster::connect(&args.source.cluster).await?;
         let mut plan = write::request(&cluster, &wish).await?;
         let is_repeated = plan.is_through;
         if is_repeated {

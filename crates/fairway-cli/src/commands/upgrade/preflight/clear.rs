@@ -17,7 +17,7 @@ use crate::printer::Printer;
 pub(super) fn run(args: &UpgradeArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
     let (keep_results, dry_run) = (args.preflight.keep_results, args.request.dry_run);
     let plan = block_on(async {
-        let cluster = Cluster::connect(&args.cluster).await?;
+        let cluster = Cluster::connect(&args.source.cluster).await?;
         change::make(&cluster, dry_run, |object| Plan::clear(object, keep_results)).await
     })?;
     let outcome = Outcome::of(plan, keep_results, dry_run);

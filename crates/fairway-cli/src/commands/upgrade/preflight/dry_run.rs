@@ -12,7 +12,7 @@ use crate::printer::Printer;
 pub(super) fn run(args: &UpgradeArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
     let wish = wish(&args.request, true)?;
     let outcome = block_on(async {
-        let cluster = Cluster::connect(&args.cluster).await?;
+        let cluster = Cluster::connect(&args.source.cluster).await?;
         let mut errand = Errand::begin(&cluster, printer, args.preflight.keep_results)?;
         let ran = errand.run(&wish, args.preflight.patience()).await;
         let fate = errand.end().await;

@@ -18,7 +18,7 @@ pub(super) fn run(args: &UpgradeArgs, printer: &Printer) -> anyhow::Result<ExitS
         Some(Target::Latest) | None => None,
     };
     let (object, records) = block_on(async {
-        let cluster = Cluster::connect(&args.cluster).await?;
+        let cluster = Cluster::connect(&args.source.cluster).await?;
         Ok((follow::seen(&cluster, printer).await?, Records::read(&cluster).await))
     })?;
     let look = Look { cluster_version: &object, records: &records, now: clock::now() };

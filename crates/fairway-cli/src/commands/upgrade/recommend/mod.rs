@@ -2,27 +2,24 @@
 
 mod text;
 
+use fairway_api::{ClusterOperator, ClusterVersion};
 use fairway_insight::recommend::{Question, Verdict};
-use fairway_insight::{Moment, Recommendation};
+use fairway_insight::{Alerts, Moment, Recommendation};
+use futures::try_join;
 
-use super::gather::{Outlook, live, recorded::Recording};
 use super::notes;
 use super::status::warn;
 use crate::args::insight::RecommendArgs;
-use crate::cluster::{Cluster, block_on};
+use crate::args::source::SourceArgs;
+use crate::cluster::block_on;
 use crate::exit::ExitStatus;
+use crate::output;
 use crate::printer::Printer;
-use crate::{clock, output};
+use crate::source::Source;
 use text::Shown;
 
 pub(super) fn run(args: &RecommendArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
-    let (outlook, moment) = if let Some(path) = &args.recorded.from_file {
-        Recording::at(path).outlook()?
-    } else {
-        let ask = async { live::outlook(&Cluster::connect(&args.cluster).await?).await };
-        (block_on(Box::pin(ask))?, Moment::Live(clock::now()))
-    };
-    let Outlook { version, components, alerts } = outlook;
+    let (version, components, alerts, moment) = block_on(Box::pin(look(&args.source)))?;
     let accept = args.accept.iter().map(|name| name.trim().to_owned()).collect();
     let question = Question { version: args.version.clone(), accept };
     let report = Recommendation::of(&version, &alerts, &question, moment.now());
@@ -38,6 +35,18 @@ pub(super) fn run(args: &RecommendArgs, printer: &Printer) -> anyhow::Result<Exi
         Verdict::No => ExitStatus::No,
         Verdict::CannotTell => ExitStatus::CannotTell,
     })
+}
+
+/// What tells which updates there are, and when.
+async fn look(
+    args: &SourceArgs,
+) -> anyhow::Result<(ClusterVersion, Vec<ClusterOperator>, Alerts, Moment)> {
+    let source = Source::open(args).await?;
+    let alerts = async { Ok(source.alerts().await) };
+    let (version, components, alerts) =
+        try_join!(source.cluster_version(), source.components(), alerts)?;
+    let moment = source.moment(&version, &components);
+    Ok((version, components, alerts, moment))
 }
 
 #[cfg(test)]

@@ -32,7 +32,7 @@ pub(super) fn run(args: &UpgradeArgs, printer: &Printer) -> anyhow::Result<ExitS
     let (now, request) = (clock::now(), &args.request);
     let mut wish = Wish::of(request)?;
     let outcome = block_on(async {
-        let cluster = Cluster::connect(&args.cluster).await?;
+        let cluster = Cluster::connect(&args.source.cluster).await?;
         if let Wish::Update(wish) = &mut wish
             && wish.allow_not_recommended
         {

@@ -1,17 +1,18 @@
 //! `fairway upgrade status`: what an update is doing, and what it waits for.
 
+mod gather;
 mod text;
 mod watch;
 
 use fairway_insight::{Alerts, Cluster, Moment, Status};
 
-use super::gather::{live, recorded::Recording};
 use crate::args::insight::StatusArgs;
 use crate::cluster::block_on;
 use crate::errors::CannotTell;
 use crate::exit::ExitStatus;
+use crate::output;
 use crate::printer::Printer;
-use crate::{clock, output};
+use crate::source::Source;
 use text::Shown;
 
 /// What documents of it are called.
@@ -21,25 +22,23 @@ pub(super) fn run(args: &StatusArgs, printer: &Printer) -> anyhow::Result<ExitSt
     if args.watch {
         return block_on(watch::run(args, printer));
     }
-    let (status, alerts) = if let Some(path) = &args.recorded.from_file {
-        let (cluster, moment) = Recording::at(path).cluster()?;
-        (tell(&cluster, moment)?, cluster.alerts)
-    } else {
-        block_on(async { ask(&crate::cluster::Cluster::connect(&args.cluster).await?).await })?
-    };
+    let (status, alerts) = block_on(async { ask(&Source::open(&args.source).await?).await })?;
     warn(&alerts, printer);
     print(&status, args, printer)
 }
 
-/// What a live cluster says. Alerts are read only where they are told.
-async fn ask(from: &crate::cluster::Cluster) -> anyhow::Result<(Status, Alerts)> {
-    let mut cluster = Box::pin(live::cluster(from)).await?;
-    let status = tell(&cluster, Moment::Live(clock::now()))?;
+/// What a cluster says. Alerts are read only where they are told.
+async fn ask(source: &Source) -> anyhow::Result<(Status, Alerts)> {
+    let mut cluster = Box::pin(gather::cluster(source)).await?;
+    let moment = || source.moment(&cluster.version, &cluster.operators);
+    let status = tell(&cluster, moment())?;
     if !status.updating {
         return Ok((status, cluster.alerts));
     }
-    cluster.alerts = Box::pin(from.alerts()).await;
-    Ok((tell(&cluster, Moment::Live(clock::now()))?, cluster.alerts))
+    let alerts = Box::pin(source.alerts()).await;
+    let moment = moment();
+    cluster.alerts = alerts;
+    Ok((tell(&cluster, moment)?, cluster.alerts))
 }
 
 fn tell(cluster: &Cluster, moment: Moment) -> anyhow::Result<Status> {

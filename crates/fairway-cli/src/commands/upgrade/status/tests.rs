@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::*;
 use crate::args::insight::Details;
+use crate::source::Recording;
 
 /// A cluster that has been on its way to 5.2.0 for half an hour.
 const VERSION: &str = "
@@ -88,10 +89,18 @@ impl Files {
     }
 
     fn text(&self, details: Details) -> String {
-        let (cluster, moment) = Recording::at(&self.path()).cluster().unwrap();
+        let (cluster, moment) = gathered(&self.path()).unwrap();
         let status = tell(&cluster, moment).unwrap();
         Shown { status: &status, details }.to_string()
     }
+}
+
+/// What files say about a cluster, and when.
+fn gathered(path: &Path) -> anyhow::Result<(Cluster, Moment)> {
+    let source = Source::Recorded(Recording::open(&[path.to_owned()], None)?);
+    let cluster = block_on(gather::cluster(&source))?;
+    let moment = source.moment(&cluster.version, &cluster.operators);
+    Ok((cluster, moment))
 }
 
 fn node(name: &str, role: &str, current: &str, desired: &str, state: &str) -> String {
@@ -259,7 +268,7 @@ fn what_comes_from_a_cluster_does_not_steer_the_terminal() {
 #[test]
 fn files_that_are_missing_or_broken_are_named() {
     let problem = |path: &Path| {
-        let error = Recording::at(path).cluster().unwrap_err();
+        let error = gathered(path).unwrap_err();
         let text = crate::errors::chain(&error).join(": ");
         let directory = path.parent().unwrap().display().to_string();
         let hint = crate::errors::hint(&error).unwrap_or_default();
@@ -274,24 +283,29 @@ fn files_that_are_missing_or_broken_are_named() {
     files.write("co.yaml", "items: 5");
     problems.push(problem(&files.path()));
     files.write("co.yaml", OPERATORS);
-    files.write("alerts.json", "{}");
-    problems.push(problem(&files.path()));
     files.write("cv.yaml", "kind: List\nitems: []");
     problems.push(problem(&files.path()));
     insta::assert_snapshot!(problems.join("\n"), @"
     …/y-cv.yaml is not there
       `kubectl get clusterversion version -o yaml > X-cv.yaml` writes one
-    the name of …/version.yaml does not end with -cv.yaml
-      other objects of the cluster are found by that name: X-co.yaml is beside X-cv.yaml
-    …/x-co.yaml is not there: nobody says how far components are
-      `kubectl get clusteroperators -o yaml` writes one
-    …/x-co.yaml:1:8: field items: expected sequence start
+    no ClusterOperator is recorded: there is none in …/version.yaml
+      `kubectl get clusteroperators -o yaml` writes what is there
+    no ClusterOperator is recorded: there is none in …/x-co.yaml
+      `kubectl get clusteroperators -o yaml` writes what is there
+    …/x-co.yaml: items is not a list
       
-    …/x-alerts.json has no alerts: the list of alerts cannot be read: missing field `status` at line 1 column 2
-      
-    …/x-cv.yaml has no ClusterVersion
-      `kubectl get clusterversion version -o yaml > X-cv.yaml` writes one
+    no ClusterVersion is recorded: there is none in …/x-cv.yaml
+      `kubectl get clusterversions -o yaml` writes what is there
     ");
+}
+
+#[test]
+fn alerts_that_cannot_be_read_are_no_silence() {
+    let files = Files::new();
+    files.write("alerts.json", "{}");
+    let text = files.text(Details::None);
+    let text = text.replace(&files.directory.path().display().to_string(), "…");
+    insta::assert_snapshot!(text.lines().last().unwrap(), @"Alerts are not known: …/x-alerts.json: the list of alerts cannot be read: missing field `status` at line 1 column 2.");
 }
 
 #[test]
@@ -299,7 +313,7 @@ fn a_cluster_without_a_progress_cannot_be_told_about() {
     let files = Files::new();
     files
         .write("cv.yaml", "kind: ClusterVersion\nmetadata: {name: version}\nspec: {clusterID: ''}");
-    let (cluster, moment) = Recording::at(&files.path()).cluster().unwrap();
+    let (cluster, moment) = gathered(&files.path()).unwrap();
     let error = tell(&cluster, moment).unwrap_err();
     assert_eq!(crate::errors::status(&error), ExitStatus::CannotTell);
     insta::assert_snapshot!(error, @"ClusterVersion has no condition Progressing: nobody says whether it is updating");
@@ -309,7 +323,7 @@ fn a_cluster_without_a_progress_cannot_be_told_about() {
 fn that_time_passes_is_no_news() {
     let files = Files::new();
     let news = |later: i64| {
-        let (cluster, moment) = Recording::at(&files.path()).cluster().unwrap();
+        let (cluster, moment) = gathered(&files.path()).unwrap();
         let now = moment.now() + jiff::SignedDuration::from_secs(later);
         watch::news(&tell(&cluster, Moment::Live(now)).unwrap())
     };

@@ -11,9 +11,9 @@ use tokio::time::{Instant, interval, timeout_at};
 use super::{ask, print, warn};
 use crate::args::insight::StatusArgs;
 use crate::args::report::ReportFormat;
-use crate::cluster::Cluster;
 use crate::exit::ExitStatus;
 use crate::printer::Printer;
+use crate::source::Source;
 
 /// How often it is looked. An update takes an hour, and each look reads every node.
 const LOOK: Duration = Duration::from_secs(5);
@@ -22,8 +22,8 @@ const LOOK: Duration = Duration::from_secs(5);
 const FAILURES: usize = 60;
 
 pub(super) async fn run(args: &StatusArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
-    let cluster = Cluster::connect(&args.cluster).await?;
-    let watching = watch(&cluster, args, printer);
+    let source = Source::open(&args.source).await?;
+    let watching = watch(&source, args, printer);
     let Some(patience) = args.timeout else { return watching.await };
     match timeout_at(Instant::now() + patience, watching).await {
         Ok(ended) => ended,
@@ -32,7 +32,7 @@ pub(super) async fn run(args: &StatusArgs, printer: &Printer) -> anyhow::Result<
 }
 
 async fn watch(
-    cluster: &Cluster,
+    source: &Source,
     args: &StatusArgs,
     printer: &Printer,
 ) -> anyhow::Result<ExitStatus> {
@@ -40,7 +40,7 @@ async fn watch(
     let mut told: Option<String> = None;
     loop {
         looks.tick().await;
-        let (status, alerts) = match ask(cluster).await {
+        let (status, alerts) = match ask(source).await {
             Ok(answer) => answer,
             // Whoever names no cluster at the beginning is not going to.
             Err(error) if told.is_none() || failures >= FAILURES => return Err(error),

@@ -1,0 +1,39 @@
+//! Where a command looks that changes nothing: at a cluster, or at files.
+
+use std::path::PathBuf;
+
+use clap::ValueHint;
+use jiff::Timestamp;
+
+use super::cluster::ClusterArgs;
+
+#[derive(clap::Args)]
+pub(crate) struct SourceArgs {
+    #[command(flatten)]
+    pub(crate) recorded: RecordedArgs,
+
+    #[command(flatten)]
+    pub(crate) cluster: ClusterArgs,
+}
+
+#[derive(clap::Args)]
+#[command(next_help_heading = "A recorded cluster")]
+pub(crate) struct RecordedArgs {
+    /// Read a recorded cluster instead of a live one; may be given several times
+    ///
+    /// A file has objects as `kubectl get -o yaml` writes them. Of a file that is named
+    /// `X-cv.yaml`, those beside it are read as well: `X-co.yaml`, `X-mcp.yaml`, `X-mc.yaml`,
+    /// `X-node.yaml`, `X-mco-deployment.yaml` and `X-alerts.json`. The time is that of the last
+    /// change in them, so that the same files always give the same answer.
+    #[arg(long, value_name = "PATH", value_hint = ValueHint::AnyPath, conflicts_with_all = ["kubeconfig", "context"])]
+    pub(crate) from_file: Vec<PathBuf>,
+
+    /// The time to tell ages for, such as 2026-12-31T12:00:00Z; without it, that of the last
+    /// change in the files
+    #[arg(long, value_name = "TIME", value_parser = time, requires = "from_file")]
+    pub(crate) at: Option<Timestamp>,
+}
+
+fn time(text: &str) -> Result<Timestamp, String> {
+    text.parse().map_err(|_| "not a time such as 2026-12-31T12:00:00Z".to_owned())
+}

@@ -1,0 +1,77 @@
+//! Kinds of objects, and which objects of a kind are wanted.
+
+use std::fmt::Write as _;
+
+/// A kind of objects, by the names that the API has for it.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Kind {
+    /// Empty for the oldest kinds.
+    pub(crate) group: &'static str,
+    pub(crate) version: &'static str,
+    /// The name of one.
+    pub(crate) kind: &'static str,
+    /// The name of many, in addresses.
+    pub(crate) plural: &'static str,
+}
+
+impl Kind {
+    const fn new(
+        group: &'static str,
+        version: &'static str,
+        kind: &'static str,
+        plural: &'static str,
+    ) -> Self {
+        Self { group, version, kind, plural }
+    }
+
+    /// All of them, in every namespace.
+    pub(crate) const fn all(&self) -> Selection<'_> {
+        Selection { kind: self, namespace: None, metadata_only: false }
+    }
+}
+
+pub(crate) const CLUSTER_OPERATORS: Kind =
+    Kind::new("config.openshift.io", "v1", "ClusterOperator", "clusteroperators");
+pub(crate) const CLUSTER_VERSIONS: Kind =
+    Kind::new("config.openshift.io", "v1", "ClusterVersion", "clusterversions");
+pub(crate) const DEPLOYMENTS: Kind = Kind::new("apps", "v1", "Deployment", "deployments");
+pub(crate) const MACHINE_CONFIGS: Kind =
+    Kind::new("machineconfiguration.openshift.io", "v1", "MachineConfig", "machineconfigs");
+pub(crate) const MACHINE_CONFIG_POOLS: Kind =
+    Kind::new("machineconfiguration.openshift.io", "v1", "MachineConfigPool", "machineconfigpools");
+pub(crate) const NODES: Kind = Kind::new("", "v1", "Node", "nodes");
+
+/// Which objects of a kind are wanted, and how much of them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Selection<'a> {
+    pub(crate) kind: &'a Kind,
+    pub(crate) namespace: Option<&'a str>,
+    /// Whether names, labels and annotations are enough.
+    pub(crate) metadata_only: bool,
+}
+
+impl<'a> Selection<'a> {
+    /// Those in that namespace.
+    pub(crate) const fn within(self, namespace: &'a str) -> Self {
+        Self { namespace: Some(namespace), ..self }
+    }
+
+    /// Only their names, labels and annotations.
+    pub(crate) const fn metadata(self) -> Self {
+        Self { metadata_only: true, ..self }
+    }
+
+    /// Where a server has them.
+    pub(crate) fn path(&self) -> String {
+        let Kind { group, version, plural, .. } = self.kind;
+        let mut path = match *group {
+            "" => format!("/api/{version}"),
+            group => format!("/apis/{group}/{version}"),
+        };
+        if let Some(namespace) = self.namespace {
+            let _ = write!(path, "/namespaces/{namespace}");
+        }
+        let _ = write!(path, "/{plural}");
+        path
+    }
+}

@@ -1,0 +1,20 @@
+//! What can be asked of a recorded cluster, which nothing can be changed in.
+
+use crate::args::upgrade::UpgradeArgs;
+use crate::args::upgrade_preflight::PreflightWish;
+use crate::errors::WrongUsage;
+
+/// Refuses to change files.
+pub(super) fn check(args: &UpgradeArgs, wish: Option<PreflightWish>) -> Result<(), WrongUsage> {
+    let changes = match wish {
+        Some(PreflightWish::Status) => false,
+        Some(_) => true,
+        None => args.request.is_one(),
+    };
+    if changes && !args.source.recorded.from_file.is_empty() {
+        return Err(WrongUsage(
+            "--from-file reads a recorded cluster: nothing can be asked of it".to_owned(),
+        ));
+    }
+    Ok(())
+}

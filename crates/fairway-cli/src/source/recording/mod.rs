@@ -1,0 +1,96 @@
+//! A cluster that somebody wrote down.
+
+mod alerts;
+mod object;
+mod part;
+mod siblings;
+
+use std::path::PathBuf;
+
+use fairway_api::{ClusterOperator, ClusterVersion};
+use fairway_insight::{Alerts, Moment};
+use jiff::Timestamp;
+use serde::de::DeserializeOwned;
+
+use crate::cluster::kind::{Kind, Selection};
+use crate::errors::CannotTell;
+use object::Object;
+use part::Part;
+
+/// What is written down about a cluster, and when.
+pub(crate) struct Recording {
+    parts: Vec<Part>,
+    at: Option<Timestamp>,
+}
+
+impl Recording {
+    /// What is in those files. The time is that of the last change in them, if nobody names one.
+    pub(crate) fn open(paths: &[PathBuf], at: Option<Timestamp>) -> anyhow::Result<Self> {
+        let parts = paths.iter().map(|path| Part::open(path)).collect::<anyhow::Result<_>>()?;
+        Ok(Self { parts, at })
+    }
+
+    /// The objects that are wanted; none where no file has objects of the kind.
+    pub(super) fn every<T: DeserializeOwned>(
+        &self,
+        wanted: Selection<'_>,
+    ) -> anyhow::Result<Option<Vec<T>>> {
+        self.objects(wanted.kind, |object| object.is_in(wanted))
+    }
+
+    /// The one of them that has that name.
+    pub(super) fn one<T: DeserializeOwned>(
+        &self,
+        wanted: Selection<'_>,
+        name: &str,
+    ) -> anyhow::Result<Option<T>> {
+        let found = self.objects(wanted.kind, |it| it.is_in(wanted) && it.name() == name)?;
+        Ok(found.into_iter().flatten().next())
+    }
+
+    fn objects<T: DeserializeOwned>(
+        &self,
+        kind: &Kind,
+        wanted: impl Fn(&Object) -> bool,
+    ) -> anyhow::Result<Option<Vec<T>>> {
+        let mut all = None;
+        for part in &self.parts {
+            let Some(found) = part.of_kind(kind)? else { continue };
+            let all = all.get_or_insert_with(Vec::new);
+            for object in found.iter().filter(|object| wanted(object)) {
+                all.push(object.read()?);
+            }
+        }
+        Ok(all)
+    }
+
+    /// What is firing.
+    pub(crate) fn alerts(&self) -> Alerts {
+        let recorded = self.parts.iter().filter_map(Part::alerts).next();
+        recorded.unwrap_or(Alerts::NotRecorded)
+    }
+
+    /// When it was written down.
+    pub(super) fn moment(
+        &self,
+        version: &ClusterVersion,
+        components: &[ClusterOperator],
+    ) -> Moment {
+        match self.at {
+            Some(at) => Moment::Recorded(at),
+            None => Moment::of_recording(version, components),
+        }
+    }
+
+    /// That it has no objects of a kind, and where they come from.
+    pub(super) fn lacks(&self, kind: &Kind) -> anyhow::Error {
+        let place = |part: &Part| part.place_of(kind).display().to_string();
+        let places: Vec<String> = self.parts.iter().map(place).collect();
+        let Kind { kind, plural, .. } = kind;
+        CannotTell {
+            message: format!("no {kind} is recorded: there is none in {}", places.join(" and ")),
+            hint: format!("`kubectl get {plural} -o yaml` writes what is there"),
+        }
+        .into()
+    }
+}
