@@ -35,6 +35,8 @@ pub(crate) const NO_OLM: &str = "the cluster has no operators of OLM: it does no
 pub struct InstalledOperators {
     /// All of them, without copies.
     pub operators: Vec<Operator>,
+    /// Which channels they follow.
+    pub subscriptions: Vec<Subscription>,
     /// What could not be looked at, for people to read; empty otherwise.
     pub unknown: Vec<String>,
 }
@@ -43,7 +45,7 @@ impl InstalledOperators {
     /// Looks at a cluster. Copies may be many, and operators large: only metadata is read of them.
     pub async fn of(cluster: &Cluster) -> Result<Self, Unseen> {
         let operators = Self::declaring(cluster).await?;
-        let mut seen = Self { operators, unknown: Vec::new() };
+        let mut seen = Self { operators, ..Self::default() };
         seen.ask_catalogs(cluster).await;
         Ok(seen)
     }
@@ -84,6 +86,7 @@ impl InstalledOperators {
         }
         let operators = std::mem::take(&mut self.operators).into_iter();
         self.operators = operators.map(|it| catalogs.tell_about(it, &subscriptions)).collect();
+        self.subscriptions = subscriptions;
     }
 
     /// Looks also at what every operator uses.

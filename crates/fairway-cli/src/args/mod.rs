@@ -1,6 +1,7 @@
 //! What can be typed, and the help that teaches it.
 
 pub(crate) mod acceptance;
+pub(crate) mod catalog_files;
 pub(crate) mod cluster;
 pub(crate) mod content;
 mod duration;

@@ -6,6 +6,7 @@ use clap::{Subcommand, ValueEnum, ValueHint};
 use fairway_api::Version;
 use fairway_compat::olm::{InvalidPolicy, MissingPolicy, Policy, Stream};
 
+use super::catalog_files::CatalogFiles;
 use super::cluster::ClusterArgs;
 use super::report::ReportArgs;
 
@@ -29,6 +30,7 @@ pub(crate) enum OlmCommand {
 Examples:
   fairway olm list
   fairway olm list --to=4.10.0
+  fairway olm list --to=4.10.0 --catalog=openshift-marketplace/redhat-operators=./catalog
   fairway olm list -o json | jq -r '.operators[] | select(.maximum == null) | .name'
   kubectl get csv,subscriptions,packagemanifests,clusterversions -A -o yaml > state.yaml
   fairway olm list --from-file=state.yaml")]
@@ -58,6 +60,14 @@ pub(crate) struct OlmListArgs {
     /// Look at objects in a file instead of a cluster; may be given several times
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) from_file: Vec<PathBuf>,
+
+    /// Ask a file-based catalog as well, a directory or a file; may be given several times
+    ///
+    /// It knows every bundle and all its properties, where a cluster shows the newest of each
+    /// channel, so it knows nearer ways out, and counts more. With a name before it, as in
+    /// `openshift-marketplace/redhat-operators=DIR`, it stands for that catalog alone.
+    #[arg(long, value_name = "[NAMESPACE/NAME=]DIR", value_hint = ValueHint::AnyPath)]
+    pub(crate) catalog: Vec<CatalogFiles>,
 
     #[command(flatten)]
     pub(crate) policy: PolicyArgs,

@@ -56,7 +56,7 @@ impl Operator {
     pub fn updated_by(mut self, catalog: &Declaration) -> Self {
         if catalog.maximum().is_some() && catalog.maximum() != self.declared.maximum() {
             let before = std::mem::replace(&mut self.declared, catalog.clone());
-            self.superseded = Some(before);
+            self.superseded.get_or_insert(before);
         }
         self
     }

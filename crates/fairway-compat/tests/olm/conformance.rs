@@ -172,31 +172,6 @@ fn a_day_with_the_guard() {
     }
 }
 
-/// OLM v1 takes exactly `major.minor`; what it refuses and OLM takes is taken here as well.
-#[test]
-fn notations_that_others_refuse() {
-    for (value, others_take_it, maximum) in [
-        (r#""4.18""#, true, Some("4.18")),
-        ("4.18", true, Some("4.18")),
-        (r#""5.0""#, true, Some("5.0")),
-        ("4.10", true, Some("4.10")),
-        (r#""4.18.0""#, false, Some("4.18")),
-        (r#""v4.18""#, false, Some("4.18")),
-        ("5.00", false, Some("5.0")),
-        (r#""4""#, false, Some("4.0")),
-        (r#""4.18.1""#, false, None),
-        (r#""4.18.0-rc.1""#, false, None),
-        ("4.19e1", false, None),
-        ("-4.19", false, None),
-        (r#""""#, false, None),
-        ("null", false, None),
-    ] {
-        let read = with_property("a", value).declared.maximum().map(|it| it.to_string());
-        assert_eq!(read.as_deref(), maximum, "{value}");
-        assert!(!others_take_it || read.is_some(), "whatever others take is taken: {value}");
-    }
-}
-
 /// The cluster-version operator's own check compares whole versions, so that a patch is too new for
 /// its minor version, and looks at the newest bundle of a channel.
 #[test]

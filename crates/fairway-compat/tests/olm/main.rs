@@ -1,6 +1,7 @@
 //! The OLM guard's decisions: what its documents promise, and what OLM itself does.
 
 mod conformance;
+mod peers;
 mod promises;
 mod report;
 

@@ -1,16 +1,14 @@
 //! `fairway olm check`: which bundles of a catalog can be installed on a version of the platform.
 
 use std::fmt;
-use std::fs;
-use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, bail};
 use fairway_api::Version;
 use fairway_compat::olm::catalog::{Bundle, Catalogs, File, Package, Unquoted};
 use fairway_compat::olm::install::{Decision, decide_for};
 use fairway_compat::olm::{Declaration, Stream};
 use serde::Serialize;
 
+use super::files;
 use crate::args::olm::OlmCheckArgs;
 use crate::errors::CannotTell;
 use crate::exit::ExitStatus;
@@ -18,54 +16,11 @@ use crate::foreign_text::OneLine;
 use crate::output;
 use crate::printer::Printer;
 
-/// Directories within each other: catalogs have one a package.
-const MAX_DEPTH: usize = 16;
-
-/// Files of a catalog; the largest have a few hundred.
-const MAX_FILES: usize = 20_000;
-
-/// Bytes of one file: several times what the largest package has.
-const MAX_BYTES: u64 = 256 << 20;
-
 pub(crate) fn run(args: &OlmCheckArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
-    let mut files = Vec::new();
-    collect(&args.catalog, 0, &mut files)?;
-    let mut read = Vec::new();
-    for path in &files {
-        let size = fs::metadata(path).map_or(0, |metadata| metadata.len());
-        if size > MAX_BYTES {
-            bail!("{} is {size} bytes long, and at most {MAX_BYTES} are read", path.display());
-        }
-        let name = path.display().to_string();
-        let bytes = fs::read(path).with_context(|| format!("cannot read {name}"))?;
-        read.push(File::read(&name, &bytes)?);
-    }
-    let report = Report::new(&args.catalog.display().to_string(), read, args)?;
+    let files = files::read(&args.catalog)?;
+    let report = Report::new(&args.catalog.display().to_string(), files, args)?;
     output::report(printer.stdout(), args.output.output, "CatalogCheck", &report)?;
     Ok(report.status())
-}
-
-/// The files of a catalog, in the order of their names.
-fn collect(path: &Path, depth: usize, files: &mut Vec<PathBuf>) -> anyhow::Result<()> {
-    let cannot = || format!("cannot read {}", path.display());
-    if !fs::metadata(path).with_context(cannot)?.is_dir() {
-        files.push(path.to_owned());
-        return Ok(());
-    }
-    if depth > MAX_DEPTH || files.len() > MAX_FILES {
-        bail!("{} has more directories or files than any catalog", path.display());
-    }
-    let entries = fs::read_dir(path).with_context(cannot)?;
-    let entries: Result<Vec<PathBuf>, _> = entries.map(|entry| Ok(entry?.path())).collect();
-    let mut entries = entries.map_err(|error: std::io::Error| error).with_context(cannot)?;
-    entries.sort();
-    for entry in entries {
-        let ending = entry.extension().and_then(|ending| ending.to_str());
-        if entry.is_dir() || matches!(ending, Some("json" | "yaml" | "yml")) {
-            collect(&entry, depth + 1, files)?;
-        }
-    }
-    Ok(())
 }
 
 /// What can be installed of a catalog.
@@ -229,6 +184,8 @@ impl fmt::Display for Row {
 
 #[cfg(test)]
 mod tests {
+    use std::path::PathBuf;
+
     use super::*;
     use crate::args::report::{ReportArgs, ReportFormat};
 
@@ -309,19 +266,5 @@ name: vault.v1.0.0
         let error = check("4.9", Some("redis")).err().unwrap();
         assert!(error.is::<CannotTell>());
         insta::assert_snapshot!(error, @"there is no package redis in catalog");
-    }
-
-    #[test]
-    fn files_of_directories_are_read_in_order() {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path();
-        fs::create_dir(path.join("etcd")).unwrap();
-        for file in ["etcd/b.json", "etcd/a.yaml", "README.md", "c.yml"] {
-            fs::write(path.join(file), "").unwrap();
-        }
-        let mut files = Vec::new();
-        collect(path, 0, &mut files).unwrap();
-        let names = files.iter().map(|file| file.strip_prefix(path).unwrap().to_str().unwrap());
-        assert_eq!(names.collect::<Vec<_>>(), ["c.yml", "etcd/a.yaml", "etcd/b.json"]);
     }
 }

@@ -376,6 +376,38 @@ mod tests {
         OLM has installed no operators.
         ");
     }
+
+    /// A catalog whose stable channel has a bundle that a cluster does not show.
+    const FILES: &str = r#"
+{"schema":"olm.package","name":"etcd","defaultChannel":"stable"}
+{"schema":"olm.channel","package":"etcd","name":"stable","entries":[{"name":"etcd.v1.0.0"},{"name":"etcd.v1.0.5"},{"name":"etcd.v1.1.0"}]}
+{"schema":"olm.bundle","package":"etcd","name":"etcd.v1.0.0","properties":[{"type":"olm.package","value":{"version":"1.0.0"}}]}
+{"schema":"olm.bundle","package":"etcd","name":"etcd.v1.0.5","properties":[{"type":"olm.package","value":{"version":"1.0.5"}},{"type":"olm.maxOpenShiftVersion","value":"4.9"}]}
+{"schema":"olm.bundle","package":"etcd","name":"etcd.v1.1.0","properties":[{"type":"olm.package","value":{"version":"1.1.0"}},{"type":"olm.maxOpenShiftVersion","value":"4.10"}]}
+"#;
+
+    #[test]
+    fn the_files_of_a_catalog_know_nearer_ways_out() {
+        let directory = tempfile::tempdir().unwrap();
+        std::fs::write(directory.path().join("etcd.json"), FILES).unwrap();
+        let etcd = |stands_for: Option<&str>| {
+            let mut state = State::of_objects(state());
+            state.ask(stands_for, directory.path()).unwrap();
+            let list = List::new(state, None, Policy::default());
+            list.operators[0].to_string().replace(&directory.path().display().to_string(), "DIR")
+        };
+        insta::assert_snapshot!(etcd(None), @"
+        team/etcd.v1.0.0
+          runs up to 4.8 (catalog market/main)
+          declared when it was installed: 4.7 in the annotation operators.coreos.com/maxOpenShiftVersion
+          4.10.0: will not run; update to etcd.v1.1.0 in channel stable of DIR, which has to be approved
+          4.9.1, 4.9.0: will not run; update to etcd.v1.0.5 in channel stable of DIR, which has to be approved
+          4.8.5: upgradeable
+        ");
+        assert_eq!(etcd(Some("market/main")), etcd(None));
+        assert_eq!(etcd(Some("market/other")), list(None).operators[0].to_string());
+    }
+
     #[test]
     fn what_would_be_missed_and_what_was_not_seen_count_too() {
         let status = |running: &str, left_out: &[&str], to: &str| {

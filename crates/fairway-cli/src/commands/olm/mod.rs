@@ -1,6 +1,7 @@
 //! `fairway olm`: operators that OLM installs, and up to which version of the platform they run.
 
 mod check;
+mod files;
 mod list;
 mod state;
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use fairway_api::{ClusterVersion, read};
@@ -13,6 +13,7 @@ use fairway_preflight::installed_operators::InstalledOperators;
 use serde::Deserialize as _;
 use serde_json::Value;
 
+use super::files;
 use crate::args::olm::OlmListArgs;
 use crate::cluster::{Cluster, block_on};
 
@@ -21,17 +22,38 @@ use crate::cluster::{Cluster, block_on};
 pub(super) struct State {
     pub(super) cluster: Option<ClusterVersion>,
     pub(super) operators: Vec<Operator>,
+    /// Which channels they follow.
+    subscriptions: Vec<Subscription>,
     /// What could not be looked at.
     pub(super) left_out: Vec<String>,
 }
 
 impl State {
     pub(super) fn look(args: &OlmListArgs) -> anyhow::Result<Self> {
-        if args.from_file.is_empty() {
-            block_on(Self::of_cluster(args))
+        let mut state = if args.from_file.is_empty() {
+            block_on(Self::of_cluster(args))?
         } else {
-            Self::of_files(&args.from_file)
+            Self::of_files(&args.from_file)?
+        };
+        for catalog in &args.catalog {
+            state.ask(catalog.stands_for.as_deref(), &catalog.path)?;
         }
+        Ok(state)
+    }
+
+    /// What the files of a catalog say about the operators that were installed from it.
+    pub(super) fn ask(&mut self, stands_for: Option<&str>, path: &Path) -> anyhow::Result<()> {
+        let catalog = path.display().to_string();
+        let catalogs = Catalogs::of_files(&catalog, files::read(path)?)?;
+        let is_meant = |it: &Subscription| stands_for.is_none_or(|name| name == it.catalog);
+        let redirected = self.subscriptions.iter().map(|it| match is_meant(it) {
+            true => it.in_catalog(&catalog),
+            false => it.clone(),
+        });
+        let subscriptions: Vec<Subscription> = redirected.collect();
+        let operators = std::mem::take(&mut self.operators).into_iter();
+        self.operators = operators.map(|it| catalogs.tell_about(it, &subscriptions)).collect();
+        Ok(())
     }
 
     async fn of_cluster(args: &OlmListArgs) -> anyhow::Result<Self> {
@@ -49,6 +71,7 @@ impl State {
             seen.look_at_apis(&cluster, running).await;
         }
         state.operators = seen.operators;
+        state.subscriptions = seen.subscriptions;
         state.left_out.extend(seen.unknown);
         Ok(state)
     }
@@ -73,7 +96,7 @@ impl State {
         let mut of_kind = |kind: &str| kinds.remove(kind).unwrap_or_default().into_iter();
         let cluster = of_kind("ClusterVersion").find_map(|it| ClusterVersion::deserialize(it).ok());
         let mut state = Self { cluster, ..Self::default() };
-        let subscriptions: Vec<_> =
+        state.subscriptions =
             of_kind("Subscription").filter_map(|it| Subscription::read(&it)).collect();
         let mut catalogs = Catalogs::default();
         for manifest in of_kind("PackageManifest") {
@@ -84,7 +107,7 @@ impl State {
         let running = state.running();
         let operators = of_kind("ClusterServiceVersion").filter_map(|it| operator(&it, running));
         state.operators =
-            operators.map(|operator| catalogs.tell_about(operator, &subscriptions)).collect();
+            operators.map(|operator| catalogs.tell_about(operator, &state.subscriptions)).collect();
         state
     }
 

@@ -100,11 +100,10 @@ impl File {
         let mut file = Self::default();
         // What is not UTF-8, the reader refuses, with the place.
         let text = std::str::from_utf8(bytes).unwrap_or_default();
-        let Some(documents) = json_documents(text) else {
+        if text.is_empty() {
             file.add(&Source { name, text, lines_before: 0 }, bytes)?;
-            return Ok(file);
-        };
-        for (lines_before, text) in documents {
+        }
+        for (lines_before, text) in json_documents(text).unwrap_or_else(|| yaml_documents(text)) {
             file.add(&Source { name, text, lines_before }, text.as_bytes())?;
         }
         Ok(file)
@@ -201,6 +200,24 @@ fn json_documents(text: &str) -> Option<Vec<(u64, &str)>> {
         documents.push((lines, document));
     }
     (!documents.is_empty()).then_some(documents)
+}
+
+/// The documents of a file in YAML, each with the number of lines before it. A whole catalog may be
+/// in one file, and is far larger than what one document may be.
+fn yaml_documents(text: &str) -> Vec<(u64, &str)> {
+    let (mut documents, mut start, mut lines_before) = (Vec::new(), 0, 0);
+    let (mut end, mut lines) = (0, 0);
+    for line in text.split_inclusive('\n') {
+        if line.trim_end() == "---" {
+            documents.push((lines_before, &text[start..end]));
+            (start, lines_before) = (end, lines);
+        }
+        end += line.len();
+        lines += 1;
+    }
+    documents.push((lines_before, &text[start..]));
+    documents.retain(|(_, text)| !text.trim().is_empty());
+    documents
 }
 
 /// A part of a file, to see how something in it is written.
@@ -375,15 +392,25 @@ phases: []
     }
 
     #[test]
+    fn a_catalog_in_one_file_is_read_document_by_document() {
+        let lines = yaml_documents("# a catalog\n---\na: 1\n\n--- \nb: |\n  ---\n---\n");
+        let expected =
+            [(0, "# a catalog\n"), (1, "---\na: 1\n\n"), (4, "--- \nb: |\n  ---\n"), (7, "---\n")];
+        assert_eq!(lines, expected);
+    }
+
+    #[test]
     fn what_is_no_catalog_says_where() {
         let told = |text: &str| File::read("catalog", text.as_bytes()).unwrap_err().to_string();
         let all = [
             told("schema: olm.bundle\nproperties: 7\n"),
             told("{\"schema\":\"olm.package\"}\n\n{\"schema\":\"olm.bundle\",\"properties\":7}"),
+            told("---\nschema: olm.package\n--- \nschema: olm.bundle\nproperties: 7\n"),
         ];
         insta::assert_snapshot!(all.join("\n"), @"
         catalog:2:13: expected sequence start
         catalog:3:37: expected sequence start
+        catalog:5:13: expected sequence start
         ");
     }
 

@@ -50,6 +50,12 @@ impl Subscription {
         })
     }
 
+    /// The same wish about another catalog, such as the files that this one is made of.
+    #[must_use]
+    pub fn in_catalog(&self, catalog: &str) -> Self {
+        Self { catalog: catalog.to_owned(), ..self.clone() }
+    }
+
     /// Whether the operator was installed by it.
     pub(super) fn installed(&self, operator: &Operator) -> bool {
         self.namespace == operator.namespace && self.installed.as_deref() == Some(&operator.name)
