@@ -4,8 +4,9 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::alerts::{self, Alerts};
+use crate::fleet::{Member, Said};
 use crate::recommend::{Question, Recommendation};
-use crate::{Cluster, Moment, Status};
+use crate::{Cluster, FleetReport, Moment, Status};
 
 /// Everything that is read, with a value in each field.
 fn everything() -> Value {
@@ -62,7 +63,7 @@ fn everything() -> Value {
     })
 }
 
-/// Both reports, where the objects can be read.
+/// All reports, where the objects can be read.
 fn reports(objects: &Value, now: Timestamp) -> Option<()> {
     fn read<T: serde::de::DeserializeOwned>(value: &Value) -> Option<T> {
         serde_json::from_value(value.clone()).ok()
@@ -89,6 +90,13 @@ fn reports(objects: &Value, now: Timestamp) -> Option<()> {
         let report = Recommendation::of(version, alerts, &Question::default(), moment.now());
         let _ = report.verdict();
         assert!(serde_json::to_string(&report).is_ok());
+        let said = Said { version: version.clone(), preflights: Vec::new(), now: moment.now() };
+        let fleet = [Member { name: "a".to_owned(), said: Ok(said) }];
+        for targets in [vec![], vec!["5.2.1".parse().ok()?]] {
+            let report = FleetReport::of(&fleet, &targets);
+            assert!(report.answer().is_some());
+            assert!(serde_json::to_string(&report).is_ok());
+        }
     }
     Some(())
 }

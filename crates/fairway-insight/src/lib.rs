@@ -5,6 +5,7 @@
 //!
 //! * [`Status`] tells how far an update is, how well it goes, and what it waits for.
 //! * [`Recommendation`] tells which updates there are, and what speaks against them.
+//! * [`FleetReport`] tells where each of many clusters may go, and what stands in the way.
 //!
 //! The facts are those that `oc adm upgrade status` and `oc adm upgrade recommend` tell about the
 //! same cluster. A report is one type for programs and for people: what is printed is made of what
@@ -13,6 +14,7 @@
 mod age;
 pub mod alerts;
 mod cluster;
+pub mod fleet;
 #[cfg(test)]
 mod hostile;
 pub mod objects;
@@ -22,5 +24,6 @@ pub mod status;
 pub use age::Span;
 pub use alerts::{Alert, Alerts};
 pub use cluster::{Cluster, Moment};
+pub use fleet::FleetReport;
 pub use recommend::Recommendation;
 pub use status::Status;

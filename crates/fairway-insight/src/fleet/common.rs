@@ -1,0 +1,80 @@
+//! Risks that stand against updates of several clusters.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+use fairway_api::cluster_version::ConditionalUpdateRisk;
+use serde::Serialize;
+
+use super::Member;
+use super::cluster::ClusterReport;
+use super::target::TargetReport;
+
+/// A risk that is not accepted, and whom it concerns.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CommonRisk {
+    /// The name that it is accepted by.
+    pub name: String,
+    /// What may go wrong, as the first of the clusters says.
+    pub message: Option<String>,
+    /// Where people read about it.
+    pub url: Option<String>,
+    /// The clusters that have it.
+    pub clusters: Vec<String>,
+    /// The versions that it stands against.
+    pub targets: BTreeSet<String>,
+}
+
+/// What stands against the updates of a report, the most common first.
+pub(super) fn of(members: &[Member], reports: &[ClusterReport]) -> Vec<CommonRisk> {
+    let mut risks: BTreeMap<&str, CommonRisk> = BTreeMap::new();
+    for (member, report) in members.iter().zip(reports) {
+        for target in &report.targets {
+            for name in names(target) {
+                let risk = risks.entry(name).or_insert_with(|| CommonRisk::unknown(name));
+                risk.add(member, target);
+            }
+        }
+    }
+    let mut risks: Vec<CommonRisk> = risks.into_values().collect();
+    risks.sort_by_key(|risk| Reverse(risk.clusters.len()));
+    risks
+}
+
+/// The names of everything that stands against an update.
+fn names(target: &TargetReport) -> impl Iterator<Item = &str> {
+    let found = target.preflight.iter().flat_map(|preflight| &preflight.findings);
+    target.risks.iter().chain(found).map(String::as_str)
+}
+
+impl CommonRisk {
+    fn unknown(name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            message: None,
+            url: None,
+            clusters: Vec::new(),
+            targets: BTreeSet::new(),
+        }
+    }
+
+    fn add(&mut self, member: &Member, target: &TargetReport) {
+        if self.clusters.last() != Some(&member.name) {
+            self.clusters.push(member.name.clone());
+        }
+        self.targets.insert(target.version.clone());
+        if let Some(defined) = definition(member, &self.name).filter(|_| self.message.is_none()) {
+            let known = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());
+            self.message = known(&defined.message);
+            self.url = known(&defined.url);
+        }
+    }
+}
+
+/// What a cluster says about the risk of that name.
+fn definition<'a>(member: &'a Member, name: &str) -> Option<&'a ConditionalUpdateRisk> {
+    let status = member.said.as_ref().ok()?.version.status.as_ref()?;
+    let of_updates = status.conditional_updates.iter().flat_map(|update| &update.risks);
+    status.conditional_update_risks.iter().chain(of_updates).find(|risk| risk.name == name)
+}

@@ -1,0 +1,138 @@
+//! Whether one cluster may update to one version.
+
+use fairway_api::cluster_version::UpdateState;
+use fairway_api::reason::progressing;
+use fairway_api::{ClusterVersionStatus, Version};
+use fairway_risk::Acceptance;
+use jiff::Timestamp;
+use serde::Serialize;
+
+use super::blockers::{Blocker, Scope};
+use super::preflight::Preflight;
+use super::{Answer, Said};
+use crate::recommend::Target;
+
+/// What is known about one cluster and one version.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TargetReport {
+    /// The version.
+    pub version: String,
+    /// What the cluster itself says about an update to it.
+    pub verdict: Verdict,
+    /// Whether the cluster may go there now, all considered.
+    pub answer: Answer,
+    /// One word for why it is not recommended.
+    pub reason: Option<String>,
+    /// The same for people.
+    pub message: Option<String>,
+    /// The risks that apply, or may, and are not accepted.
+    pub risks: Vec<String>,
+    /// What that release found in the cluster; nothing where it was not asked.
+    pub preflight: Option<Preflight>,
+}
+
+/// What a cluster says about an update to a version.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Verdict {
+    /// It is recommended.
+    Recommended,
+    /// It is not.
+    NotRecommended,
+    /// It is not known whether a risk applies, or which updates there are.
+    Unknown,
+    /// There is no such update.
+    NotOffered,
+    /// The cluster is there.
+    AlreadyThere,
+    /// The cluster is at a later version.
+    AlreadyLater,
+    /// The cluster is on its way there.
+    UnderWay,
+}
+
+/// What is known about a cluster, whatever the version.
+pub(super) struct Ground<'a> {
+    pub(super) said: &'a Said,
+    pub(super) status: &'a ClusterVersionStatus,
+    pub(super) acceptance: &'a Acceptance,
+    pub(super) blockers: &'a [Blocker],
+    /// Whether what is not listed is not offered.
+    pub(super) updates_known: bool,
+}
+
+impl Ground<'_> {
+    /// What is known about a version; `update` is what the cluster lists about it.
+    pub(super) fn report(&self, version: &str, update: Option<&Target>) -> TargetReport {
+        let verdict = self.verdict(version, update);
+        let preflight = self.said.preflights.iter().find(|one| one.version == version).cloned();
+        let against = update.filter(|update| !update.is_recommended());
+        TargetReport {
+            version: version.to_owned(),
+            verdict,
+            answer: self.answer(verdict, preflight.as_ref()),
+            reason: against.and_then(|update| update.reason.clone()),
+            message: against.and_then(|update| update.message.clone()),
+            risks: against.map(|update| self.unaccepted(update)).unwrap_or_default(),
+            preflight,
+        }
+    }
+
+    fn verdict(&self, version: &str, update: Option<&Target>) -> Verdict {
+        let newest = self.status.history.first();
+        let is_complete = newest.is_none_or(|newest| newest.state == UpdateState::Completed);
+        let at = &self.status.desired.version;
+        match update.map(|update| update.recommended.as_str()) {
+            _ if at == version && is_complete => Verdict::AlreadyThere,
+            _ if at == version => Verdict::UnderWay,
+            Some("True") => Verdict::Recommended,
+            Some("False") => Verdict::NotRecommended,
+            Some(_) => Verdict::Unknown,
+            None if is_later(at, version) => Verdict::AlreadyLater,
+            None if self.updates_known => Verdict::NotOffered,
+            None => Verdict::Unknown,
+        }
+    }
+
+    fn answer(&self, verdict: Verdict, preflight: Option<&Preflight>) -> Answer {
+        let of_verdict = match verdict {
+            Verdict::AlreadyThere | Verdict::AlreadyLater => return Answer::Yes,
+            Verdict::Recommended | Verdict::UnderWay => Answer::Yes,
+            Verdict::NotRecommended | Verdict::NotOffered => Answer::No,
+            Verdict::Unknown => Answer::CannotTell,
+        };
+        let is_itself =
+            |blocker: &Blocker| verdict == Verdict::UnderWay && blocker.name == progressing::TYPE;
+        let blockers = self.blockers.iter().filter(|blocker| !is_itself(blocker));
+        let of_blockers = blockers.map(Blocker::answer).max().unwrap_or(Answer::Yes);
+        let found = preflight.is_some_and(|preflight| !preflight.findings.is_empty());
+        let of_preflight = if found { Answer::No } else { Answer::Yes };
+        of_verdict.max(of_blockers).max(of_preflight)
+    }
+
+    /// The risks of an update that are not accepted.
+    fn unaccepted(&self, update: &Target) -> Vec<String> {
+        let now: Timestamp = self.said.now;
+        // What a risk says decides only whether it has changed since it was accepted.
+        let standing = |name: &str| self.acceptance.standing(name, &update.version, "", now);
+        let open = update.risks.iter().filter(|name| !standing(name).is_accepted());
+        open.cloned().collect()
+    }
+}
+
+impl Blocker {
+    /// What it says to any update.
+    pub(super) fn answer(&self) -> Answer {
+        match (self.blocks, self.certain) {
+            (Scope::OtherMinorVersions, _) => Answer::Yes,
+            (Scope::AllUpdates, true) => Answer::No,
+            (Scope::AllUpdates, false) => Answer::CannotTell,
+        }
+    }
+}
+
+fn is_later(at: &str, version: &str) -> bool {
+    let parsed = Version::parse(at).ok().zip(Version::parse(version).ok());
+    parsed.is_some_and(|(at, version)| at > version)
+}

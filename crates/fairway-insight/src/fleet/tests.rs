@@ -1,0 +1,350 @@
+//! What is told about fleets.
+#![expect(clippy::needless_pass_by_value, reason = "values are written where they are used")]
+
+use fairway_api::Version;
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::status::tests::{at, object};
+
+/// A cluster at 5.1.0 that is well, with these updates; `more` replaces what is in its status.
+fn member(name: &str, more: Value) -> Member {
+    let mut status = json!({
+        "desired": {"version": "5.1.0", "image": "a"},
+        "history": [{"state": "Completed", "version": "5.1.0", "image": "a", "startedTime": at(0)}],
+        "conditions": well(),
+    });
+    status.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    let version = object(json!({
+        "metadata": {"name": "version"},
+        "spec": {"clusterID": "", "channel": "stable-5.1"},
+        "status": status,
+    }));
+    let said = Said { version, preflights: Vec::new(), now: at(3600) };
+    Member { name: name.to_owned(), said: Ok(said) }
+}
+
+fn well() -> Value {
+    json!([condition("Failing", "False"), condition("RetrievedUpdates", "True")])
+}
+
+fn condition(type_: &str, status: &str) -> Value {
+    json!({"type": type_, "status": status, "reason": "Why", "message": "That is why."})
+}
+
+/// A cluster whose conditions are these.
+fn with_conditions(name: &str, conditions: &[(&str, &str)]) -> Member {
+    let conditions: Vec<Value> = conditions.iter().map(|(a, b)| condition(a, b)).collect();
+    member(name, json!({"conditions": conditions, "availableUpdates": [release("5.1.4")]}))
+}
+
+fn release(version: &str) -> Value {
+    json!({"version": version, "image": format!("image-of-{version}")})
+}
+
+fn conditional(version: &str, risks: &[&str], recommended: &str) -> Value {
+    let risk = |name: &&str| json!({"name": name, "message": format!("{name} it is."), "url": "u", "matchingRules": []});
+    json!({"release": release(version), "risks": risks.iter().map(risk).collect::<Vec<_>>(),
+           "conditions": [{"type": "Recommended", "status": recommended, "reason": "R", "message": "M"}]})
+}
+
+fn unread(name: &str) -> Member {
+    let why = Unread { message: "nobody answers".to_owned(), hint: None };
+    Member { name: name.to_owned(), said: Err(why) }
+}
+
+fn said(member: &mut Member) -> &mut Said {
+    member.said.as_mut().unwrap()
+}
+
+fn accept(mut member: Member, names: &[&str], terms: Value) -> Member {
+    let names: Vec<Value> = names.iter().map(|name| json!({"name": name})).collect();
+    let version = &mut said(&mut member).version;
+    version.spec.desired_update = Some(object(json!({"acceptRisks": names})));
+    let annotation = (fairway_risk::ANNOTATION.to_owned(), terms.to_string());
+    version.metadata.annotations = Some([annotation].into());
+    member
+}
+
+fn preflight(mut member: Member, version: &str, findings: &[&str]) -> Member {
+    let result = match findings {
+        [] => PreflightResult::NothingFound,
+        _ => PreflightResult::Findings,
+    };
+    said(&mut member).preflights.push(Preflight {
+        version: version.to_owned(),
+        result,
+        findings: findings.iter().map(|&name| name.to_owned()).collect(),
+        age_seconds: Some(60),
+    });
+    member
+}
+
+fn report(members: &[Member], targets: &[&str]) -> FleetReport {
+    let targets: Vec<Version> = targets.iter().map(|text| Version::parse(text).unwrap()).collect();
+    FleetReport::of(members, &targets)
+}
+
+/// The answers of a report, a line for each cluster and version.
+fn told(report: &FleetReport) -> String {
+    let mut lines = Vec::new();
+    for cluster in &report.clusters {
+        let blockers: Vec<&str> = cluster.blockers.iter().map(|one| one.name.as_str()).collect();
+        let at = cluster.version.as_deref().unwrap_or("-");
+        lines.push(format!("{} at {at}: {:?} {blockers:?}", cluster.name, cluster.answer));
+        for target in &cluster.targets {
+            let TargetReport { version, verdict, answer, risks, .. } = target;
+            lines.push(format!("  {version} {verdict:?} {answer:?} {risks:?}"));
+        }
+    }
+    lines.join("\n")
+}
+
+#[test]
+fn every_cluster_and_version_has_a_verdict() {
+    let offers = json!({
+        "availableUpdates": [release("5.1.4")],
+        "conditionalUpdates": [
+            conditional("5.2.0", &["A", "B"], "False"),
+            conditional("5.2.1", &["C"], "Unknown"),
+        ],
+    });
+    let later = json!({
+        "desired": {"version": "5.3.0", "image": "c"},
+        "history": [{"state": "Completed", "version": "5.3.0", "image": "c", "startedTime": at(0)}],
+    });
+    let on_its_way = json!({
+        "desired": {"version": "5.1.4", "image": "b"},
+        "history": [
+            {"state": "Partial", "version": "5.1.4", "image": "b", "startedTime": at(0)},
+            {"state": "Completed", "version": "5.1.0", "image": "a", "startedTime": at(0)},
+        ],
+        "conditions": [condition("Failing", "False"), condition("Progressing", "True"),
+                       condition("RetrievedUpdates", "True")],
+    });
+    let members = [
+        member("offered", offers.clone()),
+        accept(member("taken", offers), &["A"], json!({})),
+        member("later", later),
+        member("on-its-way", on_its_way),
+        member("latest", json!({})),
+        member("nothing-known", json!({"conditions": [condition("Failing", "False")]})),
+        unread("away"),
+    ];
+    let report = report(&members, &["5.1.0", "5.1.4", "5.2.0", "5.2.1"]);
+    insta::assert_snapshot!(told(&report), @r#"
+    offered at 5.1.0: No []
+      5.1.0 AlreadyThere Yes []
+      5.1.4 Recommended Yes []
+      5.2.0 NotRecommended No ["A", "B"]
+      5.2.1 Unknown CannotTell ["C"]
+    taken at 5.1.0: No []
+      5.1.0 AlreadyThere Yes []
+      5.1.4 Recommended Yes []
+      5.2.0 NotRecommended No ["B"]
+      5.2.1 Unknown CannotTell ["C"]
+    later at 5.3.0: Yes []
+      5.1.0 AlreadyLater Yes []
+      5.1.4 AlreadyLater Yes []
+      5.2.0 AlreadyLater Yes []
+      5.2.1 AlreadyLater Yes []
+    on-its-way at 5.1.0: No ["Progressing"]
+      5.1.0 AlreadyLater Yes []
+      5.1.4 UnderWay Yes []
+      5.2.0 NotOffered No []
+      5.2.1 NotOffered No []
+    latest at 5.1.0: No []
+      5.1.0 AlreadyThere Yes []
+      5.1.4 NotOffered No []
+      5.2.0 NotOffered No []
+      5.2.1 NotOffered No []
+    nothing-known at 5.1.0: CannotTell []
+      5.1.0 AlreadyThere Yes []
+      5.1.4 Unknown CannotTell []
+      5.2.0 Unknown CannotTell []
+      5.2.1 Unknown CannotTell []
+    away at -: CannotTell []
+    "#);
+    assert_eq!(report.counts, Counts { yes: 1, no: 4, cannot_tell: 2, unread: 1 });
+    assert_eq!(report.answer(), Some(Answer::No));
+}
+
+#[test]
+fn without_a_version_it_is_the_best_of_each_minor_version() {
+    let offers = json!({
+        "availableUpdates": [release("5.1.3"), release("5.1.4"), release("5.0.9"), release("x")],
+        "conditionalUpdates": [
+            conditional("5.1.5", &["A"], "False"),
+            conditional("5.2.0", &["A"], "False"),
+            conditional("5.2.1", &["A", "B"], "False"),
+            conditional("5.3.0", &[], "True"),
+        ],
+    });
+    let risky = json!({"conditionalUpdates": [conditional("5.2.0", &["A"], "False")]});
+    let members = [
+        member("offered", offers),
+        member("risky", risky),
+        member("latest", json!({})),
+        with_conditions("listed", &[("Failing", "False")]),
+        member("unknown", json!({"conditions": [condition("Failing", "False")]})),
+    ];
+    insta::assert_snapshot!(told(&report(&members, &[])), @r#"
+    offered at 5.1.0: Yes []
+      5.3.0 Recommended Yes []
+      5.2.1 NotRecommended No ["A", "B"]
+      5.1.4 Recommended Yes []
+    risky at 5.1.0: No []
+      5.2.0 NotRecommended No ["A"]
+    latest at 5.1.0: Yes []
+    listed at 5.1.0: Yes []
+      5.1.4 Recommended Yes []
+    unknown at 5.1.0: CannotTell []
+    "#);
+}
+
+#[test]
+fn what_is_wrong_with_a_cluster_blocks_its_updates() {
+    let updates = ("RetrievedUpdates", "True");
+    let members = [
+        with_conditions("fails", &[("Failing", "True"), updates]),
+        with_conditions("may-fail", &[("Failing", "Unknown"), updates]),
+        with_conditions("updating", &[("Failing", "False"), ("Progressing", "True"), updates]),
+        with_conditions("invalid", &[("Failing", "False"), ("Invalid", "True"), updates]),
+        with_conditions(
+            "not-upgradeable",
+            &[("Failing", "False"), ("Upgradeable", "False"), updates],
+        ),
+        with_conditions("old-news", &[("Failing", "False"), ("RetrievedUpdates", "False")]),
+    ];
+    insta::assert_snapshot!(told(&report(&members, &["5.1.4"])), @r#"
+    fails at 5.1.0: No ["Failing"]
+      5.1.4 Recommended No []
+    may-fail at 5.1.0: CannotTell ["Failing"]
+      5.1.4 Recommended CannotTell []
+    updating at 5.1.0: No ["Progressing"]
+      5.1.4 Recommended No []
+    invalid at 5.1.0: No ["Invalid"]
+      5.1.4 Recommended No []
+    not-upgradeable at 5.1.0: Yes ["Upgradeable"]
+      5.1.4 Recommended Yes []
+    old-news at 5.1.0: CannotTell ["CannotRetrieveUpdates"]
+      5.1.4 Recommended CannotTell []
+    "#);
+}
+
+#[test]
+fn what_is_not_upgradeable_blocks_other_minor_versions() {
+    let conditions = json!([
+        condition("Failing", "False"),
+        condition("Upgradeable", "False"),
+        condition("RetrievedUpdates", "True")
+    ]);
+    let updates = json!([release("5.1.4"), release("5.2.0")]);
+    let stuck = member("a", json!({"conditions": conditions, "availableUpdates": updates}));
+    insta::assert_snapshot!(told(&report(&[stuck], &["5.1.4", "5.2.0"])), @r#"
+    a at 5.1.0: No ["Upgradeable"]
+      5.1.4 Recommended Yes []
+      5.2.0 NotRecommended No ["UpgradeableFalse"]
+    "#);
+}
+
+#[test]
+fn an_acceptance_counts_while_its_terms_hold() {
+    let offers = json!({"conditionalUpdates": [conditional("5.2.0", &["A", "B", "C"], "False")]});
+    let terms = json!({"A": {"until": "2025-12-31"}, "B": {"for": "5.3.x"}, "C": {"for": "5.2.x"}});
+    let member = accept(member("a", offers), &["A", "B", "C"], terms);
+    let report = report(&[member], &["5.2.0"]);
+    assert_eq!(report.clusters[0].targets[0].risks, ["A", "B"], "one is over, one is about others");
+}
+
+#[test]
+fn what_a_preflight_found_counts_and_is_told() {
+    let offers = || json!({"availableUpdates": [release("5.1.4")]});
+    let members = [
+        preflight(member("clean", offers()), "5.1.4", &[]),
+        preflight(member("found", offers()), "5.1.4", &["OldDriver"]),
+        preflight(member("other", offers()), "5.2.0", &["OldDriver"]),
+    ];
+    let report = report(&members, &["5.1.4"]);
+    let answers: Vec<Answer> = report.clusters.iter().map(|cluster| cluster.answer).collect();
+    assert_eq!(answers, [Answer::Yes, Answer::No, Answer::Yes]);
+    assert_eq!(report.clusters[0].targets[0].preflight.as_ref().unwrap().age_seconds, Some(60));
+    assert_eq!(report.clusters[2].targets[0].preflight, None, "that was about another release");
+    assert_eq!(report.risks[0].clusters, ["found"]);
+}
+
+#[test]
+fn common_risks_are_told_once_the_most_common_first() {
+    let offer = |risks: &[&str]| {
+        json!({"conditionalUpdates": [
+            conditional("5.2.0", risks, "False"), conditional("5.2.1", risks, "Unknown")]})
+    };
+    let members = [
+        member("a", offer(&["Rare", "Common"])),
+        accept(member("b", offer(&["Common", "Taken"])), &["Taken"], json!({})),
+        member("c", offer(&["Common"])),
+        unread("d"),
+    ];
+    let risks = report(&members, &["5.2.0", "5.2.1"]).risks;
+    insta::assert_snapshot!(serde_json::to_string_pretty(&risks).unwrap(), @r#"
+    [
+      {
+        "name": "Common",
+        "message": "Common it is.",
+        "url": "u",
+        "clusters": [
+          "a",
+          "b",
+          "c"
+        ],
+        "targets": [
+          "5.2.0",
+          "5.2.1"
+        ]
+      },
+      {
+        "name": "Rare",
+        "message": "Rare it is.",
+        "url": "u",
+        "clusters": [
+          "a"
+        ],
+        "targets": [
+          "5.2.0",
+          "5.2.1"
+        ]
+      }
+    ]
+    "#);
+}
+
+#[test]
+fn a_fleet_of_which_nothing_is_known_has_no_answer() {
+    assert_eq!(report(&[unread("a"), unread("b")], &[]).answer(), None);
+    assert_eq!(report(&[], &[]).answer(), None);
+    let one = [unread("a"), member("b", json!({}))];
+    assert_eq!(report(&one, &[]).answer(), Some(Answer::CannotTell));
+}
+
+proptest! {
+    /// Whatever else is known, something more that is wrong never makes an answer better.
+    #[test]
+    fn what_is_wrong_never_helps(
+        recommended in prop::sample::select(vec!["True", "False", "Unknown"]),
+        type_ in prop::sample::select(vec!["Failing", "Progressing", "Invalid", "Upgradeable", "RetrievedUpdates"]),
+        target in prop::sample::select(vec!["5.1.4", "5.2.0"]),
+        asked in any::<bool>(),
+    ) {
+        let offers = json!({"conditionalUpdates": [conditional(target, &["A"], recommended)]});
+        let healthy = member("a", offers);
+        let mut sick = healthy.clone();
+        let is_bad_when_false = matches!(type_, "Upgradeable" | "RetrievedUpdates");
+        let status = if is_bad_when_false { "False" } else { "True" };
+        let conditions = &mut said(&mut sick).version.status.as_mut().unwrap().conditions;
+        conditions.retain(|one| one.type_ != type_);
+        conditions.push(object(condition(type_, status)));
+        let targets: &[&str] = if asked { &[target] } else { &[] };
+        prop_assert!(report(&[sick], targets).answer() >= report(&[healthy], targets).answer());
+    }
+}
