@@ -88,10 +88,9 @@ impl Ground<'_> {
             _ if at == version => Verdict::UnderWay,
             Some("True") => Verdict::Recommended,
             Some("False") => Verdict::NotRecommended,
-            Some(_) => Verdict::Unknown,
             None if is_later(at, version) => Verdict::AlreadyLater,
             None if self.updates_known => Verdict::NotOffered,
-            None => Verdict::Unknown,
+            Some(_) | None => Verdict::Unknown,
         }
     }
 
