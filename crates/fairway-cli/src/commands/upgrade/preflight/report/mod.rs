@@ -14,6 +14,7 @@ use super::phase::Phase;
 use super::records::Records;
 use super::release;
 use crate::exit::ExitStatus;
+pub(super) use fairway_insight::fleet::PreflightResult as Verdict;
 pub(super) use findings::Finding;
 use findings::OtherRisk;
 
@@ -53,32 +54,6 @@ pub(super) struct Report {
     /// Whether they will be in a moment.
     #[serde(skip)]
     is_behind: bool,
-}
-
-/// What a preflight comes to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) enum Verdict {
-    /// All checks answered, and nothing stands against the update.
-    NothingFound,
-    /// All answered, and what stands against it is accepted.
-    FindingsAccepted,
-    /// All answered, and something stands against it.
-    Findings,
-    /// Answers are still to come.
-    Running,
-    /// Some checks gave no answer.
-    Incomplete,
-    /// All answered, but the cluster has changed since, and some should have looked again.
-    Stale,
-    /// The answers are about another version of the cluster.
-    Outdated,
-    /// It could not be carried out.
-    Failed,
-    /// There was none.
-    NotRun,
-    /// The operator does not know preflights.
-    Unsupported,
 }
 
 /// One run.
