@@ -10,6 +10,7 @@
 //! * [`Version`] compares as SemVer does, [`Move`] names what lies between two of them.
 //! * [`crds`] makes the CustomResourceDefinitions from the types.
 //! * [`image`] tells which images are the same, wherever they are kept.
+//! * [`leap`] says how far one update may go.
 //! * [`limits`] says how much of everything the API takes.
 //! * [`read`] parses files with limits, [`validate`] finds what is wrong in a parsed object.
 
@@ -18,6 +19,7 @@ pub mod cluster_version;
 pub mod condition;
 pub mod crds;
 pub mod image;
+pub mod leap;
 pub mod limits;
 mod open_enum;
 pub mod read;
@@ -29,6 +31,7 @@ pub mod version;
 pub use cluster_operator::{ClusterOperator, ClusterOperatorSpec, ClusterOperatorStatus};
 pub use cluster_version::{ClusterVersion, ClusterVersionSpec, ClusterVersionStatus};
 pub use condition::{Condition, ConditionStatus, Conditions, OperatorCondition};
+pub use leap::Leap;
 pub use version::{Move, Version};
 
 /// The API group of both kinds, with its version.

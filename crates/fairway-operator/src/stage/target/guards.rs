@@ -4,13 +4,11 @@ use std::fmt;
 
 use fairway_api::Version;
 use fairway_api::cluster_version::UpdateHistory;
+use fairway_api::leap::{Leap, MOST_MINORS};
 use fairway_api::reason::Reason;
 use fairway_api::reason::precondition::{giant_hop, rollback};
 
 use crate::stage::updates::same_content;
-
-/// Minor versions that one update may cross, where it was looked at what may go wrong.
-const MOST_MINORS: u64 = 2;
 
 /// A step from one release to another.
 #[derive(Clone, Copy)]
@@ -74,37 +72,30 @@ fn rollback(Step { from, to, previous, .. }: Step) -> Option<Objection> {
 
 fn giant_hop(Step { from, to, offered, checked, .. }: Step) -> Option<Objection> {
     let object = |reason, why| Some(Objection { check: giant_hop::TYPE, reason, why });
-    if to.major() > from.major() {
-        // The one way between major versions that platforms have.
-        let is_the_way = from.major() == 4 && (to.major(), to.minor()) == (5, 0);
-        let why = || {
+    match Leap::between(from, to) {
+        Leap::Usual | Leap::Back => None,
+        Leap::Major => object(
+            giant_hop::MAJOR_VERSION_UPDATE,
             format!(
                 "{to} belongs to a later major version than {from}; the only such update is from \
                  4.y to 5.0"
-            )
-        };
-        return if is_the_way { None } else { object(giant_hop::MAJOR_VERSION_UPDATE, why()) };
-    }
-    if to.major() < from.major() {
-        return None;
-    }
-    match to.minor().saturating_sub(from.minor()) {
-        0 | 1 => None,
-        minors if minors > MOST_MINORS => object(
+            ),
+        ),
+        Leap::TooFar { minors } => object(
             giant_hop::MULTIPLE_MINOR_VERSIONS_UPDATE,
             format!(
                 "{to} is {minors} minor versions after {from}, and one update crosses at most \
                  {MOST_MINORS}"
             ),
         ),
-        _ if !offered => object(
+        Leap::SkipLevel if !offered => object(
             giant_hop::SKIP_LEVEL_NOT_OFFERED,
             format!(
                 "{to} skips a minor version after {from}, and the update service does not offer \
                  this update"
             ),
         ),
-        _ if !checked => object(
+        Leap::SkipLevel if !checked => object(
             giant_hop::SKIP_LEVEL_NOT_CHECKED,
             format!(
                 "{to} skips a minor version after {from}, and no complete preflight of the last 24 \
@@ -112,7 +103,7 @@ fn giant_hop(Step { from, to, offered, checked, .. }: Step) -> Option<Objection>
                  `fairway upgrade --mode=preflight --to={to}`, or go by way of a release in between"
             ),
         ),
-        _ => None,
+        Leap::SkipLevel => None,
     }
 }
 
