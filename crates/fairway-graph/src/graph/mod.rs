@@ -1,6 +1,7 @@
 //! The update graph: releases, and the updates that lead from one to another.
 
 mod assemble;
+mod combine;
 mod node;
 mod scope;
 

@@ -3,6 +3,7 @@
 
 mod changes;
 mod channels;
+mod cheapest;
 mod data_changes;
 mod paths;
 mod stranded;
@@ -10,6 +11,7 @@ mod why;
 
 pub use changes::{Changes, EdgeChange, State};
 pub use channels::{channels, latest};
+pub use cheapest::{Cheapest, Cost};
 pub use data_changes::{BlockChange, ChannelChange, DataChanges, Statement};
 pub use paths::{Path, Paths, PathsError, Step, paths};
 pub use stranded::{Closed, Stranded, Stranding, stranded};

@@ -1,13 +1,12 @@
 //! How to get from one version to another, and what may go wrong on the way.
 
-use std::cmp::Reverse;
-use std::collections::{BTreeSet, BinaryHeap};
+use std::collections::BTreeSet;
 use std::fmt;
 
 use fairway_api::Version;
 use serde::Serialize;
 
-use super::Count;
+use super::{Cheapest, Cost, Count};
 use crate::graph::{Edge, Graph, NodeId};
 
 /// The ways from one version to another that are worth knowing.
@@ -61,8 +60,8 @@ pub enum PathsError {
 /// Finds the ways from one version to another.
 pub fn paths(graph: &Graph, from: &Version, to: &Version) -> Result<Paths, PathsError> {
     let (start, end) = (one(graph, from)?, one(graph, to)?);
-    let by_steps = |steps: usize, risks: usize| (steps, risks);
-    let by_risks = |steps: usize, risks: usize| (risks, steps);
+    let by_steps = |steps: usize, risks: usize| [steps, risks];
+    let by_risks = |steps: usize, risks: usize| [risks, steps];
     let none = || PathsError::None { from: from.to_string(), to: to.to_string() };
     Ok(Paths {
         fewest_steps: search(graph, start, end, by_steps).ok_or_else(none)?,
@@ -80,48 +79,16 @@ pub(super) fn one(graph: &Graph, version: &Version) -> Result<NodeId, PathsError
     }
 }
 
-type Cost = (usize, usize);
-
-/// Finds the cheapest way as Dijkstra did. A risk counts at every step that has it. Of ways that
-/// cost the same, the one through later versions is taken.
+/// The cheapest way. A risk counts at every step that has it.
 fn search(
     graph: &Graph,
     start: NodeId,
     end: NodeId,
-    cost: impl Fn(usize, usize) -> Cost,
+    cost: impl Fn(usize, usize) -> Cost<2>,
 ) -> Option<Path> {
-    let mut best: Vec<Option<(Cost, Option<Edge>)>> = vec![None; graph.nodes().len()];
-    best[start.index()] = Some((cost(0, 0), None));
-    let mut open = BinaryHeap::from([(Reverse(cost(0, 0)), start)]);
-    while let Some((Reverse(spent), node)) = open.pop() {
-        if node == end {
-            break;
-        }
-        if best[node.index()].is_none_or(|(known, _)| known < spent) {
-            continue;
-        }
-        for edge in graph.edges_from(node) {
-            let step = cost(1, graph.risks(*edge).len());
-            let total = (spent.0 + step.0, spent.1 + step.1);
-            let known = &mut best[edge.to.index()];
-            let better = known.is_none_or(|(known, by)| {
-                total < known || total == known && by.is_some_and(|by| by.from < node)
-            });
-            if better {
-                *known = Some((total, Some(*edge)));
-                open.push((Reverse(total), edge.to));
-            }
-        }
-    }
-    best[end.index()]?;
-    let mut steps = Vec::new();
-    let mut here = end;
-    while let Some((_, Some(edge))) = best[here.index()] {
-        steps.push(step(graph, edge));
-        here = edge.from;
-    }
-    steps.reverse();
-    Some(Path { steps })
+    let ways = Cheapest::find(graph, start, |edge| Some(cost(1, graph.risks(edge).len())));
+    let steps = ways.way(end)?;
+    Some(Path { steps: steps.into_iter().map(|edge| step(graph, edge)).collect() })
 }
 
 fn step(graph: &Graph, edge: Edge) -> Step {

@@ -6,7 +6,7 @@ use fairway_graph::question::{Changes, DataChanges, channels, latest, paths, str
 use fairway_graph::{Graph, GraphData, Scope};
 use serde_json::json;
 
-use crate::support::{data, declare, files, release};
+use crate::support::{data, declare, edges, files, release};
 
 const STABLE: (&str, &str) =
     ("channels/stable.yaml", "name: stable-4.8\nversions: [4.6.1, 4.6.2, 4.7.1, 4.7.2, 4.8.1]\n");
@@ -221,4 +221,36 @@ fn channels_and_their_latest() {
     };
     assert_eq!(latest(Some("stable-4.8")).unwrap(), "4.8.1+amd64");
     assert_eq!(latest(Some("stable-4.9")), None);
+}
+
+#[test]
+fn what_several_channels_say_together() {
+    let other = ("channels/next.yaml", "name: stable-4.9\nversions: [4.7.3, 4.8.1]\n");
+    let (graph, _) = build(declared(), &data([STABLE, LEAK, other]));
+    let answer =
+        |channel| graph.within(Scope { architecture: Some("amd64"), channel: Some(channel) });
+    let both = Graph::union([answer("stable-4.8"), answer("stable-4.9")]);
+    insta::assert_snapshot!(edges(&both), @"
+    4.6.1 4.6.2
+    4.6.1 4.7.1
+    4.6.2 4.7.1
+    4.7.1 4.7.2
+    4.7.1 4.8.1 Leak
+    4.7.2 4.8.1 Leak
+    ");
+    assert_eq!(both.nodes().len(), 6);
+    let twice = Graph::union([answer("stable-4.8"), answer("stable-4.8")]);
+    assert_eq!(edges(&twice), edges(&answer("stable-4.8")));
+}
+
+#[test]
+fn what_a_cluster_lists_is_a_graph_of_single_steps() {
+    let whole = seen(&data([STABLE, LEAK]));
+    let node = |text: &str| whole.node(whole.find(&version(text)).next().unwrap()).clone();
+    let leak = whole.edges().iter().find_map(|edge| whole.risks(*edge).next()).unwrap();
+    let listed = [(node("4.7.2"), vec![]), (node("4.8.1"), vec![leak.clone()])];
+    insta::assert_snapshot!(edges(&Graph::around(&node("4.7.1"), listed)), @"
+    4.7.1 4.7.2
+    4.7.1 4.8.1 Leak
+    ");
 }
