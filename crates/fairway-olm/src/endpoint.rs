@@ -13,6 +13,7 @@ use hyper::body::{Body, Incoming};
 use kube::api::DynamicObject;
 use kube::{Api, Client};
 use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
 
 use crate::metrics::{Decision, Metrics};
 use crate::sight::{self, Only, Seen};
@@ -37,6 +38,8 @@ pub(crate) struct Endpoint {
     pub(crate) client: Client,
     pub(crate) cluster_version: Seen<Only<ClusterVersion>>,
     pub(crate) metrics: Arc<Metrics>,
+    /// When it is to end: then others should be asked, though it still answers.
+    pub(crate) stop: CancellationToken,
 }
 
 impl Endpoint {
@@ -55,11 +58,14 @@ impl Endpoint {
     }
 
     fn ready(&self) -> Response<Full<Bytes>> {
-        if self.cluster().is_some() {
-            return answer(StatusCode::OK, TEXT, "ok");
+        if self.stop.is_cancelled() {
+            return answer(StatusCode::SERVICE_UNAVAILABLE, TEXT, "about to end");
         }
-        let waiting = "waiting for a first look at the cluster";
-        answer(StatusCode::SERVICE_UNAVAILABLE, TEXT, waiting)
+        if self.cluster().is_none() {
+            let waiting = "waiting for a first look at the cluster";
+            return answer(StatusCode::SERVICE_UNAVAILABLE, TEXT, waiting);
+        }
+        answer(StatusCode::OK, TEXT, "ok")
     }
 
     async fn review(&self, request: Request<Incoming>) -> Response<Full<Bytes>> {

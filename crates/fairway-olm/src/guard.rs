@@ -16,16 +16,17 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::catalogs;
-use crate::certificate::{self, Current, Keeper, SECRET, Serving};
+use crate::certificate::{self, Current, Keeper, Serving};
+use crate::clock;
 use crate::endpoint::Endpoint;
 use crate::metrics::Metrics;
 use crate::needs;
-use crate::report::{self, Reporter};
+use crate::report::{self, Reporter, Sources};
 use crate::settings::Settings;
 use crate::sight::{Sight, WriterSight};
 
-/// Connections that have not ended by then are cut.
-const FAREWELL: Duration = Duration::from_secs(5);
+/// Connections that have not ended by then, when nobody is answered any more, are cut.
+const LAST_WORDS: Duration = Duration::from_secs(5);
 
 /// Why a guard does not run.
 #[derive(Debug, thiserror::Error)]
@@ -47,6 +48,9 @@ pub enum GuardError {
 }
 
 /// Runs a guard until it is told to stop. Every guard answers; the one with the lease writes.
+///
+/// Whoever is to stop says at once that it is not ready, lets another one write, and answers for
+/// a while to those who have not heard of it.
 pub async fn run(
     client: Client,
     settings: Settings,
@@ -68,22 +72,23 @@ pub async fn run_on(
     settings.election.timing.check()?;
     let (tasks, closing) = (TaskTracker::new(), CancellationToken::new());
     let metrics = Arc::new(Metrics::default());
-    let sight = Sight::open(&client, &settings.namespace, SECRET, &TaskTracker::new());
+    let sight = Sight::open(&client, &settings, &TaskTracker::new());
     let (current, mut served) = watch::channel(None);
     let endpoint = Endpoint {
         client: client.clone(),
         cluster_version: sight.cluster_version.clone(),
         metrics: Arc::clone(&metrics),
+        stop: stop.clone(),
     };
     let listener = listener(endpoint, served.clone(), &tasks, &closing);
-    let serving = tasks.spawn(certificate::serve(Serving {
+    let mut serving = tasks.spawn(certificate::serve(Serving {
         client: client.clone(),
         namespace: settings.namespace.clone(),
         identity: settings.election.identity.clone(),
         secret: sight.secret.clone(),
         current,
         metrics: Arc::clone(&metrics),
-        stop: stop.clone(),
+        closing: closing.clone(),
     }));
     tasks.spawn(closing.clone().run_until_cancelled_owned(async move {
         // Nothing is said in plain text: whoever comes before there is a certificate waits.
@@ -91,14 +96,20 @@ pub async fn run_on(
             listener.run(socket).await;
         }
     }));
+    let farewell = settings.farewell;
+    let last_answer = async {
+        stop.cancelled().await;
+        clock::pause(farewell).await;
+        Ok(())
+    };
     let guard = Guard { client, settings, sight, metrics };
     let ended = tokio::select! {
-        ended = guard.lead(&stop) => ended,
-        _ = serving => if stop.is_cancelled() { Ok(()) } else { Err(GuardError::BrokeDown) },
+        ended = async { tokio::try_join!(guard.lead(&stop), last_answer) } => ended.map(drop),
+        _ = &mut serving => Err(GuardError::BrokeDown),
     };
     closing.cancel();
     tasks.close();
-    if timeout(FAREWELL, tasks.wait()).await.is_err() {
+    if timeout(LAST_WORDS, tasks.wait()).await.is_err() {
         tracing::warn!("some clients did not read their answers in time");
     }
     ended
@@ -148,7 +159,7 @@ impl Guard {
     /// What the one does that writes. None of it ends by itself.
     async fn work(&self, leadership: Leadership) {
         let (client, settings) = (&self.client, &self.settings);
-        let sight = WriterSight::open(client, &settings.cluster_operator, &TaskTracker::new());
+        let sight = WriterSight::open(client, settings, &TaskTracker::new());
         let (trouble, troubled) = watch::channel(None);
         let mut tasks = JoinSet::new();
         tasks.spawn(certificate::keep(Keeper {
@@ -164,18 +175,18 @@ impl Guard {
         tasks.spawn(catalogs::follow(client.clone(), subscribed, sources, told));
         let (learned, needs) = watch::channel(None);
         tasks.spawn(needs::follow(client.clone(), sight.operators.clone(), learned));
-        tasks.spawn(report::report(Reporter {
-            client: client.clone(),
-            leadership,
-            settings: settings.clone(),
+        let sources = Sources {
             cluster_version: self.sight.cluster_version.clone(),
+            blind: self.sight.blind.clone(),
             sight,
             catalogs,
             needs,
             trouble: troubled,
-            metrics: Arc::clone(&self.metrics),
-            is_late: false,
-        }));
+        };
+        let metrics = Arc::clone(&self.metrics);
+        let reporter =
+            Reporter::new(client.clone(), leadership, settings.clone(), sources, metrics);
+        tasks.spawn(report::report(reporter));
         tasks.join_next().await;
     }
 }

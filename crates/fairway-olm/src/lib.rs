@@ -10,6 +10,7 @@ mod catalogs;
 mod certificate;
 mod clock;
 mod endpoint;
+mod error_text;
 mod guard;
 mod metrics;
 mod needs;
@@ -19,4 +20,4 @@ mod sight;
 mod webhook;
 
 pub use guard::{GuardError, run, run_on};
-pub use settings::{CertificateSettings, Reach, Settings};
+pub use settings::{CertificateSettings, Patience, Reach, Settings};

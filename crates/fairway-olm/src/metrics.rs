@@ -15,11 +15,18 @@ pub(crate) struct Metrics {
     writes: Counter,
     failures: Counter,
     certificate_expiry: Gauge,
+    contended: Family<OfObject, Gauge>,
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 struct OfVerdict {
     verdict: &'static str,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct OfObject {
+    kind: &'static str,
+    name: String,
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
@@ -43,7 +50,7 @@ impl Default for Metrics {
         let mut registry = Registry::default();
         let (operators, reviews) = (Family::default(), Family::default());
         let (writes, failures) = (Counter::default(), Counter::default());
-        let certificate_expiry = Gauge::default();
+        let (certificate_expiry, contended) = (Gauge::default(), Family::default());
         registry.register(
             "fairway_olm_operators",
             "Installed operators by what becomes of them on the next minor version",
@@ -69,7 +76,12 @@ impl Default for Metrics {
             "When the certificate of the webhook expires",
             certificate_expiry.clone(),
         );
-        Self { registry, operators, reviews, writes, failures, certificate_expiry }
+        registry.register(
+            "fairway_olm_contended_objects",
+            "Objects that somebody else changes again and again, and how often each was put right",
+            contended.clone(),
+        );
+        Self { registry, operators, reviews, writes, failures, certificate_expiry, contended }
     }
 }
 
@@ -97,6 +109,19 @@ impl Metrics {
 
     pub(crate) fn write_failed(&self) {
         self.failures.inc();
+    }
+
+    /// Somebody fights for a ClusterOperator, and it was put right so often; or nobody does.
+    pub(crate) fn contended(&self, cluster_operator: &str, repairs: Option<u32>) {
+        let object = OfObject { kind: "ClusterOperator", name: cluster_operator.to_owned() };
+        match repairs {
+            Some(repairs) => {
+                self.contended.get_or_create(&object).set(repairs.into());
+            }
+            None => {
+                self.contended.remove(&object);
+            }
+        }
     }
 
     pub(crate) fn certificate_expires(&self, at: jiff::Timestamp) {

@@ -26,6 +26,10 @@ pub struct Settings {
     pub certificate: CertificateSettings,
     /// Which of several guards writes.
     pub election: ElectionSettings,
+    /// How long it waits before it says what it does not see.
+    pub patience: Patience,
+    /// How long it goes on answering when it is to end: API servers may still be led to it.
+    pub farewell: Duration,
 }
 
 /// How the API server reaches a webhook.
@@ -51,5 +55,23 @@ impl Default for CertificateSettings {
     /// two, however many there are.
     fn default() -> Self {
         Self { lifetime: Duration::from_hours(365 * 24), settling: Duration::from_secs(30) }
+    }
+}
+
+/// How long a guard waits before it says what it does not see.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Patience {
+    /// How long its first word waits for everything that belongs to it. Then what is known is said,
+    /// and what cannot be seen: an old word must not stand for ever.
+    pub first_word: Duration,
+    /// How long a watch may fail before what it saw does not count any more.
+    pub blind: Duration,
+}
+
+impl Default for Patience {
+    /// Half a minute for lists that usually take a second. Two minutes without an API server cost
+    /// the Lease, so an API server that is away is never taken for a watch that fails.
+    fn default() -> Self {
+        Self { first_word: Duration::from_secs(30), blind: Duration::from_mins(2) }
     }
 }

@@ -5,10 +5,9 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use fairway_compat::olm::{InvalidPolicy, MissingPolicy, Policy};
-use fairway_olm::{CertificateSettings, GuardError, Reach, Settings};
+use fairway_olm::{CertificateSettings, GuardError, Patience, Reach, Settings};
 use fairway_operator::election::{ElectionSettings, Identity, LeaseName};
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use super::operator::{client, state_file};
@@ -51,26 +50,12 @@ async fn guard(args: &OlmGuardArgs, printer: &Printer) -> anyhow::Result<ExitSta
         _ = terminate.recv() => {}
     }
     printer.note("stopping; a second signal ends it at once");
-    let is_in_pod = args.election.pod_uid.as_ref().is_some_and(|uid| !uid.is_empty());
-    let farewell = if is_in_pod { FAREWELL } else { Duration::ZERO };
+    stop.cancel();
     tokio::select! {
-        ended = end(running, farewell, &stop) => finished(ended),
+        ended = running => finished(ended),
         _ = interrupt.recv() => Ok(ExitStatus::Yes),
         _ = terminate.recv() => Ok(ExitStatus::Yes),
     }
-}
-
-/// Lets the guard go on for a while, and then end.
-async fn end<T>(
-    mut running: impl Future<Output = T> + Unpin,
-    farewell: Duration,
-    stop: &CancellationToken,
-) -> T {
-    if let Ok(ended) = timeout(farewell, &mut running).await {
-        return ended;
-    }
-    stop.cancel();
-    running.await
 }
 
 /// No two guards may have one name: both would write.
@@ -111,12 +96,18 @@ fn settings(args: &OlmGuardArgs, identity: &str) -> Settings {
             lifetime: args.webhook.certificate_lifetime,
             ..CertificateSettings::default()
         },
+        patience: Patience::default(),
+        farewell: if is_in_pod(args) { FAREWELL } else { Duration::ZERO },
         election: ElectionSettings {
             lease: LeaseName { namespace: args.namespace.clone(), name: LEASE.to_owned() },
             identity: identity.to_owned(),
             timing: args.election.lease.timing(),
         },
     }
+}
+
+fn is_in_pod(args: &OlmGuardArgs) -> bool {
+    args.election.pod_uid.as_ref().is_some_and(|uid| !uid.is_empty())
 }
 
 fn finished(ended: Result<(), GuardError>) -> anyhow::Result<ExitStatus> {
@@ -154,19 +145,5 @@ mod tests {
         let name = first.name().to_owned();
         drop(first);
         assert_eq!(identity(None, &file).unwrap().name(), name, "a guard that starts again");
-    }
-
-    #[tokio::test]
-    async fn a_guard_goes_on_answering_for_a_while() {
-        let (stop, farewell) = (CancellationToken::new(), Duration::from_millis(50));
-        let begin = tokio::time::Instant::now();
-        let guard = std::pin::pin!(stop.cancelled());
-        end(guard, farewell, &stop).await;
-        assert!(begin.elapsed() >= farewell);
-        let broken = std::pin::pin!(async { "broke down" });
-        assert_eq!(
-            end(broken, Duration::from_mins(1), &CancellationToken::new()).await,
-            "broke down"
-        );
     }
 }

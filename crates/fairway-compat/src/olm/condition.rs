@@ -26,6 +26,8 @@ pub enum Hindrance {
     VersionMissing,
     /// The version of the cluster is none.
     VersionInvalid(String),
+    /// Nobody sees which version the cluster has.
+    VersionUnseen(String),
     /// The operators cannot be listed.
     Unlisted(String),
 }
@@ -97,6 +99,9 @@ impl From<&Hindrance> for Upgradeable {
             Hindrance::VersionMissing => "the cluster does not say which version it has".to_owned(),
             Hindrance::VersionInvalid(why) => {
                 format!("cluster version has invalid desired release version: {why}")
+            }
+            Hindrance::VersionUnseen(why) => {
+                format!("the version of the cluster is not seen: {why}")
             }
             Hindrance::Unlisted(why) => format!("failed to list ClusterServiceVersions: {why}"),
         };

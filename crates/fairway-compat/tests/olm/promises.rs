@@ -119,6 +119,7 @@ fn whoever_cannot_look_lets_nothing_through_and_says_why() {
         Hindrance::Waiting,
         Hindrance::VersionMissing,
         Hindrance::VersionInvalid("\"x\" is not a semantic version".to_owned()),
+        Hindrance::VersionUnseen("forbidden".to_owned()),
         Hindrance::Unlisted("forbidden".to_owned()),
     ];
     let all = all.map(|hindrance| {
@@ -131,6 +132,7 @@ fn whoever_cannot_look_lets_nothing_through_and_says_why() {
     False WaitingForFirstCheck: Waiting for updates to take effect
     False ErrorCheckingOperatorCompatibility: Encountered errors while checking compatibility with the next minor version of OpenShift: the cluster does not say which version it has
     False ErrorCheckingOperatorCompatibility: Encountered errors while checking compatibility with the next minor version of OpenShift: cluster version has invalid desired release version: "x" is not a semantic version
+    False ErrorCheckingOperatorCompatibility: Encountered errors while checking compatibility with the next minor version of OpenShift: the version of the cluster is not seen: forbidden
     False ErrorCheckingOperatorCompatibility: Encountered errors while checking compatibility with the next minor version of OpenShift: failed to list ClusterServiceVersions: forbidden
     "#);
 }

@@ -39,10 +39,11 @@ pub(crate) struct Serving {
     pub(crate) secret: Seen<Only<Secret>>,
     pub(crate) current: watch::Sender<Current>,
     pub(crate) metrics: Arc<Metrics>,
-    pub(crate) stop: CancellationToken,
+    /// When nothing is served any more.
+    pub(crate) closing: CancellationToken,
 }
 
-/// Serves whatever certificate is in the Secret, until the guard stops.
+/// Serves whatever certificate is in the Secret, until nothing is served any more.
 pub(crate) async fn serve(mut serving: Serving) {
     let mut fingerprint = String::new();
     loop {
@@ -61,7 +62,7 @@ pub(crate) async fn serve(mut serving: Serving) {
             }
         }
         tokio::select! {
-            () = serving.stop.cancelled() => break,
+            () = serving.closing.cancelled() => break,
             changed = serving.secret.changed() => if changed.is_err() { return },
             () = clock::pause(BREATHER), if !said => {}
         }

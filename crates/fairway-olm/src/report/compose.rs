@@ -19,6 +19,8 @@ pub(super) struct Facts<'a> {
     pub(super) seen: Result<&'a (Guard, Stream), &'a Hindrance>,
     /// What keeps the webhook from its work.
     pub(super) trouble: Option<&'a str>,
+    /// What of the catalogs is not seen.
+    pub(super) unseen: Option<String>,
 }
 
 /// What the ClusterOperator is to say. Whatever others wrote there stays.
@@ -50,14 +52,22 @@ pub(super) fn compose(
 }
 
 fn degradation(facts: &Facts<'_>, verdict: &Upgradeable) -> OperatorCondition {
-    match (facts.seen, facts.trouble) {
-        (Err(_), _) => OperatorCondition::new(degraded::TYPE, true)
-            .reason(degraded::ERROR_CHECKING_OPERATOR_COMPATIBILITY)
-            .message(verdict.message.clone()),
-        (Ok(_), Some(trouble)) => OperatorCondition::new(degraded::TYPE, true)
-            .reason(degraded::CERTIFICATE_ERROR)
-            .message(format!("The certificate of the webhook cannot be kept: {trouble}.")),
-        (Ok(_), None) => {
+    let degraded = |reason, message: String| {
+        OperatorCondition::new(degraded::TYPE, true).reason(reason).message(message)
+    };
+    match (facts.seen, facts.trouble, &facts.unseen) {
+        (Err(_), _, _) => {
+            degraded(degraded::ERROR_CHECKING_OPERATOR_COMPATIBILITY, verdict.message.clone())
+        }
+        (Ok(_), Some(trouble), _) => degraded(
+            degraded::CERTIFICATE_ERROR,
+            format!("The certificate of the webhook cannot be kept: {trouble}."),
+        ),
+        (Ok(_), None, Some(unseen)) => degraded(
+            degraded::ERROR_CHECKING_OPERATOR_COMPATIBILITY,
+            format!("What catalogs say by now is not known: {unseen}."),
+        ),
+        (Ok(_), None, None) => {
             OperatorCondition::new(degraded::TYPE, false).reason(degraded::AS_EXPECTED)
         }
     }

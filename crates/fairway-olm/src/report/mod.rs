@@ -1,6 +1,8 @@
 //! Telling the platform: the ClusterOperator, written when it is to say something else.
 
 mod compose;
+mod herald;
+mod rival;
 mod view;
 
 use std::sync::Arc;
@@ -8,21 +10,28 @@ use std::time::Duration;
 
 use fairway_api::ClusterOperator;
 use fairway_api::ClusterVersion;
+use fairway_api::cluster_operator::ClusterOperatorStatus;
 use fairway_compat::olm::catalog::Catalogs;
 use fairway_compat::olm::{Guard, Stream, Verdict};
 use fairway_election::Leadership;
+use jiff::Timestamp;
 use kube::api::{ObjectMeta, PostParams};
 use kube::{Api, Client};
 use tokio::sync::watch;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, sleep_until, timeout_at};
 
 use crate::clock;
 use crate::metrics::Metrics;
 use crate::needs;
 use crate::settings::Settings;
-use crate::sight::{Only, Seen, WriterSight};
+use crate::sight::{Blind, Only, Seen, WriterSight};
 use compose::{Facts, compose};
-use view::{FIRST_WORD, View};
+use herald::Herald;
+use rival::{Rivalry, rival_of};
+use view::View;
+
+/// As whom the guard writes.
+const MANAGER: &str = "fairway-olm-guard";
 
 /// Operators come and go in bunches: what follows closely is told at once.
 const QUIET: Duration = Duration::from_millis(250);
@@ -33,12 +42,11 @@ const LONGEST: Duration = Duration::from_secs(2);
 /// How long to wait after a write that failed.
 const BREATHER: Duration = Duration::from_secs(5);
 
-/// Whoever tells the platform.
-pub(crate) struct Reporter {
-    pub(crate) client: Client,
-    pub(crate) leadership: Leadership,
-    pub(crate) settings: Settings,
+/// What the one knows that tells the platform.
+pub(crate) struct Sources {
     pub(crate) cluster_version: Seen<Only<ClusterVersion>>,
+    /// Whether the version of the cluster is not seen any more.
+    pub(crate) blind: watch::Receiver<Blind>,
     pub(crate) sight: WriterSight,
     /// What catalogs say by now.
     pub(crate) catalogs: Seen<Catalogs>,
@@ -46,41 +54,63 @@ pub(crate) struct Reporter {
     pub(crate) needs: Seen<needs::Known>,
     /// What keeps the webhook from its work.
     pub(crate) trouble: watch::Receiver<Option<String>>,
-    pub(crate) metrics: Arc<Metrics>,
+}
+
+/// Whoever tells the platform.
+pub(crate) struct Reporter {
+    client: Client,
+    leadership: Leadership,
+    settings: Settings,
+    sources: Sources,
+    metrics: Arc<Metrics>,
+    herald: Herald,
     /// Whether it has waited long enough for what it does not see.
-    pub(crate) is_late: bool,
+    is_late: bool,
+    /// What it said last, without times.
+    said: Option<ClusterOperatorStatus>,
+    rivalry: Rivalry,
+}
+
+/// What became of a write.
+#[derive(PartialEq, Eq)]
+enum Outcome {
+    Written,
+    /// Somebody else was faster, or leads by now.
+    Outrun,
 }
 
 /// Tells the platform for as long as it is the one that writes.
 pub(crate) async fn report(mut reporter: Reporter) {
-    let patience = clock::pause(FIRST_WORD);
+    let patience = clock::pause(reporter.settings.patience.first_word);
     tokio::pin!(patience);
     loop {
-        let written = match reporter.attend().await {
-            Ok(()) => true,
+        let next = match reporter.attend().await {
+            Ok(next) => next,
             Err(error) => {
                 let error = &error as &dyn std::error::Error;
                 tracing::warn!(error, "the ClusterOperator cannot be written; trying again");
                 reporter.metrics.write_failed();
-                false
+                Some(Instant::now() + BREATHER)
             }
         };
         tokio::select! {
-            heard = reporter.news() => if !heard { return },
-            () = clock::pause(BREATHER), if !written => continue,
+            heard = reporter.sources.news() => if !heard { return },
+            () = sleep_until(next.unwrap_or_else(Instant::now)), if next.is_some() => continue,
             () = patience.as_mut(), if !reporter.is_late => reporter.is_late = true,
         }
-        reporter.settle().await;
+        reporter.sources.settle().await;
     }
 }
 
-impl Reporter {
+impl Sources {
     /// Waits until something has changed; false if nothing will any more.
     async fn news(&mut self) -> bool {
         let changed = tokio::select! {
             changed = self.cluster_version.changed() => changed,
+            changed = self.blind.changed() => changed,
             changed = self.sight.operators.changed() => changed,
             changed = self.sight.cluster_operator.changed() => changed,
+            changed = self.sight.blind.changed() => changed,
             changed = self.catalogs.changed() => changed,
             changed = self.needs.changed() => changed,
             changed = self.trouble.changed() => changed,
@@ -99,40 +129,95 @@ impl Reporter {
         }
     }
 
-    /// Writes what is to be said, unless it is said already. Without a ClusterVersion this is no
-    /// platform of ours, and nothing is said.
-    async fn attend(&mut self) -> Result<(), kube::Error> {
-        let version = self.cluster_version.borrow_and_update().clone();
-        let before = self.sight.cluster_operator.borrow_and_update().clone();
-        let trouble = self.trouble.borrow_and_update().clone();
-        let (Some(version), Some(before)) = (version, before) else { return Ok(()) };
-        let Some(version) = &*version else { return Ok(()) };
-        let Some(seen) = self.view().judge(version, self.settings.policy) else { return Ok(()) };
+    fn view(&mut self, is_late: bool) -> View {
+        View {
+            version: self.cluster_version.borrow_and_update().clone(),
+            version_blind: self.blind.borrow_and_update().clone(),
+            operators: self.sight.operators.borrow_and_update().clone(),
+            subscriptions: self.sight.subscriptions.borrow().clone(),
+            blind: self.sight.blind.borrow_and_update().clone(),
+            catalogs: self.catalogs.borrow_and_update().clone(),
+            needs: self.needs.borrow_and_update().clone(),
+            is_late,
+        }
+    }
+}
+
+impl Reporter {
+    pub(crate) fn new(
+        client: Client,
+        leadership: Leadership,
+        settings: Settings,
+        sources: Sources,
+        metrics: Arc<Metrics>,
+    ) -> Self {
+        let herald = Herald::new(client.clone(), &settings.cluster_operator, leadership.clone());
+        Self {
+            client,
+            leadership,
+            settings,
+            sources,
+            metrics,
+            herald,
+            is_late: false,
+            said: None,
+            rivalry: Rivalry::default(),
+        }
+    }
+
+    /// Writes what is to be said, unless it is said already; when to look again though nothing has
+    /// changed. Without a ClusterVersion this is no platform of ours, and nothing is said.
+    async fn attend(&mut self) -> Result<Option<Instant>, kube::Error> {
+        if self.rivalry.made_peace(Instant::now()) {
+            self.metrics.contended(&self.settings.cluster_operator, None);
+        }
+        let quiet = self.rivalry.peace();
+        let before = self.sources.sight.cluster_operator.borrow_and_update().clone();
+        let trouble = self.sources.trouble.borrow_and_update().clone();
+        let view = self.sources.view(self.is_late);
+        let Some(before) = before.as_deref() else { return Ok(quiet) };
+        if view.version.is_none() && before.is_none() {
+            // Nobody knows whether this is a platform of ours: nothing is begun.
+            return Ok(quiet);
+        }
+        let unseen = view.unseen();
+        let Some(seen) = view.judge(self.settings.policy) else { return Ok(quiet) };
         if let Ok((guard, running)) = &seen {
             self.count(guard, *running);
         }
-        let facts = Facts { seen: seen.as_ref(), trouble: trouble.as_deref() };
-        let status = (*before).as_ref().and_then(|before| before.status.as_ref());
+        let facts = Facts { seen: seen.as_ref(), trouble: trouble.as_deref(), unseen };
+        let status = before.as_ref().and_then(|before| before.status.as_ref());
         let wanted = compose(status, &facts, &self.settings, clock::now());
         if status == Some(&wanted) {
-            return Ok(());
+            return Ok(quiet);
         }
-        let mut object = match (*before).clone() {
+        // Whatever it says anew is said at once; what it says again, somebody else has changed.
+        let words = compose(None, &facts, &self.settings, Timestamp::UNIX_EPOCH);
+        let is_repair = self.said.as_ref() == Some(&words);
+        let next_repair = self.rivalry.next_repair(Instant::now());
+        if is_repair && next_repair > Instant::now() {
+            return Ok(Some(next_repair));
+        }
+        let rival = before.as_ref().and_then(|before| rival_of(before, MANAGER));
+        let mut object = match before.clone() {
             Some(object) => object,
             None => self.begin().await?,
         };
         object.status = Some(wanted);
-        self.write(&object).await
+        if self.write(&object).await? == Outcome::Written {
+            self.said = Some(words);
+            if is_repair {
+                self.has_repaired(rival.as_deref()).await;
+            }
+        }
+        Ok(self.rivalry.peace())
     }
 
-    fn view(&mut self) -> View {
-        View {
-            operators: self.sight.operators.borrow_and_update().clone(),
-            subscriptions: self.sight.subscriptions.borrow().clone(),
-            catalogs: self.catalogs.borrow_and_update().clone(),
-            needs: self.needs.borrow_and_update().clone(),
-            is_late: self.is_late,
-        }
+    async fn has_repaired(&mut self, rival: Option<&str>) {
+        let Some(repairs) = self.rivalry.repaired(Instant::now()) else { return };
+        tracing::warn!(rival, repairs, "somebody else changes the ClusterOperator again and again");
+        self.metrics.contended(&self.settings.cluster_operator, Some(repairs));
+        self.herald.tell_of(rival).await;
     }
 
     fn count(&self, guard: &Guard, running: Stream) {
@@ -151,28 +236,31 @@ impl Reporter {
         };
         let object = ClusterOperator { metadata, ..ClusterOperator::default() };
         let api = Api::<ClusterOperator>::all(self.client.clone());
-        let made = self.leadership.write(api.create(&PostParams::default(), &object)).await;
+        let made = self.leadership.write(api.create(&parameters(), &object)).await;
         // Whoever leads no more is about to end.
         made.unwrap_or(Ok(object))
     }
 
-    async fn write(&self, object: &ClusterOperator) -> Result<(), kube::Error> {
+    async fn write(&self, object: &ClusterOperator) -> Result<Outcome, kube::Error> {
         let api = Api::<ClusterOperator>::all(self.client.clone());
-        let name = &self.settings.cluster_operator;
-        let parameters = PostParams::default();
-        let write = api.replace_status(name, &parameters, object);
+        let parameters = parameters();
+        let write = api.replace_status(&self.settings.cluster_operator, &parameters, object);
         match self.leadership.write(write).await {
             // A newer state is on its way.
-            Ok(Err(kube::Error::Api(status))) if status.code == 409 => Ok(()),
+            Ok(Err(kube::Error::Api(status))) if status.code == 409 => Ok(Outcome::Outrun),
             Ok(written) => {
                 written?;
                 self.metrics.wrote_status();
-                Ok(())
+                Ok(Outcome::Written)
             }
             Err(lost) => {
                 tracing::info!(%lost, "nothing is written any more");
-                Ok(())
+                Ok(Outcome::Outrun)
             }
         }
     }
+}
+
+fn parameters() -> PostParams {
+    PostParams { field_manager: Some(MANAGER.to_owned()), ..PostParams::default() }
 }

@@ -1,24 +1,24 @@
 //! What is made of what was seen so far.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use fairway_api::ClusterVersion;
 use fairway_compat::olm::catalog::Catalogs;
-use fairway_compat::olm::{ClusterVersions, Guard, Hindrance, Policy, Stream};
+use fairway_compat::olm::{ClusterVersions, Guard, Hindrance, Operator, Policy, Stream};
 
 use crate::needs;
-use crate::sight::{Installed, Subscriptions};
-
-/// How long the first word waits for everything that belongs to it. Then what is known is said,
-/// and what cannot be seen: an old word must not stand for ever.
-pub(super) const FIRST_WORD: Duration = Duration::from_secs(30);
+use crate::sight::{
+    Blind, CATALOGS, CLUSTER_VERSIONS, INSTALLED, Installed, Only, SUBSCRIPTIONS, Subscriptions,
+};
 
 /// What was seen so far.
 #[derive(Default)]
 pub(super) struct View {
+    pub(super) version: Option<Arc<Only<ClusterVersion>>>,
+    pub(super) version_blind: Blind,
     pub(super) operators: Option<Arc<Installed>>,
     pub(super) subscriptions: Option<Arc<Subscriptions>>,
+    pub(super) blind: Blind,
     pub(super) catalogs: Option<Arc<Catalogs>>,
     pub(super) needs: Option<Arc<needs::Known>>,
     /// Whether nobody waits any more for what was not seen.
@@ -27,38 +27,59 @@ pub(super) struct View {
 
 impl View {
     /// The operators and the running version, or why they are not known; `None` while it is too
-    /// early to say anything.
-    pub(super) fn judge(
-        self,
-        version: &ClusterVersion,
-        policy: Policy,
-    ) -> Option<Result<(Guard, Stream), Hindrance>> {
-        let is_whole = self.operators.is_some() && self.catalogs.is_some() && self.needs.is_some();
-        if !is_whole && !self.is_late {
+    /// early to say anything, and where the cluster has no version of the platform.
+    pub(super) fn judge(self, policy: Policy) -> Option<Result<(Guard, Stream), Hindrance>> {
+        if self.version.as_deref().is_some_and(Option::is_none) {
             return None;
         }
-        let Some(running) = ClusterVersions::of(version).running() else {
-            return Some(Err(Hindrance::of_version(version)));
-        };
-        let Some(operators) = self.operators else {
-            let why = format!(
-                "the guard has not seen them for {} seconds, and its log says why",
-                FIRST_WORD.as_secs()
-            );
-            return Some(Err(Hindrance::Unlisted(why)));
-        };
-        let catalogs = self.catalogs.unwrap_or_default();
+        if !self.is_whole() && !self.is_late {
+            return None;
+        }
+        Some(self.running().and_then(|running| {
+            let operators = self.operators(running)?;
+            Ok((Guard::new(operators, running, policy), running))
+        }))
+    }
+
+    /// What of the catalogs is not seen, if something is not.
+    pub(super) fn unseen(&self) -> Option<String> {
+        let why = |kind| self.blind.why(kind).map(|why| format!("{kind}: {why}"));
+        why(CATALOGS).or_else(|| why(SUBSCRIPTIONS))
+    }
+
+    fn is_whole(&self) -> bool {
+        let Self { version, operators, catalogs, needs, .. } = self;
+        version.is_some() && operators.is_some() && catalogs.is_some() && needs.is_some()
+    }
+
+    fn running(&self) -> Result<Stream, Hindrance> {
+        if let Some(why) = self.version_blind.why(CLUSTER_VERSIONS) {
+            return Err(Hindrance::VersionUnseen(why.to_owned()));
+        }
+        let version = self.version.as_deref().and_then(Option::as_ref);
+        let version = version.ok_or(Hindrance::Waiting)?;
+        ClusterVersions::of(version).running().ok_or_else(|| Hindrance::of_version(version))
+    }
+
+    fn operators(&self, running: Stream) -> Result<Vec<Operator>, Hindrance> {
+        if let Some(why) = self.blind.why(INSTALLED) {
+            return Err(Hindrance::Unlisted(why.to_owned()));
+        }
+        let operators = self.operators.as_deref().ok_or(Hindrance::Waiting)?;
+        let (catalogs, needs) = (self.catalogs.as_deref(), self.needs.as_deref());
         let subscriptions: Vec<_> =
-            self.subscriptions.unwrap_or_default().values().cloned().collect();
-        let needs = self.needs.unwrap_or_default();
-        let installed = operators.iter().map(|(place, (_, operator))| {
-            let operator = catalogs.tell_about(operator.clone(), &subscriptions);
-            match needs.get(place) {
+            self.subscriptions.iter().flat_map(|it| it.values().cloned()).collect();
+        let told = operators.iter().map(|(place, (_, operator))| {
+            let operator = match catalogs {
+                Some(catalogs) => catalogs.tell_about(operator.clone(), &subscriptions),
+                None => operator.clone(),
+            };
+            match needs.and_then(|needs| needs.get(place)) {
                 Some((_, needs)) => operator.using(needs, running),
                 None => operator,
             }
         });
-        Some(Ok((Guard::new(installed, running, policy), running)))
+        Ok(told.collect())
     }
 }
 
@@ -68,15 +89,25 @@ mod tests {
 
     use super::*;
 
-    fn told(view: View, version: &str) -> String {
+    /// A view of a cluster of that version that is late, and sees what is needed.
+    fn late(version: &str) -> View {
         let cluster = json!({
             "apiVersion": "config.openshift.io/v1", "kind": "ClusterVersion",
             "metadata": { "name": "version" }, "spec": { "clusterID": "" },
             "status": { "desired": { "version": version, "image": "" }, "history": [] },
         });
         let cluster = serde_json::from_value(cluster).unwrap();
-        match view.judge(&cluster, Policy::default()) {
-            None => "nothing yet".to_owned(),
+        View {
+            version: Some(Arc::new(Some(cluster))),
+            operators: Some(Arc::default()),
+            is_late: true,
+            ..View::default()
+        }
+    }
+
+    fn told(view: View) -> String {
+        match view.judge(Policy::default()) {
+            None => "nothing".to_owned(),
             Some(Ok((guard, running))) => {
                 format!("{} operators on {running}", guard.operators().len())
             }
@@ -86,29 +117,53 @@ mod tests {
 
     #[test]
     fn the_first_word_is_a_whole_one_or_a_late_one() {
-        let operators = || Some(Arc::default());
         let catalogs = || Some(Arc::default());
-        let needs = Some(Arc::default());
-        let whole = View { operators: operators(), catalogs: catalogs(), needs, ..View::default() };
+        let needs = || Some(Arc::default());
+        let early = || View { is_late: false, ..late("4.9.0") };
         let all = [
-            told(View { operators: operators(), ..View::default() }, "4.9.0"),
-            told(View { catalogs: catalogs(), ..View::default() }, "4.9.0"),
-            told(View { operators: operators(), catalogs: catalogs(), ..View::default() }, "4.9.0"),
-            told(whole, "4.9.0"),
-            told(View { operators: operators(), is_late: true, ..View::default() }, "4.9.0"),
-            told(View { catalogs: catalogs(), is_late: true, ..View::default() }, "4.9.0"),
-            told(View { is_late: true, ..View::default() }, "4.x"),
-            told(View { is_late: true, ..View::default() }, ""),
+            told(early()),
+            told(View { catalogs: catalogs(), ..early() }),
+            told(View { catalogs: catalogs(), needs: needs(), ..early() }),
+            told(View { catalogs: catalogs(), needs: needs(), operators: None, ..early() }),
+            told(View { catalogs: catalogs(), needs: needs(), version: None, ..early() }),
+            told(late("4.9.0")),
+        ];
+        insta::assert_snapshot!(all.join("\n"), @"
+        nothing
+        nothing
+        0 operators on 4.9
+        nothing
+        nothing
+        0 operators on 4.9
+        ");
+    }
+
+    #[test]
+    fn whoever_cannot_look_says_why() {
+        let all = [
+            told(late("4.x")),
+            told(late("")),
+            told(View { operators: None, ..late("4.9.0") }),
+            told(View { version: None, ..late("4.9.0") }),
+            told(View { blind: Blind::to(INSTALLED, "forbidden"), ..late("4.9.0") }),
+            told(View { version_blind: Blind::to(CLUSTER_VERSIONS, "gone"), ..late("4.9.0") }),
+            told(View { version: Some(Arc::new(None)), ..late("4.9.0") }),
         ];
         insta::assert_snapshot!(all.join("\n"), @r#"
-        nothing yet
-        nothing yet
-        nothing yet
-        0 operators on 4.9
-        0 operators on 4.9
-        Unlisted("the guard has not seen them for 30 seconds, and its log says why")
         VersionInvalid("\"4.x\" is no version")
         VersionMissing
+        Waiting
+        Waiting
+        Unlisted("forbidden")
+        VersionUnseen("gone")
+        nothing
         "#);
+    }
+
+    #[test]
+    fn catalogs_that_are_not_seen_hold_nothing_up() {
+        let view = View { blind: Blind::to(CATALOGS, "forbidden"), ..late("4.9.0") };
+        assert_eq!(view.unseen().as_deref(), Some("catalogsources.operators.coreos.com: forbidden"));
+        assert_eq!(told(view), "0 operators on 4.9");
     }
 }

@@ -5,14 +5,17 @@ use std::sync::Arc;
 use futures::{Stream, StreamExt as _};
 use kube::runtime::watcher::{self, Event};
 use tokio::sync::watch;
+use tokio::time::{Instant, sleep_until};
 use tokio_util::task::TaskTracker;
 
 use super::Seen;
+use super::blind::Eye;
+use crate::error_text::of_watch;
 
 /// Publishes what events add up to, on a task of its own, until nobody looks any more.
-pub(super) fn follow<K, T>(
-    kind: &'static str,
-    events: impl Stream<Item = watcher::Result<Event<K>>> + Send + 'static,
+pub(super) fn follow<K, T, S>(
+    eye: Eye,
+    watch: impl Fn() -> S + Send + 'static,
     tasks: &TaskTracker,
     add: fn(&mut T, K),
     remove: fn(&mut T, K),
@@ -20,32 +23,42 @@ pub(super) fn follow<K, T>(
 where
     K: Send + 'static,
     T: Clone + Default + PartialEq + Send + Sync + 'static,
+    S: Stream<Item = watcher::Result<Event<K>>> + Send,
 {
     let (sender, receiver) = watch::channel(None);
-    tasks.spawn(async move { publish(kind, events, &sender, add, remove).await });
+    tasks.spawn(async move { publish(eye, watch, &sender, add, remove).await });
     receiver
 }
 
 /// Publishes what events add up to, until nobody looks any more.
-pub(super) async fn publish<K, T: Clone + Default + PartialEq>(
-    kind: &str,
-    events: impl Stream<Item = watcher::Result<Event<K>>>,
+pub(super) async fn publish<K, T: Clone + Default + PartialEq, S>(
+    mut eye: Eye,
+    watch: impl Fn() -> S,
     sender: &watch::Sender<Option<Arc<T>>>,
     add: fn(&mut T, K),
     remove: fn(&mut T, K),
-) {
+) where
+    S: Stream<Item = watcher::Result<Event<K>>>,
+{
     let (mut listed, mut known) = (T::default(), T::default());
-    let mut events = std::pin::pin!(events);
+    let mut events = Box::pin(watch());
     loop {
+        let anew_at = eye.anew_at();
         let event = tokio::select! {
             event = events.next() => event,
+            () = sleep_until(anew_at.unwrap_or_else(Instant::now)), if anew_at.is_some() => {
+                eye.begins_anew(Instant::now());
+                events = Box::pin(watch());
+                continue;
+            }
             () = sender.closed() => return,
         };
         match event {
             None => return,
             Some(Err(error)) => {
+                eye.fails(of_watch(&error), Instant::now());
                 let error = &error as &dyn std::error::Error;
-                tracing::warn!(kind, error, "cannot watch; trying again");
+                tracing::warn!(kind = eye.kind(), error, "cannot watch; trying again");
                 continue;
             }
             Some(Ok(Event::Init)) => {
@@ -67,5 +80,7 @@ pub(super) async fn publish<K, T: Clone + Default + PartialEq>(
             *published = Some(Arc::new(known.clone()));
             true
         });
+        // Last, so that whoever hears of it finds what is seen.
+        eye.sees();
     }
 }

@@ -1,5 +1,6 @@
 //! What the guard sees of the cluster, by watching: in steady state it asks for nothing.
 
+mod blind;
 mod follow;
 mod optional;
 
@@ -20,8 +21,19 @@ use serde_json::json;
 use tokio::sync::watch;
 use tokio_util::task::TaskTracker;
 
+use crate::certificate::SECRET;
+use crate::settings::Settings;
 use crate::webhook::CONFIGURATION;
+pub(crate) use blind::Blind;
+use blind::Lookout;
 use follow::follow;
+
+/// The definitions of kinds that a cluster may not have.
+pub(crate) const CLUSTER_VERSIONS: &str = "clusterversions.config.openshift.io";
+pub(crate) const CLUSTER_OPERATORS: &str = "clusteroperators.config.openshift.io";
+pub(crate) const INSTALLED: &str = "clusterserviceversions.operators.coreos.com";
+pub(crate) const SUBSCRIPTIONS: &str = "subscriptions.operators.coreos.com";
+pub(crate) const CATALOGS: &str = "catalogsources.operators.coreos.com";
 
 /// What a watch has seen; `None` before it has seen everything for the first time.
 pub(crate) type Seen<T> = watch::Receiver<Option<Arc<T>>>;
@@ -57,6 +69,8 @@ pub(crate) struct Sight {
     pub(crate) cluster_version: Seen<Only<ClusterVersion>>,
     /// What the webhook proves itself with.
     pub(crate) secret: Seen<Only<Secret>>,
+    /// What of that is not seen any more.
+    pub(crate) blind: watch::Receiver<Blind>,
 }
 
 /// What only the one sees that writes.
@@ -72,41 +86,43 @@ pub(crate) struct WriterSight {
     pub(crate) cluster_operator: Seen<Only<ClusterOperator>>,
     /// How the API server finds the webhook.
     pub(crate) configuration: Seen<Only<ValidatingWebhookConfiguration>>,
+    /// What of that is not seen any more.
+    pub(crate) blind: watch::Receiver<Blind>,
 }
 
 impl Sight {
     /// Begins to watch. A watch ends when nobody looks any more.
-    pub(crate) fn open(
-        client: &Client,
-        namespace: &str,
-        secret: &str,
-        tasks: &TaskTracker,
-    ) -> Self {
+    pub(crate) fn open(client: &Client, settings: &Settings, tasks: &TaskTracker) -> Self {
+        let (lookout, blind) = Lookout::new(settings.patience.blind);
+        let namespace = &settings.namespace;
         let secrets = Api::<Secret>::namespaced(client.clone(), namespace);
         let versions = Api::<ClusterVersion>::all(client.clone());
         Self {
             cluster_version: optional::follow(
                 client,
-                "clusterversions.config.openshift.io",
+                CLUSTER_VERSIONS,
+                &lookout,
                 tasks,
                 move || watcher(versions.clone(), named(CLUSTER_VERSION_NAME)).default_backoff(),
                 only,
                 remove_only,
             ),
             secret: follow(
-                "secrets",
-                watcher(secrets, named(secret)).default_backoff(),
+                lookout.on_objects("secrets"),
+                move || watcher(secrets.clone(), named(SECRET)).default_backoff(),
                 tasks,
                 only,
                 remove_only,
             ),
+            blind,
         }
     }
 }
 
 impl WriterSight {
     /// Begins to watch. A watch ends when nobody looks any more.
-    pub(crate) fn open(client: &Client, cluster_operator: &str, tasks: &TaskTracker) -> Self {
+    pub(crate) fn open(client: &Client, settings: &Settings, tasks: &TaskTracker) -> Self {
+        let (lookout, blind) = Lookout::new(settings.patience.blind);
         let installed: Api<PartialObjectMeta<DynamicObject>> =
             Api::all_with(client.clone(), &of_olm("ClusterServiceVersion"));
         let subscriptions: Api<DynamicObject> =
@@ -114,12 +130,13 @@ impl WriterSight {
         let catalogs: Api<PartialObjectMeta<DynamicObject>> =
             Api::all_with(client.clone(), &of_olm("CatalogSource"));
         let operators = Api::<ClusterOperator>::all(client.clone());
-        let name = cluster_operator.to_owned();
+        let name = settings.cluster_operator.clone();
         let configurations = Api::<ValidatingWebhookConfiguration>::all(client.clone());
         Self {
             operators: optional::follow(
                 client,
-                "clusterserviceversions.operators.coreos.com",
+                INSTALLED,
+                &lookout,
                 tasks,
                 move || {
                     let config = watcher::Config::default().labels(NO_COPIES).page_size(PAGE);
@@ -130,7 +147,8 @@ impl WriterSight {
             ),
             subscriptions: optional::follow(
                 client,
-                "subscriptions.operators.coreos.com",
+                SUBSCRIPTIONS,
+                &lookout,
                 tasks,
                 move || {
                     let config = watcher::Config::default();
@@ -141,7 +159,8 @@ impl WriterSight {
             ),
             catalogs: optional::follow(
                 client,
-                "catalogsources.operators.coreos.com",
+                CATALOGS,
+                &lookout,
                 tasks,
                 move || {
                     let config = watcher::Config::default();
@@ -154,19 +173,21 @@ impl WriterSight {
             ),
             cluster_operator: optional::follow(
                 client,
-                "clusteroperators.config.openshift.io",
+                CLUSTER_OPERATORS,
+                &lookout,
                 tasks,
                 move || watcher(operators.clone(), named(&name)).default_backoff(),
                 only,
                 remove_only,
             ),
             configuration: follow(
-                "validatingwebhookconfigurations",
-                watcher(configurations, named(CONFIGURATION)).default_backoff(),
+                lookout.on_objects("validatingwebhookconfigurations"),
+                move || watcher(configurations.clone(), named(CONFIGURATION)).default_backoff(),
                 tasks,
                 only,
                 remove_only,
             ),
+            blind,
         }
     }
 }

@@ -11,6 +11,7 @@ use kube::{Api, Client};
 use tokio::sync::watch;
 use tokio_util::task::TaskTracker;
 
+use super::blind::Lookout;
 use super::follow::{self, publish};
 use super::{Seen, named};
 
@@ -20,6 +21,7 @@ use super::{Seen, named};
 pub(super) fn follow<K, T, S>(
     client: &Client,
     definition: &'static str,
+    lookout: &Lookout,
     tasks: &TaskTracker,
     watch: impl Fn() -> S + Send + Sync + 'static,
     add: fn(&mut T, K),
@@ -32,13 +34,14 @@ where
 {
     let api = Api::<PartialObjectMeta<CustomResourceDefinition>>::all(client.clone());
     let mut defined: Seen<bool> = follow::follow(
-        definition,
-        watcher(api, named(definition)).default_backoff(),
+        lookout.on_definition(definition),
+        move || watcher(api.clone(), named(definition)).default_backoff(),
         tasks,
         |defined, _| *defined = true,
         |defined, _| *defined = false,
     );
     let (sender, receiver) = watch::channel(None);
+    let lookout = lookout.clone();
     tasks.spawn(async move {
         let is = |seen: &Option<Arc<bool>>, there: bool| seen.as_deref() == Some(&there);
         loop {
@@ -47,8 +50,9 @@ where
                 Err(_) => return,
             };
             if there {
+                let eye = lookout.on_objects(definition);
                 tokio::select! {
-                    () = publish(definition, watch(), &sender, add, remove) => return,
+                    () = publish(eye, &watch, &sender, add, remove) => return,
                     gone = defined.wait_for(|seen| is(seen, false)) => if gone.is_err() { return },
                 }
             } else {

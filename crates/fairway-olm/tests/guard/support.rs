@@ -8,7 +8,7 @@ use fairway_api::condition::Conditions as _;
 use fairway_api::{ClusterOperator, ClusterVersion};
 use fairway_compat::olm::{MAXIMUM_ANNOTATION, PROPERTIES_ANNOTATION, Policy};
 use fairway_election::{ElectionSettings, LeaseName, Timing};
-use fairway_olm::{CertificateSettings, GuardError, Reach, Settings};
+use fairway_olm::{CertificateSettings, GuardError, Patience, Reach, Settings};
 use fairway_testkit::{TestCluster, TestNamespace, objects, olm, wait};
 use k8s_openapi::api::admissionregistration::v1::ValidatingWebhookConfiguration;
 use k8s_openapi::api::core::v1::Secret;
@@ -163,6 +163,8 @@ impl Platform {
                 identity: "test".to_owned(),
                 timing: Timing::default(),
             },
+            patience: Patience::default(),
+            farewell: Duration::ZERO,
         })
     }
 
