@@ -33,6 +33,9 @@ const COPIES: usize = 4_700;
 /// What the specification of a typical operator takes.
 const SPEC_BYTES: usize = 20 << 10;
 
+/// What its annotations take: examples of its resources, mostly.
+const EXAMPLES_BYTES: usize = 50 << 10;
+
 /// Requests at a time.
 const PARALLEL: usize = 16;
 
@@ -178,6 +181,7 @@ impl Site {
             "metadata": {
                 "name": format!("operator-{number}.v1"), "labels": labels,
                 "annotations": {
+                    "alm-examples": "x".repeat(EXAMPLES_BYTES),
                     "operatorframework.io/properties":
                         r#"{"properties":[{"type":"olm.maxOpenShiftVersion","value":"4.9"}]}"#,
                 },
