@@ -103,12 +103,6 @@ impl Ledger {
         }
     }
 
-    /// What is known about each update that is offered, the latest version first.
-    pub fn verdicts(&self, round: Round) -> Vec<Verdict> {
-        let look = Look::new(self, round);
-        self.offers.iter().map(|offer| look.verdict(&offer.release)).collect()
-    }
-
     /// What is known about an update to the release, offered or not.
     pub fn verdict(&self, release: &Release, round: Round) -> Verdict {
         Look::new(self, round).verdict(release)
