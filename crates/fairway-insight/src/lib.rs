@@ -6,6 +6,7 @@
 //! * [`Status`] tells how far an update is, how well it goes, and what it waits for.
 //! * [`Recommendation`] tells which updates there are, and what speaks against them.
 //! * [`FleetReport`] tells where each of many clusters may go, and what stands in the way.
+//! * [`Plan`](plan::Plan) tells by which updates a cluster gets where somebody wants it.
 //!
 //! The facts are those that `oc adm upgrade status` and `oc adm upgrade recommend` tell about the
 //! same cluster. A report is one type for programs and for people: what is printed is made of what
@@ -18,6 +19,7 @@ pub mod fleet;
 #[cfg(test)]
 mod hostile;
 pub mod objects;
+pub mod plan;
 pub mod recommend;
 pub mod status;
 

@@ -125,6 +125,18 @@ impl Standing {
     pub fn is_accepted(&self) -> bool {
         matches!(self, Self::Accepted { .. })
     }
+
+    /// One word for it, for programs.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::NotAccepted => "notAccepted",
+            Self::Accepted { changed: false } => "accepted",
+            Self::Accepted { changed: true } => "acceptedBeforeItChanged",
+            Self::Expired(_) => "expired",
+            Self::OutOfScope(_) => "otherVersions",
+            Self::TermsUnreadable(_) => "unreadable",
+        }
+    }
 }
 
 impl fmt::Display for Standing {

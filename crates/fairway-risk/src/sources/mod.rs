@@ -18,7 +18,7 @@ pub use cluster_operators::{cluster_operators, unlisted_cluster_operators};
 pub use deletions::deletions;
 pub use not_offered::not_offered;
 pub use overrides::overrides;
-pub use updating::updating;
+pub use updating::{UPDATING, updating};
 
 use fairway_api::ConditionStatus;
 use fairway_api::reason::applies;

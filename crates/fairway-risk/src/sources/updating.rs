@@ -6,12 +6,15 @@ use fairway_api::{ConditionStatus, OperatorCondition};
 use super::against_minor;
 use crate::risk::{Concern, Source};
 
+/// The name of that risk.
+pub const UPDATING: &str = "ClusterVersionUpdating";
+
 /// While the cluster is on its way to a release, later minor versions have to wait.
 pub fn updating(conditions: &[OperatorCondition]) -> Option<Concern> {
     let progressing = conditions.iter().find(|condition| condition.type_ == progressing::TYPE)?;
     (progressing.status == ConditionStatus::True).then(|| {
         let message = "An update is in progress; the condition Progressing has the details. \
                        Until it ends, only patch releases should be chosen.";
-        against_minor("ClusterVersionUpdating", message, "update-in-progress", Source::Updating)
+        against_minor(UPDATING, message, "update-in-progress", Source::Updating)
     })
 }

@@ -1,0 +1,133 @@
+//! What a plan is made from: what a cluster says, and which updates there are.
+
+use std::collections::BTreeSet;
+
+use fairway_api::cluster_version::{ConditionalUpdateRisk, Release};
+use fairway_api::reason::progressing;
+use fairway_api::{ClusterOperator, ClusterVersion, Conditions as _, Version};
+use fairway_graph::{Graph, Node, Risk};
+use fairway_risk::{ANNOTATION, Acceptance, Outcomes, Previous};
+use jiff::Timestamp;
+use serde::Serialize;
+
+use super::concerns::Gates;
+use super::why::Maintained;
+
+/// What a cluster says, as far as a plan depends on it.
+pub struct Outlook<'a> {
+    /// Its version, what is accepted, and what the operator has found out.
+    pub cluster_version: &'a ClusterVersion,
+    /// The components of the platform.
+    pub components: &'a [ClusterOperator],
+    /// What administrators are asked to confirm; none where that is not known.
+    pub gates: Option<&'a Gates>,
+    /// What queries have yielded.
+    pub outcomes: &'a Outcomes,
+    /// The time.
+    pub now: Timestamp,
+}
+
+/// The updates that there are.
+#[derive(Clone, Copy)]
+pub struct Chart<'a> {
+    /// The graph, for the architecture of the cluster.
+    pub graph: &'a Graph,
+    /// Where it is from.
+    pub known_from: &'a KnownFrom,
+    /// What its maintainers know about it.
+    pub maintained: Option<Maintained<'a>>,
+}
+
+/// Where it is known from which updates there are.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase", tag = "source")]
+pub enum KnownFrom {
+    /// An update service.
+    UpdateService {
+        /// Its address.
+        address: String,
+        /// The channels that it was asked for.
+        channels: BTreeSet<String>,
+    },
+    /// A file, or files.
+    File {
+        /// Its name.
+        name: String,
+    },
+    /// What ClusterVersion lists: the next updates alone.
+    ClusterVersion {
+        /// Why nothing more is known.
+        why: String,
+    },
+}
+
+/// Why there is no plan.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PlanError {
+    /// Nobody knows where it would begin.
+    #[error("the cluster does not say which version it has")]
+    NoVersion,
+}
+
+impl Outlook<'_> {
+    /// The version that the cluster has, or is on its way to.
+    pub fn version(&self) -> Result<Version, PlanError> {
+        let status = self.cluster_version.status.as_ref().ok_or(PlanError::NoVersion)?;
+        let version = Version::parse(&status.desired.version).map_err(|_| PlanError::NoVersion)?;
+        Ok(version.without_build())
+    }
+
+    /// The channel that it follows.
+    pub fn channel(&self) -> Option<&str> {
+        self.cluster_version.spec.channel.as_deref().filter(|channel| !channel.is_empty())
+    }
+
+    /// Whether it is on its way to that version.
+    pub(super) fn is_updating(&self) -> bool {
+        let status = self.cluster_version.status.as_ref();
+        status.is_some_and(|status| status.conditions.is_true(progressing::TYPE))
+    }
+
+    /// The graph of what ClusterVersion lists.
+    pub fn listed(&self) -> Result<Graph, PlanError> {
+        let here = Node::named(self.version()?);
+        let Some(status) = &self.cluster_version.status else { return Err(PlanError::NoVersion) };
+        let plain = status.available_updates.iter().flatten().map(|release| (release, &[][..]));
+        let conditional = status.conditional_updates.iter();
+        let conditional = conditional.map(|update| (&update.release, update.risks.as_slice()));
+        let updates = plain.chain(conditional).filter_map(|(release, risks)| {
+            Some((node(release)?, risks.iter().map(|it| risk(it).into()).collect()))
+        });
+        Ok(Graph::around(&here, updates))
+    }
+
+    pub(super) fn acceptance(&self) -> Acceptance {
+        let annotations = self.cluster_version.metadata.annotations.as_ref();
+        let annotation = annotations.and_then(|all| all.get(ANNOTATION));
+        let desired = self.cluster_version.spec.desired_update.as_ref();
+        Acceptance::read(desired, annotation.map(String::as_str))
+    }
+
+    pub(super) fn previous(&self) -> Previous {
+        self.cluster_version.status.as_ref().map(Previous::from).unwrap_or_default()
+    }
+}
+
+fn risk(published: &ConditionalUpdateRisk) -> Risk {
+    Risk {
+        url: published.url.clone(),
+        name: published.name.clone(),
+        message: published.message.clone(),
+        matching_rules: published.matching_rules.clone(),
+        ..Risk::default()
+    }
+}
+
+fn node(release: &Release) -> Option<Node> {
+    let version = Version::parse(&release.version).ok()?.without_build();
+    let channels = (!release.channels.is_empty()).then(|| release.channels.join(","));
+    let channels = channels.map(|list| (fairway_graph::graph::key::CHANNELS.to_owned(), list));
+    let metadata = channels.into_iter().collect();
+    let release = fairway_graph::graph::Release { payload: release.image.clone(), metadata };
+    Some(Node { release: Some(release), ..Node::named(version) })
+}

@@ -1,0 +1,141 @@
+//! Where somebody wants to get to.
+
+use std::fmt;
+use std::str::FromStr;
+
+use fairway_api::Version;
+use fairway_graph::{Graph, NodeId};
+
+/// Where somebody wants to get to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Goal {
+    /// One version.
+    Version(Version),
+    /// The latest version of a minor version.
+    Stream {
+        /// Its first number.
+        major: u64,
+        /// Its second number.
+        minor: u64,
+    },
+    /// The latest version of a channel.
+    Channel(String),
+    /// The latest version of the channel that the cluster follows.
+    Latest,
+}
+
+/// Why a text is no goal.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "{0:?} is neither a version such as 5.2.3, nor a minor version such as 5.2, nor a channel such \
+     as stable-5.2, nor `latest`"
+)]
+pub struct GoalError(String);
+
+impl FromStr for Goal {
+    type Err = GoalError;
+
+    fn from_str(text: &str) -> Result<Self, GoalError> {
+        if text == "latest" {
+            return Ok(Self::Latest);
+        }
+        if let Ok(version) = Version::parse(text) {
+            return Ok(Self::Version(version.without_build()));
+        }
+        if let Some((major, minor)) = stream(text) {
+            return Ok(Self::Stream { major, minor });
+        }
+        let legal = |letter: char| letter.is_ascii_alphanumeric() || "-._".contains(letter);
+        let begins_well = text.starts_with(|letter: char| letter.is_ascii_alphabetic());
+        if begins_well && text.contains('-') && text.chars().all(legal) {
+            return Ok(Self::Channel(text.to_owned()));
+        }
+        Err(GoalError(text.chars().take(80).collect()))
+    }
+}
+
+/// `X.Y`.
+pub(super) fn stream(text: &str) -> Option<(u64, u64)> {
+    let (major, minor) = text.split_once('.')?;
+    let number = |digits: &str| {
+        let all = digits.bytes().all(|byte| byte.is_ascii_digit());
+        all.then(|| digits.parse().ok()).flatten()
+    };
+    Some((number(major)?, number(minor)?))
+}
+
+impl Goal {
+    /// The minor version beyond which nothing is of interest, where that is known.
+    pub(super) fn stream(&self) -> Option<(u64, u64)> {
+        match self {
+            Self::Version(version) => Some((version.major(), version.minor())),
+            Self::Stream { major, minor } => Some((*major, *minor)),
+            Self::Channel(name) => super::lanes::family(name).map(|(_, stream)| stream),
+            Self::Latest => None,
+        }
+    }
+
+    /// The releases of a graph that are it, the latest first. Pre-releases are meant by those who
+    /// name them, and where there is nothing else.
+    pub(super) fn releases(&self, graph: &Graph, channel: Option<&str>) -> Vec<NodeId> {
+        let channel = match self {
+            Self::Channel(name) => Some(name.as_str()),
+            Self::Latest => channel,
+            _ => None,
+        };
+        let is_it = |(id, node): (NodeId, &fairway_graph::Node)| {
+            let version = &node.version;
+            let fits = match self {
+                Self::Version(goal) => version == goal,
+                Self::Stream { major, minor } => {
+                    (version.major(), version.minor()) == (*major, *minor)
+                }
+                Self::Channel(_) | Self::Latest => {
+                    channel.is_none_or(|channel| node.channels().any(|name| name == channel))
+                }
+            };
+            (fits && node.release.is_some()).then_some(id)
+        };
+        let mut found: Vec<NodeId> = graph.node_ids().rev().filter_map(is_it).collect();
+        let is_release = |id: &NodeId| graph.node(*id).version.pre_release().is_empty();
+        if !matches!(self, Self::Version(_)) && found.iter().any(is_release) {
+            found.retain(is_release);
+        }
+        found
+    }
+}
+
+impl fmt::Display for Goal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Version(version) => write!(f, "{version}"),
+            Self::Stream { major, minor } => write!(f, "{major}.{minor}"),
+            Self::Channel(name) => f.write_str(name),
+            Self::Latest => f.write_str("latest"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_people_type_for_it() {
+        for (text, goal) in [
+            ("5.2.3", Goal::Version(Version::new(5, 2, 3))),
+            ("5.2", Goal::Stream { major: 5, minor: 2 }),
+            ("4.21", Goal::Stream { major: 4, minor: 21 }),
+            ("stable-5.2", Goal::Channel("stable-5.2".to_owned())),
+            ("latest", Goal::Latest),
+        ] {
+            assert_eq!(text.parse(), Ok(goal), "{text}");
+            assert_eq!(text.parse::<Goal>().unwrap().to_string(), text);
+        }
+        for text in ["", "5", "5.x", "v5.2", "stable", "-5.2", "a b-5.2", "+5.2", "5.2.3.4"] {
+            assert!(text.parse::<Goal>().is_err(), "{text}");
+        }
+        let error = "5.x".parse::<Goal>().unwrap_err();
+        insta::assert_snapshot!(error, @r#""5.x" is neither a version such as 5.2.3, nor a minor version such as 5.2, nor a channel such as stable-5.2, nor `latest`"#);
+    }
+}

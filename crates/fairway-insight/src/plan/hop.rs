@@ -1,0 +1,154 @@
+//! One update on the way: what stands against it, what it needs, and the commands for it.
+
+use fairway_api::{ConditionStatus, Leap, Move};
+use fairway_graph::{Edge, Graph};
+use fairway_risk::Source;
+use serde::Serialize;
+
+use super::need::{self, Need};
+use super::ways;
+use super::weigh::{Faced, Scale};
+
+/// A way from where the cluster is to the goal.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Way {
+    /// Its updates, in order.
+    pub hops: Vec<Hop>,
+}
+
+/// An update on the way.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Hop {
+    /// Where it begins.
+    pub from: String,
+    /// Where it leads.
+    pub to: String,
+    /// The image of the release it leads to.
+    pub image: Option<String>,
+    /// What kind of step it is.
+    pub step: Move,
+    /// The risks that have to do with it, by name.
+    pub risks: Vec<HopRisk>,
+    /// What has to be done first.
+    pub needs: Vec<Need>,
+    /// The commands that carry it out, in order.
+    pub commands: Vec<String>,
+}
+
+/// A risk of an update on the way.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct HopRisk {
+    /// Its name.
+    pub name: String,
+    /// What may go wrong.
+    pub message: String,
+    /// Where people read about it.
+    pub url: String,
+    /// Who says so.
+    pub origin: Source,
+    /// Whether it concerns this cluster.
+    pub exposure: Exposure,
+    /// Why that is known, or not.
+    pub why: String,
+    /// Whether it is accepted, as `fairway upgrade` says it.
+    pub acceptance: &'static str,
+    /// Whether it stands against the update.
+    pub stands: bool,
+    /// The queries that tell whether it applies, where they were not asked yet.
+    #[serde(skip)]
+    pub(super) open_queries: Vec<String>,
+}
+
+/// Whether a risk concerns this cluster.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Exposure {
+    /// It does.
+    Applies,
+    /// It does not.
+    DoesNotApply,
+    /// It cannot be found out.
+    Unknown,
+    /// Nobody has asked yet.
+    NotKnownYet,
+}
+
+impl Way {
+    /// The risks that stand against it: each as often as there are hops that have it.
+    pub fn unaccepted(&self) -> impl Iterator<Item = &HopRisk> {
+        self.hops.iter().flat_map(Hop::unaccepted)
+    }
+}
+
+impl Hop {
+    /// The risks that stand against it.
+    pub fn unaccepted(&self) -> impl Iterator<Item = &HopRisk> {
+        self.risks.iter().filter(|risk| risk.stands)
+    }
+}
+
+/// The hops of a way; `channels` has for each the channel to choose before it.
+pub(super) fn way(
+    graph: &Graph,
+    edges: &[Edge],
+    channels: Vec<Option<String>>,
+    scale: &Scale<'_>,
+) -> Way {
+    let mut hops: Vec<Hop> = Vec::new();
+    for (edge, channel) in edges.iter().zip(channels) {
+        let waits = hops.is_empty() && scale.is_updating();
+        let others = waits.then_some(Need::Wait).into_iter();
+        let others = others.chain(channel.map(|channel| Need::Channel { channel }));
+        hops.push(hop(graph, *edge, others, scale));
+    }
+    if let Some((_, before)) = hops.split_last_mut() {
+        for hop in before {
+            hop.commands.push(need::WATCH.to_owned());
+        }
+    }
+    Way { hops }
+}
+
+fn hop(graph: &Graph, edge: Edge, others: impl Iterator<Item = Need>, scale: &Scale<'_>) -> Hop {
+    let (from, to) = (graph.node(edge.from), graph.node(edge.to));
+    let risks: Vec<HopRisk> = scale.faced(edge).iter().map(HopRisk::of).collect();
+    let version = to.version.to_string();
+    let is_leap = ways::leap(graph, edge) == Leap::SkipLevel;
+    let preflight = is_leap.then(|| Need::Preflight { version: version.clone() });
+    let needs = need::all(&risks, &scale.gates, others.chain(preflight));
+    Hop {
+        from: from.version.to_string(),
+        image: to.release.as_ref().map(|release| release.payload.clone()),
+        step: Move::between(&from.version, &to.version),
+        commands: need::commands(&needs, &version),
+        to: version,
+        risks,
+        needs,
+    }
+}
+
+impl HopRisk {
+    fn of(faced: &Faced<'_>) -> Self {
+        let risk = faced.risk;
+        let exposure = match &risk.status {
+            ConditionStatus::True => Exposure::Applies,
+            ConditionStatus::False => Exposure::DoesNotApply,
+            _ if risk.awaited => Exposure::NotKnownYet,
+            _ => Exposure::Unknown,
+        };
+        let open = exposure == Exposure::NotKnownYet;
+        Self {
+            name: risk.name.clone(),
+            message: risk.message.clone(),
+            url: risk.url.clone(),
+            origin: risk.origin.clone(),
+            exposure,
+            why: risk.why.clone(),
+            acceptance: faced.standing.word(),
+            stands: faced.stands(),
+            open_queries: if open { risk.queries.clone() } else { Vec::new() },
+        }
+    }
+}

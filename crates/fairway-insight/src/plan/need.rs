@@ -1,0 +1,134 @@
+//! What has to be done before an update on the way.
+
+use std::collections::BTreeMap;
+
+use fairway_risk::Source;
+use fairway_risk::sources::Gate;
+use serde::Serialize;
+
+use super::hop::{Exposure, HopRisk};
+
+/// What the names of risks about operators of OLM begin with.
+const OPERATOR_RISKS: [&str; 2] = ["OperatorWillNotRun-", "OperatorApisMissing-"];
+
+/// Something that has to be done before an update.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase", tag = "kind")]
+pub enum Need {
+    /// The update that is under way has to end.
+    Wait,
+    /// An operator that OLM has installed has to be moved, or removed.
+    Operator {
+        /// The risk that says so, by which it can be accepted instead.
+        risk: String,
+        /// The operator, as `namespace/name`.
+        operator: String,
+    },
+    /// A component of the platform has to be looked after.
+    Component {
+        /// The risk that says so, by which it can be accepted instead.
+        risk: String,
+        /// The component.
+        component: String,
+    },
+    /// An administrator has to confirm something.
+    Confirm {
+        /// The risk that says so.
+        risk: String,
+        /// The command that confirms it.
+        command: String,
+    },
+    /// Another channel has to be chosen.
+    Channel {
+        /// The channel.
+        channel: String,
+    },
+    /// The release has to be asked first: it skips a minor version.
+    Preflight {
+        /// Its version.
+        version: String,
+    },
+    /// A risk has to be accepted.
+    Accept {
+        /// The risk.
+        risk: String,
+    },
+}
+
+impl Need {
+    /// The command that sees to it, where one command does.
+    fn command(&self) -> Option<String> {
+        match self {
+            Self::Confirm { command, .. } => Some(command.clone()),
+            Self::Channel { channel } => Some(format!("fairway upgrade channel {channel}")),
+            Self::Preflight { version } => {
+                Some(format!("fairway upgrade --mode=preflight --to={version} --wait"))
+            }
+            Self::Wait => Some(WATCH.to_owned()),
+            Self::Operator { .. } | Self::Component { .. } | Self::Accept { .. } => None,
+        }
+    }
+}
+
+/// What waits for the end of an update.
+pub(super) const WATCH: &str = "fairway upgrade status --watch";
+
+/// Everything that risks ask for before an update, and these, in order.
+pub(super) fn all(
+    risks: &[HopRisk],
+    gates: &BTreeMap<String, Gate>,
+    others: impl IntoIterator<Item = Need>,
+) -> Vec<Need> {
+    let standing = risks.iter().filter(|risk| risk.stands);
+    let needs = standing.filter_map(|risk| of_risk(risk, gates)).chain(others);
+    let mut needs: Vec<Need> = needs.collect();
+    needs.sort_by_key(order);
+    needs
+}
+
+/// What a risk asks for. One of which nobody knows yet whether it applies asks for nothing.
+fn of_risk(it: &HopRisk, gates: &BTreeMap<String, Gate>) -> Option<Need> {
+    let risk = it.name.clone();
+    if let Some(gate) = gates.get(&it.name) {
+        return Some(Need::Confirm { risk, command: gate.confirm.clone() });
+    }
+    let named = OPERATOR_RISKS.iter().find_map(|prefix| it.name.strip_prefix(prefix));
+    Some(match (&it.origin, named.and_then(|name| name.split_once(':'))) {
+        (Source::RiskReport(_), Some((namespace, name))) => {
+            Need::Operator { risk, operator: format!("{namespace}/{name}") }
+        }
+        (Source::Upgradeable(component), _) => {
+            Need::Component { risk, component: component.clone() }
+        }
+        _ if it.exposure == Exposure::NotKnownYet => return None,
+        _ => Need::Accept { risk },
+    })
+}
+
+/// What takes longest comes first, and what is withdrawn by nothing else comes last.
+fn order(need: &Need) -> u8 {
+    match need {
+        Need::Wait => 0,
+        Need::Operator { .. } => 1,
+        Need::Component { .. } => 2,
+        Need::Confirm { .. } => 3,
+        Need::Channel { .. } => 4,
+        Need::Preflight { .. } => 5,
+        Need::Accept { .. } => 6,
+    }
+}
+
+/// The commands that carry out an update.
+pub(super) fn commands(needs: &[Need], version: &str) -> Vec<String> {
+    let mut commands: Vec<String> = needs.iter().filter_map(Need::command).collect();
+    let accepted = needs.iter().filter_map(|need| match need {
+        Need::Accept { risk } => Some(risk.as_str()),
+        _ => None,
+    });
+    let accepted: Vec<&str> = accepted.collect();
+    if !accepted.is_empty() {
+        commands.push(format!("fairway upgrade accept {}", accepted.join(",")));
+    }
+    commands.push(format!("fairway upgrade --to={version}"));
+    commands
+}

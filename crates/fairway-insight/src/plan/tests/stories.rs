@@ -1,0 +1,340 @@
+//! What is planned for, and why.
+
+use fairway_api::Conditions as _;
+use fairway_risk::Failure;
+
+use super::*;
+
+const ALL: &str = "stable-5.0,stable-5.1,stable-5.2";
+
+/// 5.2.0 is reached from 5.1.0, with a risk, and from 5.0.1, past a minor version.
+fn platform() -> Graph {
+    graph(
+        &[
+            ("5.0.0", ALL),
+            ("5.0.1", ALL),
+            ("5.1.0", "stable-5.1,stable-5.2"),
+            ("5.2.0", "stable-5.2"),
+        ],
+        &[
+            ("5.0.0", "5.0.1", &[]),
+            ("5.0.0", "5.1.0", &[]),
+            ("5.0.1", "5.1.0", &[]),
+            ("5.0.1", "5.2.0", &[]),
+            ("5.1.0", "5.2.0", &["QStall"]),
+        ],
+    )
+}
+
+fn cluster() -> World {
+    World::new(platform(), "5.0.0", "stable-5.0")
+}
+
+#[test]
+fn what_is_not_known_yet_is_avoided() {
+    let plan = cluster().plan("5.2.0");
+    insta::assert_snapshot!(sketch(&plan), @r#"
+    5.0.0 -> 5.2.0: Yes
+    least risk: 5.0.1, 5.2.0
+    not offered: Channel { channels: ["stable-5.2"] }
+    "#);
+    assert_eq!(plan.open_queries(), BTreeSet::new());
+    let through = World::new(platform(), "5.1.0", "stable-5.2").plan("5.2");
+    insta::assert_snapshot!(sketch(&through), @"
+    5.1.0 -> 5.2: CannotTell
+    least risk: 5.2.0 with QStall
+    ");
+    assert_eq!(through.open_queries(), BTreeSet::from(["QStall"]));
+}
+
+#[test]
+fn a_risk_that_does_not_apply_is_in_nobodys_way() {
+    let plan = cluster().answering("QStall", Ok(false)).plan("5.2");
+    insta::assert_snapshot!(sketch(&plan), @r#"
+    5.0.0 -> 5.2: Yes
+    least risk: 5.1.0, 5.2.0
+    not offered: Channel { channels: ["stable-5.2"] }
+    not known: LaterReleases
+    "#);
+    let hop = &plan.least_risk.unwrap().hops[1];
+    assert_eq!((hop.risks[0].exposure, hop.risks[0].stands), (Exposure::DoesNotApply, false));
+}
+
+#[test]
+fn a_risk_that_applies_is_taken_where_there_is_no_other_way() {
+    let world = World::new(platform(), "5.1.0", "stable-5.2").answering("QStall", Ok(true));
+    insta::assert_snapshot!(sketch(&world.plan("5.2")), @"
+    5.1.0 -> 5.2: No
+    least risk: 5.2.0 with QStall
+    ");
+    let world = world.accepting(&["QStall"]);
+    insta::assert_snapshot!(sketch(&world.plan("5.2")), @"
+    5.1.0 -> 5.2: Yes
+    least risk: 5.2.0
+    ");
+    let unclear = world.accepting(&[]).answering("QStall", Err(Failure::NoSeries));
+    let plan = unclear.plan("5.2");
+    assert_eq!(plan.verdict(), Verdict::CannotTell);
+    assert_eq!(plan.least_risk.unwrap().hops[0].risks[0].exposure, Exposure::Unknown);
+}
+
+#[test]
+fn every_hop_says_what_it_needs_and_how_it_is_carried_out() {
+    let mut world = World::new(platform(), "5.1.0", "stable-5.1").answering("QStall", Ok(true));
+    world.gates = Some(Gates {
+        asked: [("ack-5.1-apis".to_owned(), "APIs go away.".to_owned())].into(),
+        ..Gates::default()
+    });
+    let report = json!({"kind": "RiskReport", "version": "v1", "risks": [
+        {"name": "OperatorWillNotRun-team:etcd.v1", "message": "etcd runs up to 5.1.", "targets": ">=5.2.0"},
+    ]});
+    let component =
+        json!({"metadata": {"name": "olm"}, "spec": {}, "status": {"extension": report}});
+    world.components = vec![serde_json::from_value(component).unwrap()];
+    let plan = world.plan("5.2");
+    insta::assert_snapshot!(sketch(&plan), @r#"
+    5.1.0 -> 5.2: No
+    least risk: 5.2.0 with AdminAck-ack-5.1-apis,OperatorWillNotRun-team:etcd.v1,QStall
+    not offered: Channel { channels: ["stable-5.2"] }
+    "#);
+    let way = plan.fewest_hops.unwrap();
+    insta::assert_snapshot!(serde_json::to_string_pretty(&way.hops[0].needs).unwrap(), @r#"
+    [
+      {
+        "kind": "operator",
+        "risk": "OperatorWillNotRun-team:etcd.v1",
+        "operator": "team/etcd.v1"
+      },
+      {
+        "kind": "confirm",
+        "risk": "AdminAck-ack-5.1-apis",
+        "command": "kubectl -n openshift-config patch configmap admin-acks --type=merge -p '{\"data\":{\"ack-5.1-apis\":\"true\"}}'"
+      },
+      {
+        "kind": "channel",
+        "channel": "stable-5.2"
+      },
+      {
+        "kind": "accept",
+        "risk": "QStall"
+      }
+    ]
+    "#);
+    let commands: Vec<&str> =
+        way.hops.iter().flat_map(|hop| &hop.commands).map(String::as_str).collect();
+    insta::assert_snapshot!(commands.join("\n"), @r#"
+    kubectl -n openshift-config patch configmap admin-acks --type=merge -p '{"data":{"ack-5.1-apis":"true"}}'
+    fairway upgrade channel stable-5.2
+    fairway upgrade accept QStall
+    fairway upgrade --to=5.2.0
+    "#);
+}
+
+#[test]
+fn a_release_that_is_skipped_to_is_asked_first() {
+    let plan = cluster().plan("5.2.0");
+    let way = plan.least_risk.unwrap();
+    insta::assert_snapshot!(way.hops[1].commands.join("\n"), @"
+    fairway upgrade channel stable-5.2
+    fairway upgrade --mode=preflight --to=5.2.0 --wait
+    fairway upgrade --to=5.2.0
+    ");
+}
+
+#[test]
+fn a_component_stands_against_the_next_minor_version_and_not_against_later_ones() {
+    let mut world = cluster().answering("QStall", Ok(false));
+    let component = json!({"metadata": {"name": "storage"}, "spec": {}, "status": {"conditions": [
+        {"type": "Upgradeable", "status": "False", "reason": "OldDriver", "message": "The driver is old."},
+    ]}});
+    world.components = vec![serde_json::from_value(component).unwrap()];
+    let plan = world.plan("5.2");
+    insta::assert_snapshot!(sketch(&plan), @r#"
+    5.0.0 -> 5.2: No
+    least risk: 5.1.0 with ClusterOperatorUpgradeable-storage, 5.2.0
+    not offered: Channel { channels: ["stable-5.2"] }
+    not known: LaterReleases
+    "#);
+}
+
+#[test]
+fn what_the_operator_has_found_out_counts() {
+    let mut world = World::new(platform(), "5.1.0", "stable-5.2");
+    let mut known = risk("QStall");
+    known["conditions"] =
+        json!([{"type": "Applies", "status": "False", "reason": "NotMatch", "message": "no"}]);
+    let mut alert = risk("DiskFull");
+    alert["conditions"] = json!([{"type": "Applies", "status": "True", "reason": "Alert:firing", "message": "It fires."}]);
+    let update =
+        json!({"release": {"version": "5.2.0", "image": "x"}, "riskNames": ["DiskFull", "QStall"]});
+    let status = world.cluster_version.status.as_mut().unwrap();
+    status.conditional_update_risks = serde_json::from_value(json!([known, alert])).unwrap();
+    status.conditional_updates = vec![serde_json::from_value(update).unwrap()];
+    let plan = world.plan("5.2");
+    insta::assert_snapshot!(sketch(&plan), @"
+    5.1.0 -> 5.2: No
+    least risk: 5.2.0 with DiskFull
+    ");
+
+    // A risk that says something else by now is another one.
+    let status = world.cluster_version.status.as_mut().unwrap();
+    status.conditional_update_risks[0].message = "Something else.".to_owned();
+    assert!(status.conditional_update_risks[0].conditions.is_false("Applies"));
+    let plan = world.plan("5.2");
+    assert_eq!(plan.open_queries(), BTreeSet::from(["QStall"]));
+}
+
+#[test]
+fn an_update_under_way_is_waited_for() {
+    let mut world = cluster().answering("QStall", Ok(false));
+    let status = world.cluster_version.status.as_mut().unwrap();
+    status.conditions = serde_json::from_value(json!([
+        {"type": "Progressing", "status": "True", "message": "Working towards 5.0.0"},
+    ]))
+    .unwrap();
+    let way = world.plan("5.1").least_risk.unwrap();
+    insta::assert_snapshot!(way.hops[0].commands.join("\n"), @"
+    fairway upgrade status --watch
+    fairway upgrade channel stable-5.2
+    fairway upgrade --to=5.1.0
+    ");
+}
+
+#[test]
+fn the_latest_that_can_be_reached_without_a_risk_is_planned_for() {
+    let nodes =
+        [("5.0.0", ALL), ("5.0.1", ALL), ("5.0.2", ALL), ("5.0.3", ALL), ("5.0.4-rc.1", ALL)];
+    let edges: &[(&str, &str, &[&str])] =
+        &[("5.0.0", "5.0.1", &[]), ("5.0.0", "5.0.2", &["Loss"]), ("5.0.0", "5.0.4-rc.1", &[])];
+    let world = World::new(graph(&nodes, edges), "5.0.0", "stable-5.0");
+    let told = ["5.0", "stable-5.0", "latest", "5.0.2", "5.0.4-rc.1"]
+        .map(|goal| sketch(&world.plan(goal)));
+    insta::assert_snapshot!(told.join("\n\n"), @r#"
+    5.0.0 -> 5.0: Yes
+    least risk: 5.0.1
+    passed over: 5.0.3 []
+    passed over: 5.0.2 ["Loss"]
+
+    5.0.0 -> stable-5.0: Yes
+    least risk: 5.0.1
+    passed over: 5.0.3 []
+    passed over: 5.0.2 ["Loss"]
+
+    5.0.0 -> latest: Yes
+    least risk: 5.0.1
+    passed over: 5.0.3 []
+    passed over: 5.0.2 ["Loss"]
+
+    5.0.0 -> 5.0.2: No
+    least risk: 5.0.2 with Loss
+
+    5.0.0 -> 5.0.4-rc.1: Yes
+    least risk: 5.0.4-rc.1
+    "#);
+}
+
+#[test]
+fn who_is_there_already_needs_nothing() {
+    let world = World::new(platform(), "5.2.0", "stable-5.2");
+    let told = ["5.2.0", "5.2", "latest"].map(|goal| sketch(&world.plan(goal)));
+    insta::assert_snapshot!(told.join("\n"), @"
+    5.2.0 -> 5.2.0: Yes
+    least risk: 
+    5.2.0 -> 5.2: Yes
+    least risk: 
+    5.2.0 -> latest: Yes
+    least risk:
+    ");
+}
+
+#[test]
+fn why_there_is_no_way() {
+    let nodes = [
+        ("5.0.0", "stable-5.0,candidate-5.0"),
+        ("5.0.1", "stable-5.0"),
+        ("5.0.2", "candidate-5.0"),
+        ("5.1.0", "stable-5.0"),
+        ("5.3.0", "stable-5.0"),
+        ("5.4.0", "stable-5.0"),
+    ];
+    let edges: &[(&str, &str, &[&str])] =
+        &[("5.0.0", "5.0.2", &[]), ("5.0.0", "5.3.0", &[]), ("5.0.1", "5.1.0", &[])];
+    let world = World::new(graph(&nodes, edges), "5.0.0", "stable-5.0");
+    let told = ["5.0.2", "5.1.0", "5.3.0", "5.4.0", "5.9.0", "5.9", "4.9.0"]
+        .map(|goal| sketch(&world.plan(goal)));
+    insta::assert_snapshot!(told.join("\n"), @r#"
+    5.0.0 -> 5.0.2: No
+    not offered: Channel { channels: ["candidate-5.0"] }
+    5.0.0 -> 5.1.0: No
+    not offered: NoEdge { from: ["5.0.1"] }
+    5.0.0 -> 5.3.0: No
+    not offered: Guard { minors: Some(3) }
+    5.0.0 -> 5.4.0: No
+    not offered: NoEdge { from: [] }
+    5.0.0 -> 5.9.0: No
+    not offered: UnknownVersion
+    5.0.0 -> 5.9: No
+    not offered: UnknownVersion
+    5.0.0 -> 4.9.0: No
+    not offered: Older
+    "#);
+    let there = world.plan_in("5.0.2", &["candidate-5.0".to_owned()]);
+    insta::assert_snapshot!(sketch(&there), @r#"
+    5.0.0 -> 5.0.2: Yes
+    least risk: 5.0.2
+    not offered: Channel { channels: ["candidate-5.0"] }
+    "#);
+    let lost = World::new(graph(&nodes, edges), "5.0.9", "stable-5.0");
+    insta::assert_snapshot!(sketch(&lost.plan("5.1")), @"
+    5.0.9 -> 5.1: CannotTell
+    not offered: UnknownHere
+    ");
+}
+
+#[test]
+fn what_cluster_version_lists_is_a_plan_of_one_hop() {
+    let mut world = cluster();
+    let status = world.cluster_version.status.as_mut().unwrap();
+    let release = |version: &str| json!({"version": version, "image": format!("image-{version}")});
+    status.available_updates = serde_json::from_value(json!([release("5.0.1")])).unwrap();
+    let update =
+        json!({"release": release("5.1.0"), "risks": [risk("Loss")], "riskNames": ["Loss"]});
+    status.conditional_updates = vec![serde_json::from_value(update).unwrap()];
+    let outlook = Outlook {
+        cluster_version: &world.cluster_version,
+        components: &[],
+        gates: None,
+        outcomes: &Outcomes::new(),
+        now: Timestamp::UNIX_EPOCH,
+    };
+    world.graph = outlook.listed().unwrap();
+    world.known_from = KnownFrom::ClusterVersion { why: "nobody answers".to_owned() };
+    let told = ["5.0", "5.1", "5.2"].map(|goal| sketch(&world.plan(goal)));
+    insta::assert_snapshot!(told.join("\n"), @"
+    5.0.0 -> 5.0: Yes
+    least risk: 5.0.1
+    5.0.0 -> 5.1: No
+    least risk: 5.1.0 with Loss
+    5.0.0 -> 5.2: CannotTell
+    not offered: UnknownVersion
+    ");
+}
+
+#[test]
+fn the_channels_between_here_and_there_are_asked_for() {
+    let goal: Goal = "5.2".parse().unwrap();
+    let lanes = Lanes::new(Some("stable-5.0"), &[], &goal);
+    assert_eq!(lanes.first(), BTreeSet::from(["stable-5.0".to_owned()]));
+    let nodes = [
+        ("5.0.1", "stable-4.9,stable-5.0,stable-5.1,fast-5.1"),
+        ("5.1.0", "stable-5.2,stable-5.3"),
+    ];
+    let unasked = lanes.unasked(&graph(&nodes, &[]), &lanes.first(), &Version::new(5, 0, 0), &goal);
+    assert_eq!(unasked.into_iter().collect::<Vec<_>>(), ["stable-5.1", "stable-5.2"]);
+}
+
+#[test]
+fn programs_get_all_of_it() {
+    let plan = World::new(platform(), "5.1.0", "stable-5.1").plan("5.2");
+    insta::assert_snapshot!(serde_json::to_string_pretty(&plan).unwrap());
+}

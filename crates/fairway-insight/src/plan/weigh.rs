@@ -1,0 +1,202 @@
+//! What stands against an update on the way, as far as that is known today.
+//!
+//! Every risk is looked at once, by the ledger that the operator uses: what a query says now, else
+//! what the operator has found out about the same risk, else that it is not known yet.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use fairway_api::cluster_version::{MatchingRule, Release};
+use fairway_api::{ConditionStatus, Version};
+use fairway_graph::{Edge, Graph, NodeId};
+use fairway_risk::sources::Gate;
+use fairway_risk::{
+    Acceptance, Candidate, Concern, Ledger, QueryPolicy, Risk, Round, Source, Standing, Targets,
+    definition_hash,
+};
+
+use super::Outlook;
+use super::concerns::{self, Holds, Raised};
+
+/// A risk, and what is known about it.
+#[derive(Clone, Debug)]
+pub(super) struct Weighed {
+    pub(super) name: String,
+    pub(super) message: String,
+    pub(super) url: String,
+    pub(super) origin: Source,
+    pub(super) status: ConditionStatus,
+    /// Why that is known, or not.
+    pub(super) why: String,
+    /// A query that was not asked will tell.
+    pub(super) awaited: bool,
+    /// It is shown, and stands against nothing.
+    advisory: bool,
+    /// What the definition is known by.
+    hash: String,
+    /// The queries that tell whether it applies.
+    pub(super) queries: Vec<String>,
+}
+
+/// A risk of one update.
+pub(super) struct Faced<'a> {
+    pub(super) risk: &'a Weighed,
+    pub(super) standing: Standing,
+}
+
+impl Faced<'_> {
+    /// Whether it stands against the update.
+    pub(super) fn stands(&self) -> bool {
+        self.risk.counts() && !self.standing.is_accepted()
+    }
+
+    /// Whether it is known to.
+    pub(super) fn surely(&self) -> bool {
+        self.stands() && self.risk.status == ConditionStatus::True
+    }
+}
+
+/// Everything that stands against updates.
+pub(super) struct Scale<'a> {
+    graph: &'a Graph,
+    here: NodeId,
+    outlook: &'a Outlook<'a>,
+    acceptance: Acceptance,
+    of_edges: HashMap<*const fairway_graph::Risk, Weighed>,
+    raised: Vec<(Weighed, Targets, Holds)>,
+    /// What administrators are asked to confirm, by the name of the risk.
+    pub(super) gates: BTreeMap<String, Gate>,
+}
+
+impl<'a> Scale<'a> {
+    pub(super) fn new(graph: &'a Graph, here: NodeId, outlook: &'a Outlook<'a>) -> Self {
+        let acceptance = outlook.acceptance();
+        let previous = outlook.previous();
+        let policy = QueryPolicy::default();
+        let round = Round {
+            outcomes: outlook.outcomes,
+            policy: &policy,
+            acceptance: &acceptance,
+            previous: &previous,
+            now: outlook.now,
+        };
+        let of_edges = of_edges(graph, round);
+        let (concerns, gates) = concerns::of(outlook, graph);
+        let known: Vec<&str> = of_edges
+            .values()
+            .map(|risk| risk.name.as_str())
+            .chain(concerns.iter().map(|raised| raised.concern.risk.name.as_str()))
+            .collect();
+        let published = concerns::published(outlook, &known);
+        let weigh = |Raised { concern, holds }: Raised| {
+            let targets = concern.targets.clone();
+            Some((weigh_concern(concern, round)?, targets, holds))
+        };
+        let raised = concerns.into_iter().chain(published).filter_map(weigh).collect();
+        Self { graph, here, outlook, acceptance, of_edges, raised, gates }
+    }
+
+    /// Whether an update is under way.
+    pub(super) fn is_updating(&self) -> bool {
+        self.outlook.is_updating()
+    }
+
+    /// What an update faces, in the order of names.
+    pub(super) fn faced(&self, edge: Edge) -> Vec<Faced<'_>> {
+        let (from, to) = (&self.graph.node(edge.from).version, self.graph.node(edge.to));
+        let release = Release { version: to.version.to_string(), ..Release::default() };
+        let on_edge = self.graph.risks(edge).filter_map(|it| self.of_edges.get(&Arc::as_ptr(it)));
+        let raised = self.raised.iter().filter(|(_, targets, holds)| {
+            holds.at(from, edge.from == self.here) && targets.contain(Some(from), &release)
+        });
+        let mut by_name: BTreeMap<&str, &Weighed> = BTreeMap::new();
+        for risk in on_edge.chain(raised.map(|(risk, _, _)| risk)) {
+            let known = by_name.get(risk.name.as_str());
+            if known.is_none_or(|known| known.weight() < risk.weight()) {
+                by_name.insert(&risk.name, risk);
+            }
+        }
+        let now = self.outlook.now;
+        let face = |risk: &'_ Weighed| {
+            self.acceptance.standing(&risk.name, &release.version, &risk.hash, now)
+        };
+        by_name.into_values().map(|risk| Faced { standing: face(risk), risk }).collect()
+    }
+
+    /// How many of them stand against it, and how many of these surely.
+    pub(super) fn burden(&self, edge: Edge) -> (usize, usize) {
+        let faced = self.faced(edge);
+        let surely = faced.iter().filter(|risk| risk.surely()).count();
+        (faced.iter().filter(|risk| risk.stands()).count(), surely)
+    }
+}
+
+impl Weighed {
+    /// Whether it stands against updates, for those who have not accepted it.
+    fn counts(&self) -> bool {
+        self.status != ConditionStatus::False && !self.advisory
+    }
+
+    /// Of two that have one name, what the worse one says counts.
+    fn weight(&self) -> u8 {
+        match self.status {
+            _ if !self.counts() => 0,
+            ConditionStatus::True => 2,
+            _ => 1,
+        }
+    }
+}
+
+fn of_edges(graph: &Graph, round: Round) -> HashMap<*const fairway_graph::Risk, Weighed> {
+    let mut known = HashMap::new();
+    for risk in graph.edges().iter().flat_map(|edge| graph.risks(*edge)) {
+        let at = Arc::as_ptr(risk);
+        if known.contains_key(&at) {
+            continue;
+        }
+        let entry = Risk {
+            name: risk.name.clone(),
+            message: risk.message.clone(),
+            url: risk.url.clone(),
+            matching_rules: risk.matching_rules.clone(),
+            claim: None,
+        };
+        let candidate = Candidate { release: somewhere(), risks: vec![Arc::new(entry)] };
+        let ledger = Ledger::new("", vec![candidate], Vec::new());
+        if let Some(weighed) = weigh(&ledger, Source::Graph, &risk.matching_rules, round) {
+            known.insert(at, weighed);
+        }
+    }
+    known
+}
+
+fn weigh_concern(concern: Concern, round: Round) -> Option<Weighed> {
+    let candidate = Candidate { release: somewhere(), risks: Vec::new() };
+    let (origin, rules) = (concern.source.clone(), concern.risk.matching_rules.clone());
+    let concern = Concern { targets: Targets::All, ..concern };
+    weigh(&Ledger::new("", vec![candidate], vec![concern]), origin, &rules, round)
+}
+
+/// A release of which only the risks are of interest.
+fn somewhere() -> Release {
+    Release { version: Version::new(0, 0, 0).to_string(), ..Release::default() }
+}
+
+/// What the ledger says about its one risk.
+fn weigh(ledger: &Ledger, origin: Source, rules: &[MatchingRule], round: Round) -> Option<Weighed> {
+    let exposure = ledger.verdict(&somewhere(), round).exposures.into_iter().next()?;
+    let risk = ledger.evaluate(round).conditional_update_risks.into_iter().next()?;
+    let queries = rules.iter().filter_map(|rule| rule.promql.as_ref());
+    Some(Weighed {
+        hash: definition_hash(&risk),
+        name: risk.name,
+        message: risk.message,
+        url: risk.url,
+        origin,
+        status: exposure.status,
+        why: exposure.message,
+        awaited: exposure.awaited,
+        advisory: exposure.advisory,
+        queries: queries.map(|query| query.promql.clone()).collect(),
+    })
+}

@@ -1,0 +1,129 @@
+//! Why a version is not offered to a cluster.
+
+use std::collections::BTreeSet;
+
+use fairway_api::{Leap, Version};
+use fairway_graph::build::Draft;
+use fairway_graph::question::{Cause, Verdict};
+use fairway_graph::{Graph, GraphData, NodeId, Scope};
+use serde::Serialize;
+
+use super::lanes::Lanes;
+use super::ways::{is_allowed, leap};
+
+/// Versions that are named as places to come from; more help nobody.
+const NAMED: usize = 5;
+
+/// Why a version is not offered.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase", tag = "reason")]
+pub enum NotOffered {
+    /// The graph does not have the version that the cluster has.
+    UnknownHere,
+    /// The graph has no such version.
+    UnknownVersion,
+    /// It is earlier than what the cluster has.
+    Older,
+    /// It is not in the channel that the cluster follows.
+    Channel {
+        /// The channels that it is in.
+        channels: Vec<String>,
+    },
+    /// Maintainers keep it out of a channel.
+    Tombstoned {
+        /// The channel.
+        channel: String,
+        /// The file that says so.
+        file: String,
+    },
+    /// Maintainers have removed the update.
+    Blocked {
+        /// What removes it.
+        causes: Vec<Cause>,
+    },
+    /// Updates lead there only from elsewhere.
+    NoEdge {
+        /// From these versions, the latest first; only some of them.
+        from: Vec<String>,
+    },
+    /// An update so far is refused by the operator.
+    Guard {
+        /// How many minor versions lie between; none where it is another major version.
+        minors: Option<u64>,
+    },
+}
+
+/// What the maintainers of a graph know about it, where they are asked.
+#[derive(Clone, Copy)]
+pub struct Maintained<'a> {
+    /// What releases declare, and what closes it.
+    pub draft: &'a Draft<'a>,
+    /// What maintainers say.
+    pub data: &'a GraphData,
+    /// The architecture of the cluster, where versions name theirs.
+    pub architecture: Option<&'a str>,
+}
+
+/// What there is to look at.
+pub(super) struct Sight<'a> {
+    pub(super) graph: &'a Graph,
+    pub(super) lanes: &'a Lanes,
+    pub(super) maintained: Option<Maintained<'a>>,
+}
+
+impl Sight<'_> {
+    /// Why a cluster is not offered the update to a version; none where it is.
+    pub(super) fn not_offered(&self, from: &Version, to: &Version) -> Option<NotOffered> {
+        if to < from {
+            return Some(NotOffered::Older);
+        }
+        let node = |version: &Version| self.graph.find(version).next();
+        let Some(end) = node(to) else {
+            return Some(self.tombstone(to).unwrap_or(NotOffered::UnknownVersion));
+        };
+        let Some(start) = node(from) else { return Some(NotOffered::UnknownHere) };
+        let channels: BTreeSet<&str> = self.graph.node(end).channels().collect();
+        if let Some(here) = self.lanes.here()
+            && !channels.is_empty()
+            && !channels.contains(here)
+        {
+            let channels = channels.into_iter().map(str::to_owned).collect();
+            return Some(self.tombstone(to).unwrap_or(NotOffered::Channel { channels }));
+        }
+        match self.graph.edge(start, end) {
+            None => Some(self.blocked(from, to).unwrap_or_else(|| self.no_edge(end))),
+            Some(edge) => match leap(self.graph, edge) {
+                leap if is_allowed(leap) => None,
+                Leap::TooFar { minors } => Some(NotOffered::Guard { minors: Some(minors) }),
+                _ => Some(NotOffered::Guard { minors: None }),
+            },
+        }
+    }
+
+    fn tombstone(&self, version: &Version) -> Option<NotOffered> {
+        let data = self.maintained?.data;
+        let here = self.lanes.here();
+        let mut channels = data.channels.iter().filter(|channel| {
+            here.map_or_else(|| self.lanes.allow(&channel.name), |here| here == channel.name)
+        });
+        let channel = channels
+            .find(|channel| channel.tombstones.iter().any(|listed| listed.version == *version))?;
+        let (channel, file) = (channel.name.clone(), channel.file.clone());
+        Some(NotOffered::Tombstoned { channel, file })
+    }
+
+    fn blocked(&self, from: &Version, to: &Version) -> Option<NotOffered> {
+        let Maintained { draft, architecture, .. } = self.maintained?;
+        let why = draft.why(from, to, Scope { architecture, channel: None }).ok()?;
+        match why.verdict {
+            Verdict::Removed { causes } => Some(NotOffered::Blocked { causes }),
+            _ => None,
+        }
+    }
+
+    fn no_edge(&self, to: NodeId) -> NotOffered {
+        let edges = self.graph.edges().iter().rev().filter(|edge| edge.to == to);
+        let from = edges.map(|edge| self.graph.node(edge.from).version.to_string());
+        NotOffered::NoEdge { from: from.take(NAMED).collect() }
+    }
+}
