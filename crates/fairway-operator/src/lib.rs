@@ -18,6 +18,7 @@ mod names;
 mod operator;
 pub mod own_release;
 pub mod payload;
+mod records;
 mod retrieval;
 pub mod settings;
 pub mod stage;

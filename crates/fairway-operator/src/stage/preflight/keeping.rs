@@ -10,10 +10,11 @@ use super::Preflight;
 use super::attempt::End;
 use super::deployment::Run;
 use super::diagnosis::Trouble;
-use super::memory::{Begun, Memory, Purpose, Store};
+use super::memory::{Begun, Memory, Purpose};
 use super::telling::Telling;
 use crate::event::Announcer;
 use crate::metrics;
+use crate::records::Store;
 
 /// The memory, and where it is stored.
 pub(super) struct Keeping {

@@ -20,11 +20,12 @@ use super::reader;
 use super::rehearsal::{self, Play, Rehearsal};
 use super::request::{Known, Request, Wanted, request};
 use super::standing::{NotStarted, Site, Standing};
-use super::{Outcome, Preflight, memory};
+use super::{Outcome, Preflight};
 use crate::clock;
 use crate::event;
 use crate::metrics;
 use crate::own_release::OwnRelease;
+use crate::records;
 use crate::settings::PreflightSettings;
 use crate::stage::updates::same_content;
 
@@ -44,7 +45,7 @@ pub async fn run(
         () = out.closed() => return,
     };
     let (announcer, announce) = event::announcer(client.clone(), leadership.clone());
-    let (store, writes) = memory::store(client, &namespace, leadership, &found);
+    let (store, writes) = records::store(client, &namespace, leadership, &found);
     let memory = Memory::new(&inputs.own.release.version, settings.on_update);
     let keeping = Keeping::resume(memory, store, &found, announcer, metrics);
     let mut stage = Stage::new(&inputs, Site { place, settings, hands }, keeping);

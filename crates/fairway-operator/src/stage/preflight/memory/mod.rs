@@ -2,14 +2,15 @@
 //!
 //! Results of several targets stand side by side for as long as the cluster has the version that
 //! they are about. [`kept`] is what is known of one target, [`lift`] what that means for the ledger,
-//! [`bounds`] how much of it is taken, [`news`] what has become of runs; [`record`] and [`store`] carry it over a restart.
+//! [`bounds`] how much of it is taken, [`news`] what has become of runs; [`record`] and [`load`] carry
+//! it over a restart.
 
 mod bounds;
 mod kept;
 mod lift;
+mod load;
 mod news;
 mod record;
-mod store;
 #[cfg(test)]
 mod tests;
 
@@ -23,8 +24,8 @@ use jiff::Timestamp;
 use k8s_openapi::api::core::v1::ConfigMap;
 
 pub(crate) use kept::{Kept, Purpose};
+pub(crate) use load::load;
 pub(crate) use news::{News, Stands, What, news};
-pub(crate) use store::{Store, load, store};
 
 use super::Outcome;
 use crate::settings::OnUpdate;

@@ -1,11 +1,11 @@
-//! Records in the cluster: written when something has changed, at a measured pace.
+//! What the operator keeps in ConfigMaps beside itself: written when something has changed, at a
+//! measured pace.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use fairway_findings::record::LABEL;
 use k8s_openapi::api::core::v1::ConfigMap;
-use kube::api::{DeleteParams, ListParams, Patch, PatchParams};
+use kube::api::{DeleteParams, Patch, PatchParams};
 use kube::{Api, Client, ResourceExt as _};
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout};
@@ -14,18 +14,15 @@ use crate::clock;
 use crate::election::{Leadership, LostLease};
 use crate::text;
 
-/// The time between two writes: a run tells its progress several times a second, and people read the
-/// end of it here.
+/// The time between two writes: a preflight tells its progress several times a second, and people
+/// read the end of it here.
 const PACE: Duration = Duration::from_secs(1);
 
 /// The time after a write that failed.
 const RETRY: Duration = Duration::from_secs(30);
 
 /// How long an API server may take for one request.
-const PATIENCE: Duration = Duration::from_secs(10);
-
-/// Records that are listed at most: several times as many as are written.
-const MAX_RECORDS: u32 = 100;
+pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Who writes, in `managedFields`.
 const FIELD_MANAGER: &str = "fairway";
@@ -49,7 +46,7 @@ impl Store {
         });
     }
 
-    /// Why results cannot be stored.
+    /// Why it cannot be stored.
     pub(crate) fn problem(&self) -> Option<String> {
         self.problem.borrow().clone()
     }
@@ -59,17 +56,6 @@ impl Store {
         if self.problem.changed().await.is_err() {
             std::future::pending::<()>().await;
         }
-    }
-}
-
-/// What is in the cluster.
-pub(crate) async fn load(client: &Client, namespace: &str) -> Result<Vec<ConfigMap>, String> {
-    let api: Api<ConfigMap> = Api::namespaced(client.clone(), namespace);
-    let parameters = ListParams::default().labels(&format!("{LABEL}=true")).limit(MAX_RECORDS);
-    match timeout(PATIENCE, api.list(&parameters)).await {
-        Ok(Ok(found)) => Ok(found.items),
-        Ok(Err(error)) => Err(text::chain(&error)),
-        Err(_) => Err(too_slow()),
     }
 }
 
@@ -150,6 +136,6 @@ async fn delete(api: &Api<ConfigMap>, name: &str) -> Result<(), kube::Error> {
     }
 }
 
-fn too_slow() -> String {
+pub(crate) fn too_slow() -> String {
     format!("the API server did not answer within {} seconds", PATIENCE.as_secs())
 }
