@@ -155,7 +155,11 @@ impl Operator {
                 remembered_alerts: None,
             },
             self.settings.risks.clone(),
-            self.client.clone(),
+            risks::Hands {
+                client: self.client.clone(),
+                leadership: leadership.clone(),
+                namespace: self.settings.election.lease.namespace.clone(),
+            },
             self.metrics.queries(),
             risks_out,
         ));

@@ -177,6 +177,11 @@ impl Acceptance {
         self.names.iter().map(String::as_str)
     }
 
+    /// On which terms that name is accepted, where there are some that can be read.
+    pub fn terms(&self, name: &str) -> Option<&Terms> {
+        self.names.get(name).and(self.terms.get(name)?.as_ref().ok())
+    }
+
     /// What is wrong with the annotation, for the operator's log and for people who look.
     pub fn problems(&self) -> impl Iterator<Item = String> {
         let whole = self.unreadable.iter().map(|why| {

@@ -6,13 +6,14 @@ use std::fmt;
 use jiff::Timestamp;
 
 use crate::policy::Refused;
+use crate::sample::Sample;
 use crate::text;
 
 /// What came back from a query.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Answer {
-    /// The values of an instant vector, one for each series.
-    Samples(Vec<f64>),
+    /// An instant vector: one sample for each series.
+    Samples(Vec<Sample>),
     /// Something else that PromQL can yield.
     Other(ResultType),
 }
@@ -46,9 +47,9 @@ impl Answer {
             Self::Other(result_type) => return Err(Failure::NotAVector(*result_type)),
         };
         match samples {
-            [1.0] => Ok(true),
-            [0.0] => Ok(false),
-            [value] => Err(Failure::NotZeroOrOne(value.to_string())),
+            [Sample { value: 1.0, .. }] => Ok(true),
+            [Sample { value: 0.0, .. }] => Ok(false),
+            [Sample { value, .. }] => Err(Failure::NotZeroOrOne(value.to_string())),
             [] => Err(Failure::NoSeries),
             several => Err(Failure::SeveralSeries(several.len())),
         }

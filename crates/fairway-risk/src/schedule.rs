@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use crate::answer::{Failure, Outcome, Outcomes};
 
 /// Distinct queries that are kept in mind. The real data of a whole platform has 64.
-const MAX_QUERIES: usize = 500;
+pub(crate) const MAX_QUERIES: usize = 500;
 
 /// Whatever the settings say, the same query is not asked more often than that.
 const SHORTEST_PAUSE: Duration = Duration::from_secs(1);
@@ -185,7 +185,12 @@ impl Scheduler {
         &self.outcomes
     }
 
-    /// The same, and until when queries without an answer have to wait, where that is long. `time`
+    /// When a query may be asked again; none where nobody wants it.
+    pub fn due(&self, query: &str) -> Option<Moment> {
+        self.queries.get(query).filter(|state| state.is_waiting()).map(|state| state.due)
+    }
+
+    /// The latest outcomes, and until when queries without an answer have to wait, where that is long. `time`
     /// is what other clocks say now.
     pub fn outcomes_at(&self, now: Moment, time: Timestamp) -> Outcomes {
         let mut outcomes = self.outcomes.clone();

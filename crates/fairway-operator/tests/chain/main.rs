@@ -4,6 +4,7 @@ mod degraded;
 mod faults;
 mod front;
 mod full_data;
+mod noted;
 mod preflight;
 mod pruned;
 mod restart;

@@ -240,6 +240,13 @@ impl Operated {
         self.metrics(&what, |text| sample(text, series) == Some(value)).await.map(drop)
     }
 
+    /// Waits until a series of the operator's metrics has at least a value.
+    pub(crate) async fn reaches(&self, series: &str, value: f64) -> Result<()> {
+        let what = format!("{series} {value} or more");
+        let reaches = |text: &str| sample(text, series).is_some_and(|found| found >= value);
+        self.metrics(&what, reaches).await.map(drop)
+    }
+
     /// The value of a series of the operator's metrics now.
     pub(crate) async fn sample(&self, series: &str) -> Result<f64> {
         let text = self.metrics(series, |text| sample(text, series).is_some()).await?;

@@ -2,6 +2,7 @@
 
 mod acceptance;
 mod advice;
+mod evaluations;
 mod gate;
 mod ledger;
 mod platform;

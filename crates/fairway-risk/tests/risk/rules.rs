@@ -1,7 +1,7 @@
 //! Rules in order: the first that can be evaluated decides.
 
 use fairway_api::cluster_version::MatchingRule;
-use fairway_risk::{Answer, Failure, QueryPolicy, ResultType};
+use fairway_risk::{Answer, Failure, QueryPolicy, ResultType, Sample};
 
 use crate::support::*;
 
@@ -62,18 +62,22 @@ fn what_is_said_about_them() {
     "#);
 }
 
+fn samples<const N: usize>(values: [f64; N]) -> Answer {
+    Answer::Samples(values.map(Sample::from).into())
+}
+
 #[test]
 fn an_answer_is_one_sample_of_zero_or_one() {
     let said = [
-        Answer::Samples(vec![1.0]),
-        Answer::Samples(vec![0.0]),
-        Answer::Samples(vec![-0.0]),
-        Answer::Samples(vec![]),
-        Answer::Samples(vec![1.0, 1.0, 0.0]),
-        Answer::Samples(vec![0.5]),
-        Answer::Samples(vec![f64::NAN]),
-        Answer::Samples(vec![f64::INFINITY]),
-        Answer::Samples(vec![-1.0]),
+        samples([1.0]),
+        samples([0.0]),
+        samples([-0.0]),
+        samples([]),
+        samples([1.0, 1.0, 0.0]),
+        samples([0.5]),
+        samples([f64::NAN]),
+        samples([f64::INFINITY]),
+        samples([-1.0]),
         Answer::Other(ResultType::Scalar),
         Answer::Other(ResultType::Range),
         Answer::Other(ResultType::Text),

@@ -2,13 +2,14 @@
 //!
 //! Everything that speaks against an update is entered into the ledger; queries that the ledger
 //! depends on are asked at the scheduler's pace; and whenever something of it changes, the ledger
-//! is evaluated again.
+//! is evaluated again. What came of queries is noted in a ConfigMap, for people who ask why.
 
 mod book;
 mod concerns;
 mod inputs;
 mod judge;
 mod looked_at;
+mod notes;
 mod questions;
 mod telemetry;
 
@@ -29,7 +30,9 @@ use questions::{Alerts, Questions};
 use telemetry::Telemetry;
 
 use crate::clock;
+use crate::election::Leadership;
 use crate::metrics;
+use crate::records::{self, Store};
 use crate::settings::RiskSettings;
 use crate::stage::preflight::Outcome;
 use crate::stage::updates::same_content;
@@ -75,12 +78,36 @@ const FIRST_ALERTS: Duration = Duration::from_secs(5);
 /// The longest sleep until an acceptance ends: somebody may set the clock meanwhile.
 const DOZE: Duration = Duration::from_mins(1);
 
+/// How it reaches the cluster.
+pub(crate) struct Hands {
+    pub(crate) client: kube::Client,
+    pub(crate) leadership: Leadership,
+    /// Where it notes what came of queries.
+    pub(crate) namespace: String,
+}
+
 /// Keeps the evaluation right.
 pub(crate) async fn run(
+    inputs: Inputs,
+    settings: RiskSettings,
+    hands: Hands,
+    metrics: metrics::Queries,
+    out: watch::Sender<Option<Arc<Risks>>>,
+) {
+    let Hands { client, leadership, namespace } = hands;
+    let (store, writes) = records::store(client.clone(), &namespace, leadership, &[]);
+    tokio::select! {
+        () = work(inputs, settings, client, metrics, store, out) => {}
+        () = writes => {}
+    }
+}
+
+async fn work(
     mut inputs: Inputs,
     settings: RiskSettings,
     kube: kube::Client,
     metrics: metrics::Queries,
+    mut store: Store,
     out: watch::Sender<Option<Arc<Risks>>>,
 ) {
     let RiskSettings { metrics: source, min_interval, burst, policy } = settings;
@@ -105,6 +132,9 @@ pub(crate) async fn run(
         let risks = view.as_ref().map(|view| book.evaluate(view, questions.outcomes(now), now));
         questions.want(risks.as_ref().map_or(&[], |risks| &risks.evaluated.wanted_queries));
         questions.ask();
+        if let Some(record) = questions.news(COLLECT).and_then(|news| notes::record(&news).ok()) {
+            store.want(record);
+        }
         let awaiting_alerts =
             *questions.alerts() == Alerts::Asked && began.elapsed() < FIRST_ALERTS;
         let news = risks.filter(|risks| out.borrow().as_deref() != Some(risks));
@@ -120,6 +150,7 @@ pub(crate) async fn run(
         let accepted_until = view.as_ref().and_then(|view| view.acceptance.next_end(now));
         let wake = [
             questions.due(),
+            questions.news_due(),
             unpublished.map(|since| since + COLLECT).filter(|due| *due > Instant::now()),
             awaiting_alerts.then_some(began + FIRST_ALERTS),
             view.is_none().then_some(impatient).filter(|due| *due > Instant::now()),
@@ -133,7 +164,14 @@ pub(crate) async fn run(
                 look_again = true;
             }
             alerts_changed = questions.answered() => look_again = alerts_changed,
+            () = store.changed() => warn_of(store.problem()),
             () = clock::sleep_until(wake.into_iter().flatten().min()) => {}
         }
+    }
+}
+
+fn warn_of(problem: Option<String>) {
+    if let Some(problem) = problem {
+        tracing::warn!(problem, "what came of queries cannot be noted for those who ask why");
     }
 }

@@ -3,14 +3,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use fairway_risk::evaluations::{Evaluation, Evaluations};
 use fairway_risk::schedule::{Due, Moment, Scheduler, Settings};
-use fairway_risk::{Concern, Outcome, Outcomes, sources};
+use fairway_risk::{Answer, Concern, Failure, Outcomes, sources};
 use futures::StreamExt as _;
 use futures::future::BoxFuture;
 use futures::stream::FuturesUnordered;
 use jiff::Timestamp;
 use tokio::time::Instant;
 
+use super::notes::Notes;
 use super::telemetry::Telemetry;
 use crate::clock;
 use crate::metrics;
@@ -26,6 +28,7 @@ const ALERTS: Duration = Duration::from_mins(1);
 pub(super) struct Questions {
     telemetry: Arc<Telemetry>,
     scheduler: Scheduler,
+    notes: Notes,
     began: Instant,
     in_flight: FuturesUnordered<BoxFuture<'static, Answered>>,
     queries_in_flight: usize,
@@ -80,7 +83,7 @@ impl Alerts {
 }
 
 enum Answered {
-    Query { query: String, outcome: Outcome },
+    Query { query: String, came: Result<Answer, Failure> },
     Alerts(Option<Result<Vec<u8>, String>>),
 }
 
@@ -90,6 +93,7 @@ impl Questions {
         Self {
             telemetry: Arc::new(telemetry),
             scheduler: Scheduler::new(pace),
+            notes: Notes::default(),
             began: now,
             in_flight: FuturesUnordered::new(),
             queries_in_flight: 0,
@@ -113,6 +117,19 @@ impl Questions {
     /// From now on these queries are wanted.
     pub(super) fn want(&mut self, queries: &[String]) {
         self.scheduler.want(queries, self.now());
+        self.notes.keep_only(self.scheduler.outcomes());
+    }
+
+    /// What came of all queries, once there is something new to publish. Answers that come in one
+    /// after the other are collected, for as long as the next is not a while away.
+    pub(super) fn news(&mut self, a_while: Duration) -> Option<Evaluations> {
+        let more_to_come = !self.are_settled(a_while);
+        self.notes.news(more_to_come)
+    }
+
+    /// When there is something to publish, whatever is to come.
+    pub(super) fn news_due(&self) -> Option<Instant> {
+        self.notes.due()
     }
 
     /// Asks whatever may be asked now.
@@ -166,16 +183,9 @@ impl Questions {
 
     fn take_in(&mut self, answered: Answered) -> bool {
         match answered {
-            Answered::Query { query, outcome } => {
+            Answered::Query { query, came } => {
                 self.queries_in_flight -= 1;
-                match &outcome {
-                    Ok(_) => self.metrics.answered(clock::now()),
-                    Err(failure) => {
-                        self.metrics.failed();
-                        tracing::info!(query, %failure, "a query does not say if a risk applies");
-                    }
-                }
-                self.scheduler.answered(&query, outcome, self.now());
+                self.learn(&query, &came);
                 false
             }
             Answered::Alerts(None) => {
@@ -194,14 +204,30 @@ impl Questions {
         }
     }
 
+    fn learn(&mut self, query: &str, came: &Result<Answer, Failure>) {
+        let (now, time) = (self.now(), clock::now());
+        let outcome = came.as_ref().map_err(Clone::clone).and_then(Answer::outcome);
+        match &outcome {
+            Ok(_) => self.metrics.answered(time),
+            Err(failure) => {
+                self.metrics.failed();
+                tracing::info!(query, %failure, "a query does not say if a risk applies");
+            }
+        }
+        self.scheduler.answered(query, outcome, now);
+        let due = self.scheduler.due(query);
+        let next = due.and_then(|due| time.saturating_add(due.0.saturating_sub(now.0)).ok());
+        self.notes.learn(Evaluation::new(query, came, time, next));
+    }
+
     fn now(&self) -> Moment {
         Moment(self.began.elapsed())
     }
 }
 
 async fn answer(telemetry: Arc<Telemetry>, query: String) -> Answered {
-    let outcome = telemetry.ask(&query).await.and_then(|answer| answer.outcome());
-    Answered::Query { query, outcome }
+    let came = telemetry.ask(&query).await;
+    Answered::Query { query, came }
 }
 
 #[cfg(test)]

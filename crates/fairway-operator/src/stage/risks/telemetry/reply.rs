@@ -1,6 +1,8 @@
 //! What Prometheus says.
 
-use fairway_risk::{Answer, ResultType};
+use std::collections::BTreeMap;
+
+use fairway_risk::{Answer, ResultType, Sample};
 use http::StatusCode;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -31,14 +33,16 @@ struct Reply {
 #[derive(Deserialize)]
 #[serde(tag = "resultType", content = "result", rename_all = "camelCase")]
 enum Data {
-    Vector(Vec<Sample>),
+    Vector(Vec<Series>),
     Scalar(IgnoredAny),
     Matrix(IgnoredAny),
     String(IgnoredAny),
 }
 
 #[derive(Deserialize)]
-struct Sample {
+struct Series {
+    #[serde(default)]
+    metric: BTreeMap<String, String>,
     value: (f64, String),
 }
 
@@ -55,8 +59,8 @@ pub(super) fn read(status: StatusCode, body: &[u8]) -> Result<(Answer, Vec<Strin
     }
     let answer = match reply.data {
         None => return Err(ReplyError::Malformed("it has no data".to_owned())),
-        Some(Data::Vector(samples)) => {
-            Answer::Samples(samples.iter().map(number).collect::<Result<_, _>>()?)
+        Some(Data::Vector(series)) => {
+            Answer::Samples(series.into_iter().map(sample).collect::<Result<_, _>>()?)
         }
         Some(Data::Scalar(_)) => Answer::Other(ResultType::Scalar),
         Some(Data::Matrix(_)) => Answer::Other(ResultType::Range),
@@ -65,9 +69,12 @@ pub(super) fn read(status: StatusCode, body: &[u8]) -> Result<(Answer, Vec<Strin
     Ok((answer, reply.warnings.unwrap_or_default()))
 }
 
-fn number(Sample { value: (_, text) }: &Sample) -> Result<f64, ReplyError> {
+fn sample(Series { metric: labels, value: (_, text) }: Series) -> Result<Sample, ReplyError> {
     // Rust reads what Go writes: `NaN`, `+Inf`, `-Inf`.
-    text.parse().map_err(|_| ReplyError::Malformed(format!("{text:?} is not a number")))
+    match text.parse() {
+        Ok(value) => Ok(Sample { labels, value }),
+        Err(_) => Err(ReplyError::Malformed(format!("{text:?} is not a number"))),
+    }
 }
 
 #[cfg(test)]
@@ -76,6 +83,10 @@ mod tests {
 
     fn told(status: u16, body: &str) -> String {
         match read(StatusCode::from_u16(status).unwrap(), body.as_bytes()) {
+            Ok((Answer::Samples(samples), warnings)) => {
+                let samples: Vec<_> = samples.iter().map(ToString::to_string).collect();
+                format!("Samples [{}] {warnings:?}", samples.join("; "))
+            }
             Ok((answer, warnings)) => format!("{answer:?} {warnings:?}"),
             Err(error) => error.to_string(),
         }
@@ -98,9 +109,9 @@ mod tests {
         ]
         .map(|(status, body)| told(status, body));
         insta::assert_snapshot!(told.join("\n"), @r#"
-        Samples([1.0]) []
-        Samples([]) ["w"]
-        Samples([NaN, inf]) []
+        Samples [{} 1] []
+        Samples [] ["w"]
+        Samples [{a="b"} NaN; {} inf] []
         Other(Scalar) []
         Other(Range) []
         Other(Text) []

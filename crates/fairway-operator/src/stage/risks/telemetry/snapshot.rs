@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
-use fairway_promql::evaluate::{self, EvaluationError, Value, evaluate};
+use fairway_promql::evaluate::{self, Element, EvaluationError, Value, evaluate};
 use fairway_promql::snapshot::{Limits, Snapshot, SnapshotError};
 use fairway_promql::{ParseError, Query};
-use fairway_risk::{Answer, ResultType};
+use fairway_risk::{Answer, ResultType, Sample};
 use jiff::Timestamp;
 
 use crate::clock;
@@ -62,9 +62,7 @@ impl SnapshotFile {
         // What was saved with its times is asked as of then.
         let at = snapshot.latest().unwrap_or(now);
         Ok(match evaluate(query, &snapshot, at, &evaluate::Limits::default())? {
-            Value::Vector(vector) => {
-                Answer::Samples(vector.iter().map(|element| element.value).collect())
-            }
+            Value::Vector(vector) => Answer::Samples(vector.iter().map(sample).collect()),
             Value::Scalar(_) => Answer::Other(ResultType::Scalar),
             Value::Range(_) => Answer::Other(ResultType::Range),
             Value::Text(_) => Answer::Other(ResultType::Text),
@@ -88,6 +86,11 @@ impl SnapshotFile {
     }
 }
 
+fn sample(Element { labels, value }: &Element) -> Sample {
+    let labels = labels.iter().map(|(name, value)| (name.to_owned(), value.to_owned()));
+    Sample { labels: labels.collect(), value: *value }
+}
+
 /// The text of a file, up to a byte more than is allowed: whoever parses it refuses that.
 fn read_text(path: &Path, most: usize) -> std::io::Result<String> {
     let mut text = String::new();
@@ -103,7 +106,10 @@ mod tests {
         let query = Query::parse(query).unwrap();
         let now = "2026-01-01T00:00:00Z".parse().unwrap();
         match file.answer(&query, now) {
-            Ok(answer) => format!("{answer:?}"),
+            Ok(Answer::Samples(samples)) => {
+                samples.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+            }
+            Ok(other) => format!("{other:?}"),
             Err(error) => super::super::told(&error),
         }
     }
@@ -117,12 +123,16 @@ mod tests {
         assert!(told(&file, query).starts_with("cannot read "));
 
         std::fs::write(&path, "cluster_proxy_enabled{type=\"http\"} 1\n").unwrap();
-        assert_eq!(told(&file, query), "Samples([1.0])");
-        assert_eq!(told(&file, "missing"), "Samples([])");
+        assert_eq!(told(&file, query), "{} 1");
+        assert_eq!(told(&file, "missing"), "");
+        assert_eq!(
+            told(&file, "cluster_proxy_enabled"),
+            r#"{__name__="cluster_proxy_enabled", type="http"} 1"#
+        );
         assert_eq!(told(&file, "1"), "Other(Scalar)");
 
         std::fs::write(&path, "cluster_proxy_enabled{type=\"https\"} 0 1700000000000\n").unwrap();
-        assert_eq!(told(&file, query), "Samples([0.0])", "it is asked as of its own time");
+        assert_eq!(told(&file, query), "{} 0", "it is asked as of its own time");
 
         std::fs::write(&path, "cluster_proxy_enabled{").unwrap();
         let told = told(&file, query).replace(&path.display().to_string(), "samples");

@@ -1,0 +1,104 @@
+//! What came of queries is noted for those who ask why: once, and again when an answer is new.
+
+use anyhow::{Context as _, Result};
+use fairway_risk::evaluations::{CONFIG_MAP, Conclusion, Evaluations, KEY};
+use fairway_testkit::{AuditEvent, AuditMark, wait};
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::Api;
+use kube::api::DeleteParams;
+
+use crate::faults::World;
+use crate::front::Manner;
+use crate::support::Operated;
+
+const NAMESPACE: &str = "openshift-cluster-version";
+
+/// Nothing is noted in a cluster that another test has used.
+async fn forget(operated: &Operated) -> Result<()> {
+    let maps: Api<ConfigMap> = Api::namespaced(operated.cluster.client(), NAMESPACE);
+    if maps.get_opt(CONFIG_MAP).await?.is_some() {
+        maps.delete(CONFIG_MAP, &DeleteParams::default()).await?;
+    }
+    Ok(())
+}
+
+/// Waits until something is noted that is as it should be.
+async fn noted(
+    operated: &Operated,
+    is_right: impl Fn(&Evaluations) -> bool,
+) -> Result<Evaluations> {
+    let maps: Api<ConfigMap> = Api::namespaced(operated.cluster.client(), NAMESPACE);
+    wait::until("the right note", || async {
+        let Some(found) = maps.get_opt(CONFIG_MAP).await? else { return Ok(None) };
+        let json = found.data.as_ref().and_then(|data| data.get(KEY)).context("no note in it")?;
+        Ok(Some(Evaluations::read(json)?).filter(|noted| is_right(noted)))
+    })
+    .await
+}
+
+fn writes(operated: &Operated, since: AuditMark) -> Result<usize> {
+    let events = operated.cluster.audit_log()?.since(since)?;
+    let is_note = |event: &&AuditEvent| {
+        let is_named = event.object_ref.as_ref().is_some_and(|object| object.name == CONFIG_MAP);
+        event.is_write() && event.is_about("configmaps") && is_named
+    };
+    Ok(events.iter().filter(is_note).count())
+}
+
+/// Waits until the operator has looked at everything again.
+async fn look_again(operated: &Operated) -> Result<()> {
+    let fetches = r#"fairway_operator_graph_fetches_total{outcome="Unchanged"}"#;
+    let so_far = operated.sample(fetches).await?;
+    operated.reaches(fetches, so_far + 2.0).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn answers_are_noted_once_with_their_samples_and_times() -> Result<()> {
+    let mut world = World::new().await?;
+    forget(&world.operated).await?;
+    let mark = world.operated.cluster.audit_log()?.mark()?;
+    world.operated.start();
+    world.settled().await?;
+    let both = noted(&world.operated, |noted| noted.queries.len() == 2).await?;
+    let told: Vec<String> = both
+        .queries
+        .iter()
+        .map(|one| {
+            let samples: Vec<_> = one.samples.iter().map(ToString::to_string).collect();
+            let next = one.next.map(|next| next.duration_since(one.at).as_secs());
+            format!("{} {:?} {} {next:?}", one.query, one.conclusion, samples.join(" "))
+        })
+        .collect();
+    assert_eq!(told, ["risk_one Matches {} 1 Some(3600)", "risk_two DoesNotMatch {} 0 Some(3600)"]);
+    look_again(&world.operated).await?;
+    assert_eq!(writes(&world.operated, mark)?, 1);
+    world.operated.stop().await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_failure_is_noted_when_it_begins_and_when_it_ends() -> Result<()> {
+    let mut world = World::new().await?;
+    forget(&world.operated).await?;
+    world.telemetry.front.behaves(Manner::Status(503));
+    world.operated.start();
+    let failed = |noted: &Evaluations| {
+        let failed =
+            |why: &Conclusion| matches!(why, Conclusion::Failed(why) if why.contains("503"));
+        noted.queries.len() == 2 && noted.queries.iter().all(|one| failed(&one.conclusion))
+    };
+    let first = noted(&world.operated, failed).await?;
+    let mark = world.operated.cluster.audit_log()?.mark()?;
+    world.operated.reaches("cluster_operator_promql_failed_evaluations_total", 4.0).await?;
+    look_again(&world.operated).await?;
+    assert_eq!(writes(&world.operated, mark)?, 0, "that it lasts is no news");
+    assert_eq!(noted(&world.operated, failed).await?, first);
+
+    world.telemetry.front.behaves(Manner::Well);
+    let answered = |noted: &Evaluations| {
+        let of = |query| noted.get(query).map(|one| one.conclusion.clone());
+        of("risk_one") == Some(Conclusion::Matches)
+            && of("risk_two") == Some(Conclusion::DoesNotMatch)
+    };
+    noted(&world.operated, answered).await?;
+    world.operated.stop().await
+}

@@ -1,0 +1,45 @@
+//! One series of an answer: what tells it apart, and its value.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// One series of an instant vector, and its value.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Sample {
+    /// What tells it apart from others.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub labels: BTreeMap<String, String>,
+    /// Its value. JSON has no word for some numbers, so it is a text there.
+    #[serde(serialize_with = "to_text", deserialize_with = "from_text")]
+    pub value: f64,
+}
+
+impl From<f64> for Sample {
+    /// A sample without labels.
+    fn from(value: f64) -> Self {
+        Self { labels: BTreeMap::new(), value }
+    }
+}
+
+impl fmt::Display for Sample {
+    /// As Prometheus shows it: `{type="VSphere"} 1`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("{")?;
+        for (index, (name, value)) in self.labels.iter().enumerate() {
+            write!(f, "{}{name}={value:?}", if index == 0 { "" } else { ", " })?;
+        }
+        write!(f, "}} {}", self.value)
+    }
+}
+
+fn to_text<S: Serializer>(value: &f64, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(value)
+}
+
+fn from_text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    text.parse().map_err(|_| serde::de::Error::custom("a value is not a number"))
+}
