@@ -1,6 +1,6 @@
 //! The condition `Invalid`: what in the spec cannot be used.
 
-use fairway_api::cluster_version::{ClusterVersionStatus, Update};
+use fairway_api::cluster_version::{Architecture, ClusterVersionStatus, Release, Update};
 use fairway_api::reason::invalid;
 use fairway_api::{ClusterVersion, OperatorCondition, validate};
 
@@ -53,6 +53,9 @@ fn unknown_release(
     if update.image().is_some() || updates.fresh.is_none() {
         return None;
     }
+    if update.is_update() && becomes_multi(update, status) {
+        return not_for_several(&status.desired.version, updates);
+    }
     let field = "spec.desiredUpdate.version";
     let past = status.history.iter().filter(|entry| entry.version.as_deref() == Some(version));
     let past = past.map(|entry| entry.image.as_str());
@@ -76,4 +79,25 @@ fn unknown_release(
             several.len()
         )),
     }
+}
+
+/// Whether the cluster is to have several architectures, and has one.
+fn becomes_multi(update: &Update, status: &ClusterVersionStatus) -> bool {
+    update.architecture() == Some(&Architecture::Multi) && !is_multi(&status.desired)
+}
+
+fn is_multi(release: &Release) -> bool {
+    release.architecture == Some(Architecture::Multi)
+}
+
+/// That the release of the cluster is not there for several architectures: nothing would begin.
+fn not_for_several(version: &str, updates: &Updates) -> Option<String> {
+    let mut offered = updates.candidates.iter().map(|candidate| &candidate.release);
+    let is_there = offered.any(|release| release.version == version && is_multi(release));
+    (!is_there).then(|| {
+        format!(
+            "spec.desiredUpdate.architecture: the update service has no image of {version:?} that \
+             serves several architectures; withdraw it with `fairway upgrade --clear`"
+        )
+    })
 }

@@ -246,6 +246,23 @@ fn a_version_has_to_be_one_that_is_offered() {
 }
 
 #[test]
+fn several_architectures_need_a_release_that_serves_them() {
+    let wish = || Update { architecture: Some(Architecture::Multi), ..objects::update_to("5.0.1") };
+    let updates = offering(&["5.0.2"]);
+    insta::assert_snapshot!(invalid(wish(), &updates).unwrap(), @"");
+    let multi = |version: &str| {
+        let architecture = Some(Architecture::Multi);
+        let release = Release { architecture, ..objects::release(version) };
+        let candidates = [Candidate { release, ..Candidate::default() }].into();
+        Updates { candidates, ..updates.clone() }
+    };
+    assert!(invalid(wish(), &multi("5.0.2")).is_some(), "first the architectures, then a version");
+    assert_eq!(invalid(wish(), &multi("5.0.1")), None);
+    let blind = Updates { fresh: None, ..updates };
+    assert_eq!(invalid(wish(), &blind), None, "nobody could say that");
+}
+
+#[test]
 fn everything_that_is_invalid_is_listed() {
     let mut object = cluster_version();
     object.spec.cluster_id = "x".to_owned();
