@@ -16,7 +16,7 @@ use http::header::USER_AGENT;
 use k8s_openapi::api::authentication::v1::SelfSubjectReview;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::{Api, ListParams, Patch, PatchParams, PostParams};
-use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::config::{AuthInfo, KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 use serde_json::Value;
 
@@ -65,6 +65,7 @@ impl Cluster {
     pub(crate) async fn connect(args: &ClusterArgs) -> anyhow::Result<Self> {
         let mut config = config(args).await?;
         config.connect_timeout = Some(args.request_timeout);
+        act_as(&mut config.auth_info, args);
         config.headers.push((USER_AGENT, HeaderValue::from_static(PROGRAM)));
         let address = config.cluster_url.to_string().trim_end_matches('/').to_owned();
         let client = Client::try_from(config.clone()).map_err(|error| no_access(&error))?;
@@ -137,6 +138,14 @@ impl Cluster {
 
     fn advise(&self, verb: &'static str, failure: Failure) -> anyhow::Error {
         Request { verb, address: &self.address }.advise(failure)
+    }
+}
+
+/// Who to be, where that is not who the kubeconfig says. Groups that it has are those of its user.
+fn act_as(session: &mut AuthInfo, args: &ClusterArgs) {
+    if let Some(user) = &args.act_as {
+        session.impersonate = Some(user.clone());
+        session.impersonate_groups = Some(args.act_as_groups.clone());
     }
 }
 

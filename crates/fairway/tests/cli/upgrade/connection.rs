@@ -152,6 +152,35 @@ async fn the_server_is_not_trusted_or_does_not_trust() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn whoever_may_acts_as_somebody_else() -> Result<()> {
+    let cluster = TestCluster::in_turn().await?;
+    risky(&cluster).await?;
+    let said = |arguments: &[&str]| said(cluster.kubeconfig(), arguments);
+    let member = said(&["--as=bob", "--as-group=system:masters", "--as-group=others"]);
+    assert!(member.starts_with("exit code: 0"), "{member}");
+    let powerless = said(&["channel", "--as=bob"]);
+    assert!(powerless.contains("User \"bob\" cannot get"), "{powerless}");
+    let wrong = [said(&["--as-group=others"]), said(&["--as="])];
+    insta::assert_snapshot!(wrong.join("\n"), @"
+    exit code: 2
+    ----- stderr -----
+    error: the following required arguments were not provided:
+      --as <USER>
+
+    Usage: fairway upgrade --as <USER> --as-group <GROUP>
+
+    For more information, try '--help'.
+
+    exit code: 2
+    ----- stderr -----
+    error: invalid value '' for '--as <USER>': the name is empty
+
+    For more information, try '--help'.
+    ");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_cluster_without_the_update_api() -> Result<()> {
     let cluster = TestCluster::own().await?;
     insta::assert_snapshot!(said(cluster.kubeconfig(), &[]), @"
