@@ -17,34 +17,39 @@ mod printer;
 mod reference;
 mod settings;
 mod source;
+mod text;
 
 use std::ffi::OsString;
+use std::io::Write as _;
 use std::process::ExitCode;
 
+use anstream::ColorChoice;
 use clap::{CommandFactory, FromArgMatches};
 
 use crate::args::Args;
 use crate::exit::ExitStatus;
 use crate::printer::Printer;
-use crate::settings::Settings;
+use crate::settings::{Settings, Verbosity};
+use crate::text::Program;
 
 /// Runs the command that the arguments name, and says how it ended.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     #[cfg(feature = "sandbox")]
     let arguments = args::example::as_a_check(arguments);
-    let command = args::named_as_invoked(Args::command(), arguments.first());
+    let program = Program::of(arguments.first());
+    let command = Args::command().bin_name(program.words());
     #[cfg(feature = "sandbox")]
     if let Some(answer) = args::example::forgotten(&command, arguments.get(1)) {
-        return answer_from_the_parser(&answer);
+        return answer_from_the_parser(&answer, program);
     }
     let parsed = command.try_get_matches_from(&arguments);
     let args = match parsed.and_then(|matches| Args::from_arg_matches(&matches)) {
         Ok(args) => args,
-        Err(answer) => return answer_from_the_parser(&answer),
+        Err(answer) => return answer_from_the_parser(&answer, program),
     };
     let (settings, command) = Settings::resolve(args);
-    let printer = Printer::new(settings.color, settings.verbosity);
+    let printer = Printer::new(settings.color, settings.verbosity, program);
     let outcome = settings.start_logging().and_then(|()| commands::run(command, &printer));
     match outcome {
         Ok(status) => status.into(),
@@ -58,8 +63,15 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 }
 
 /// Help, version, and mistakes in the arguments: all three come as errors.
-fn answer_from_the_parser(answer: &clap::Error) -> ExitCode {
+fn answer_from_the_parser(answer: &clap::Error, program: Program) -> ExitCode {
+    let printer = Printer::new(ColorChoice::Auto, Verbosity::Normal, program);
+    let text = answer.render();
+    let (printed, status) = if answer.use_stderr() {
+        (write!(printer.stderr(), "{}", text.ansi()), ExitStatus::Usage)
+    } else {
+        (write!(printer.text(), "{}", text.ansi()), ExitStatus::Yes)
+    };
     // Whoever closed the pipe does not want to read the rest.
-    let _ = answer.print();
-    if answer.use_stderr() { ExitStatus::Usage.into() } else { ExitStatus::Yes.into() }
+    drop(printed);
+    status.into()
 }

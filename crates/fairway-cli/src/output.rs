@@ -10,6 +10,7 @@ use serde::Serialize;
 use crate::args::report::ReportFormat;
 use crate::errors::WithHint;
 use crate::foreign_text::steers;
+use crate::printer::Output;
 
 /// Writes one document as JSON, readable by people too. What would steer a terminal is written as
 /// an escape, which means the same to programs.
@@ -38,14 +39,14 @@ struct Versioned<'a, R> {
 
 /// Writes a report: its text for people, or a document of that kind for programs.
 pub(crate) fn report(
-    mut out: impl Write,
+    mut out: impl Output,
     format: ReportFormat,
     kind: &'static str,
     report: &(impl Serialize + Display),
 ) -> anyhow::Result<()> {
     let document = Versioned { kind, version: 1, report };
     match format {
-        ReportFormat::Text => writeln!(out, "{report}")?,
+        ReportFormat::Text => writeln!(out.into_text(), "{report}")?,
         ReportFormat::Json => json(out, &document)?,
         ReportFormat::Yaml => out.write_all(yaml(&document)?.as_bytes())?,
     }

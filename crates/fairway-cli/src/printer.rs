@@ -7,6 +7,7 @@ use anstyle::{AnsiColor, Style};
 
 use crate::errors::{self, OutputClosed};
 use crate::settings::Verbosity;
+use crate::text::{Characters, Manner, Program, Text};
 
 const ERROR: Style = AnsiColor::Red.on_default().bold();
 const WARNING: Style = AnsiColor::Yellow.on_default().bold();
@@ -20,21 +21,31 @@ const FEW_WARNINGS: usize = 5;
 pub(crate) struct Printer {
     color: ColorChoice,
     verbosity: Verbosity,
+    program: Program,
+    characters: Characters,
 }
 
 impl Printer {
-    pub(crate) fn new(color: ColorChoice, verbosity: Verbosity) -> Self {
-        Self { color, verbosity }
+    pub(crate) fn new(color: ColorChoice, verbosity: Verbosity, program: Program) -> Self {
+        Self { color, verbosity, program, characters: Characters::of_environment() }
     }
 
-    /// Where results go. That nobody reads them any more is an error of its own kind.
-    pub(crate) fn stdout(&self) -> impl Write {
-        Stdout(AutoStream::new(io::stdout().lock(), self.color))
+    /// Where results go as they are: documents, scripts, files. That nobody reads them any more is
+    /// an error of its own kind.
+    pub(crate) fn stdout(&self) -> impl Output {
+        let manner = Manner::of(&io::stdout(), self.characters, self.program);
+        Stdout { stream: AutoStream::new(io::stdout().lock(), self.color), manner }
+    }
+
+    /// Where results go that people read.
+    pub(crate) fn text(&self) -> impl Write {
+        self.stdout().into_text()
     }
 
     /// Where everything else goes.
-    fn stderr(&self) -> impl Write {
-        AutoStream::new(io::stderr().lock(), self.color)
+    pub(crate) fn stderr(&self) -> impl Write {
+        let manner = Manner::of(&io::stderr(), self.characters, self.program);
+        Text::new(AutoStream::new(io::stderr().lock(), self.color), manner)
     }
 
     /// Says something beside the result: what was written where, what to do next.
@@ -83,15 +94,38 @@ impl Printer {
 }
 
 /// Standard output, which tells by its errors that nobody reads it any more.
-struct Stdout(AutoStream<StdoutLock<'static>>);
+struct Stdout {
+    stream: AutoStream<StdoutLock<'static>>,
+    manner: Manner,
+}
+
+/// Where results go, for programs or for people.
+pub(crate) trait Output: Write {
+    /// The same for texts that people read.
+    fn into_text(self) -> impl Write;
+}
+
+impl Output for Stdout {
+    fn into_text(self) -> impl Write {
+        let manner = self.manner;
+        Text::new(self, manner)
+    }
+}
+
+#[cfg(test)]
+impl Output for &mut Vec<u8> {
+    fn into_text(self) -> impl Write {
+        self
+    }
+}
 
 impl Write for Stdout {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.write(bytes).map_err(named)
+        self.stream.write(bytes).map_err(named)
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.0.flush().map_err(named)
+        self.stream.flush().map_err(named)
     }
 }
 

@@ -29,6 +29,14 @@ pub(crate) const ENVIRONMENT: &[(&str, &str)] = &[
         "NO_COLOR",
         "Whatever its value, it takes the colour out of all output, unless `--color=always` asks for it.",
     ),
+    (
+        "COLUMNS",
+        "How wide texts may be. Without it, as wide as the terminal; into a file or a pipe, of any width. It counts for texts alone, not for documents.",
+    ),
+    (
+        "LC_ALL, LC_CTYPE, LANG",
+        "The first that is set tells which characters can be shown. Without UTF-8, texts are embellished with ASCII alone; names stay as they are.",
+    ),
 ];
 
 /// Libraries that log an error and return it as well: whoever gets it says it, with what to do.

@@ -24,8 +24,7 @@ pub(crate) mod update_service;
 pub(crate) mod upgrade;
 pub(crate) mod upgrade_preflight;
 
-use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::builder::Styles;
 use clap::builder::styling::AnsiColor;
@@ -397,19 +396,6 @@ pub(crate) struct PrepareResultsArgs {
     /// The user and the group that it is handed to
     #[arg(long, value_name = "UID")]
     pub(crate) owner: u32,
-}
-
-/// As a plugin, the program is called by the words that its user typed.
-pub(crate) fn named_as_invoked(
-    command: clap::Command,
-    program: Option<&OsString>,
-) -> clap::Command {
-    let stem = program.and_then(|program| Path::new(program).file_stem()?.to_str());
-    match stem {
-        Some("kubectl-fairway") => command.bin_name("kubectl fairway"),
-        Some("oc-fairway") => command.bin_name("oc fairway"),
-        _ => command,
-    }
 }
 
 fn exit_codes() -> String {

@@ -30,7 +30,7 @@ async fn serve(args: &UpdateServiceArgs, printer: &Printer) -> anyhow::Result<Ex
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
     let service = Service::start(options(args)?).await.map_err(advise)?;
-    write!(printer.stdout(), "{}", Greeting { args, service: &service })?;
+    write!(printer.text(), "{}", Greeting { args, service: &service })?;
     tokio::select! {
         _ = interrupt.recv() => {}
         _ = terminate.recv() => {}

@@ -23,7 +23,8 @@ fn fairway() -> Command {
     command
         .env_remove("FAIRWAY_LOG")
         .env_remove("NO_COLOR")
-        .env("COLUMNS", "100")
+        .env_remove("COLUMNS")
+        .env("LC_ALL", "C.UTF-8")
         .stdin(Stdio::null());
     command
 }

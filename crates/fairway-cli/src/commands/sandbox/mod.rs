@@ -55,7 +55,7 @@ async fn serve(args: &SandboxArgs, printer: &Printer) -> anyhow::Result<ExitStat
             return platform.guide(&sandbox, printer).lead().await;
         }
         let (took, kept) = (begun.elapsed(), place.is_kept());
-        write!(printer.stdout(), "{}", Greeting { sandbox: &sandbox, took, release, kept })?;
+        write!(printer.text(), "{}", Greeting { sandbox: &sandbox, took, release, kept })?;
         if let Some(platform) = &platform {
             platform.follow(printer).await;
         }

@@ -50,7 +50,7 @@ impl Guide<'_> {
     }
 
     fn say(&self, text: &str) -> anyhow::Result<()> {
-        let mut out = self.printer.stdout();
+        let mut out = self.printer.text();
         out.write_all(text.as_bytes())?;
         Ok(out.flush()?)
     }
