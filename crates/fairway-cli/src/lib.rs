@@ -8,6 +8,7 @@ mod args;
 mod clock;
 mod cluster;
 mod commands;
+mod completion;
 mod errors;
 pub mod exit;
 mod foreign_text;
@@ -35,6 +36,9 @@ use crate::text::Program;
 /// Runs the command that the arguments name, and says how it ended.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
+    if let Some(words) = completion::question(&arguments) {
+        return completion::answer(words);
+    }
     #[cfg(feature = "sandbox")]
     let arguments = args::example::as_a_check(arguments);
     let program = Program::of(arguments.first());

@@ -268,8 +268,12 @@ Examples:
 
     /// Print a completion script for a shell
     ///
-    /// For bash: `source <(fairway completion bash)`. For zsh, write it to a file `_fairway` in a
-    /// directory of `$fpath`. For fish: `fairway completion fish | source`.
+    /// For bash: `source <(fairway completion bash)`; for zsh, the same, or write it to a file
+    /// `_fairway` in a directory of `$fpath`. For fish: `fairway completion fish | source`.
+    ///
+    /// These three ask the cluster that the words name, within a second: versions, images, channels,
+    /// risks and contexts are completed, too. As plugins, kubectl and oc ask a link to this program
+    /// that is called `kubectl_complete-fairway` or `oc_complete-fairway`.
     Completion(CompletionArgs),
 
     /// Write the manual pages

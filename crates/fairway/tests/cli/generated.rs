@@ -1,30 +1,6 @@
-//! Completion scripts, manual pages and the reference.
+//! Manual pages and the reference.
 
 use crate::{fairway, transcript};
-
-#[test]
-fn every_shell_gets_a_script_that_knows_the_commands() {
-    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
-        let script = transcript(fairway().args(["completion", shell]));
-        for word in ["exit code: 0", "crds", "completion", "--color"] {
-            let word = if shell == "fish" { word.trim_start_matches("--") } else { word };
-            assert!(script.contains(word), "{shell} knows nothing of {word}");
-        }
-    }
-}
-
-#[test]
-fn the_bash_script_completes() {
-    let script = fairway().args(["completion", "bash"]).output().unwrap().stdout;
-    let script = String::from_utf8(script).unwrap();
-    let ask = r#"COMP_WORDS=(fairway cr); COMP_CWORD=1; _fairway fairway cr fairway; echo "${COMPREPLY[@]}""#;
-    let output = std::process::Command::new("bash")
-        .arg("-c")
-        .arg(format!("{script}\n{ask}"))
-        .output()
-        .unwrap();
-    assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), "crds");
-}
 
 #[test]
 fn manual_pages() {

@@ -1,5 +1,6 @@
 //! The program as its users meet it: what it prints, and how it ends.
 
+mod completion;
 mod crds;
 mod generated;
 mod graph;

@@ -42,7 +42,7 @@ fn document(kubeconfig: &Path, arguments: &[&str]) -> Result<serde_json::Value> 
 }
 
 /// A cluster at 5.1.0: 5.1.1 is recommended, a risk stands against 5.2.0.
-async fn risky(cluster: &TestCluster) -> Result<Api<ClusterVersion>> {
+pub(crate) async fn risky(cluster: &TestCluster) -> Result<Api<ClusterVersion>> {
     let api: Api<ClusterVersion> = Api::all(cluster.client());
     let mut object = api.create(&PostParams::default(), &objects::cluster_version()).await?;
     object.status = Some(status());

@@ -1,0 +1,170 @@
+//! What shells are told while somebody types.
+
+use std::net::TcpListener;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use anyhow::Result;
+use fairway_testkit::TestCluster;
+use tempfile::TempDir;
+
+use crate::fairway;
+use crate::upgrade::risky;
+
+/// On a busy machine, a second may not be enough; whoever types this waits for longer.
+const PATIENT: &str = "--request-timeout=60s";
+
+/// The answer to what is typed after `fairway upgrade`.
+fn answer(words: &[&str], kubeconfig: &Path) -> String {
+    let mut command = fairway();
+    command.args(["__complete", "upgrade"]).args(words).env("KUBECONFIG", kubeconfig);
+    let output = tokio::task::block_in_place(|| command.output()).unwrap();
+    assert_eq!((output.status.code(), &*output.stderr), (Some(0), &b""[..]), "{words:?}");
+    String::from_utf8(output.stdout).unwrap().replace('\t', "  ")
+}
+
+/// A directory in which the program has that name.
+fn named(name: &str) -> TempDir {
+    let directory = tempfile::tempdir().unwrap();
+    let program = directory.path().join(name);
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_fairway"), program).unwrap();
+    directory
+}
+
+/// What a shell prints that sources our script and runs a script of its own; nothing where the
+/// machine does not have it.
+fn in_shell(shell: &str, script: &str, kubeconfig: &Path) -> Option<String> {
+    let directory = named("fairway");
+    let mut command = Command::new(shell);
+    let search = format!("{}:{}", directory.path().display(), std::env::var("PATH").unwrap());
+    command.env("PATH", search).env("KUBECONFIG", kubeconfig).env("HOME", directory.path());
+    command.arg("-c").arg(script).stdin(Stdio::null());
+    let output = tokio::task::block_in_place(|| command.output()).ok()?;
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    assert_eq!(text(&output.stderr), "", "{shell}");
+    Some(text(&output.stdout))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_the_cluster_has_is_completed() -> Result<()> {
+    let cluster = TestCluster::in_turn().await?;
+    risky(&cluster).await?;
+    let kubeconfig = cluster.kubeconfig();
+    let answers = [
+        answer(&[PATIENT, "--to", ""], kubeconfig),
+        answer(&[PATIENT, "--to=5.1"], kubeconfig),
+        answer(&["compare", PATIENT, "5.1.1", "5.2"], kubeconfig),
+        answer(&["accept", PATIENT, "NoisyLogs,S"], kubeconfig),
+        answer(&["status", "--context", ""], kubeconfig),
+    ];
+    insta::assert_snapshot!(answers.join("\n"), @"
+    5.2.0  not recommended: SlowDisks
+    5.1.1  recommended
+    :4
+
+    --to=5.1.1  recommended
+    :4
+
+    5.2.0  not recommended: SlowDisks
+    :4
+
+    NoisyLogs,SlowDisks  Nodes with slow disks may miss leases.
+    :4
+
+    fairway-sandbox
+    :4
+    ");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_shell_asks_the_program() -> Result<()> {
+    let cluster = TestCluster::in_turn().await?;
+    risky(&cluster).await?;
+    let bash = r#"
+        source <(fairway completion bash)
+        type_() {
+            COMP_WORDS=(fairway "$@"); COMP_CWORD=$#
+            _fairway fairway
+            echo "${COMPREPLY[@]}"
+        }
+        type_ cr
+        type_ upgrade --request-timeout = 60s --to ''
+        type_ upgrade --request-timeout = 60s --to =
+        type_ upgrade --request-timeout = 60s --to = 5.2
+        type_ upgrade accept --request-timeout = 60s Slow
+        type_ upgrade --request-timeout = 60s --to nonsense
+    "#;
+    let bash = in_shell("bash", bash, cluster.kubeconfig());
+    assert_eq!(bash.as_deref(), Some("crds\n5.2.0 5.1.1\n5.2.0 5.1.1\n5.2.0\nSlowDisks\n\n"));
+
+    let fish = format!(
+        "fairway completion fish | source; complete --do-complete 'fairway upgrade {PATIENT} --to=5'"
+    );
+    if let Some(fish) = in_shell("fish", &fish, cluster.kubeconfig()) {
+        let told = "--to=5.2.0\tnot recommended: SlowDisks\n--to=5.1.1\trecommended\n";
+        assert_eq!(fish, told);
+    }
+
+    // The menu of zsh needs a terminal: what would be in it is printed instead.
+    let zsh = r#"
+        compdef() { }; _describe() { print -rl -- "$@" "${candidates[@]}" }
+        source <(fairway completion zsh)
+        words=(fairway upgrade --request-timeout=60s --to ''); CURRENT=5
+        _fairway
+    "#;
+    if let Some(zsh) = in_shell("zsh", zsh, cluster.kubeconfig()) {
+        let told = "5.2.0:not recommended: SlowDisks\n5.1.1:recommended\n";
+        assert_eq!(zsh, format!("-V\nfairway\ncandidates\n{told}"));
+    }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn kubectl_and_oc_ask_a_program_of_their_own() -> Result<()> {
+    let cluster = TestCluster::in_turn().await?;
+    risky(&cluster).await?;
+    for name in ["kubectl_complete-fairway", "oc_complete-fairway"] {
+        let directory = named(name);
+        let mut command = Command::new(directory.path().join(name));
+        command.args(["upgrade", PATIENT, "--to", "5.1"]).env("KUBECONFIG", cluster.kubeconfig());
+        let output = tokio::task::block_in_place(|| command.output())?;
+        assert_eq!(String::from_utf8(output.stdout)?, "5.1.1\trecommended\n:4\n", "{name}");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_cluster_that_does_not_answer_is_not_waited_for() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let silent = tempfile::NamedTempFile::new().unwrap();
+    let text = format!(
+        "{{apiVersion: v1, kind: Config, current-context: c, \
+         clusters: [{{name: k, cluster: {{server: 'http://{}'}}}}], \
+         users: [{{name: u, user: {{}}}}], \
+         contexts: [{{name: c, context: {{cluster: k, user: u}}}}]}}",
+        listener.local_addr().unwrap()
+    );
+    std::fs::write(silent.path(), text).unwrap();
+    let missing = Path::new("/nonexistent/kubeconfig");
+    for kubeconfig in [silent.path(), missing] {
+        let output = fairway()
+            .args(["__complete", "upgrade", "--to", ""])
+            .env("KUBECONFIG", kubeconfig)
+            .output()
+            .unwrap();
+        let said = (String::from_utf8(output.stdout).unwrap(), output.stderr);
+        assert_eq!(said, (":4\n".to_owned(), Vec::new()), "{}", kubeconfig.display());
+    }
+}
+
+#[test]
+fn shells_that_cannot_ask_know_the_commands() {
+    for shell in ["elvish", "powershell"] {
+        let output = fairway().args(["completion", shell]).output().unwrap();
+        let script = String::from_utf8(output.stdout).unwrap();
+        for word in ["crds", "completion", "--color"] {
+            assert!(script.contains(word), "{shell} knows nothing of {word}");
+        }
+    }
+}
