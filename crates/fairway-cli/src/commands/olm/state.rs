@@ -9,13 +9,16 @@ use fairway_api::{ClusterVersion, read};
 use fairway_compat::olm::apis::Needs;
 use fairway_compat::olm::catalog::{Catalogs, Package, Subscription};
 use fairway_compat::olm::{ClusterVersions, Operator, Stream, is_copied};
+use fairway_preflight::cluster::Unseen;
 use fairway_preflight::installed_operators::InstalledOperators;
+use futures::join;
 use serde::Deserialize as _;
 use serde_json::Value;
 
 use super::files;
 use crate::args::olm::OlmListArgs;
 use crate::cluster::{Cluster, block_on};
+use crate::errors::{CannotTell, WithHint};
 
 /// What is known about operators and updates.
 #[derive(Default)]
@@ -58,15 +61,22 @@ impl State {
 
     async fn of_cluster(args: &OlmListArgs) -> anyhow::Result<Self> {
         let connection = Cluster::connect(&args.cluster).await?;
-        let mut state = Self::default();
-        match connection.cluster_version().await {
-            Ok(cluster) => state.cluster = Some(cluster),
-            Err(why) => state.left_out.push(format!("the version of the cluster: {why}")),
-        }
         let cluster = fairway_preflight::cluster::Cluster::new(connection.client().clone());
-        let mut seen = InstalledOperators::of(&cluster)
-            .await
-            .context("cannot list the operators that OLM has installed")?;
+        let asked = join!(connection.cluster_version(), InstalledOperators::of(&cluster));
+        let mut state = Self::default();
+        let mut seen = match asked {
+            (Ok(version), Ok(seen)) => {
+                state.cluster = Some(version);
+                seen
+            }
+            (Err(why), Ok(seen)) => {
+                state.left_out.push(format!("the version of the cluster: {why}"));
+                seen
+            }
+            (Ok(_), Err(why)) => return Err(not_listed(why)),
+            // Whatever is wrong with the cluster, this says what to do about it.
+            (Err(why), Err(_)) => return Err(why),
+        };
         if let Some(running) = state.running() {
             seen.look_at_apis(&cluster, running).await;
         }
@@ -114,6 +124,24 @@ impl State {
     /// The minor version that runs.
     pub(super) fn running(&self) -> Option<Stream> {
         self.cluster.as_ref().and_then(|cluster| ClusterVersions::of(cluster).running())
+    }
+}
+
+fn not_listed(why: Unseen) -> anyhow::Error {
+    match why {
+        Unseen::NotServed(_) => CannotTell {
+            message: "this cluster has no OLM: it does not know ClusterServiceVersions".to_owned(),
+            hint: "does the context name the cluster that you mean?".to_owned(),
+        }
+        .into(),
+        Unseen::Unreadable { .. } | Unseen::TooMany(_) => {
+            anyhow::Error::new(why).context(WithHint {
+                message: "cannot list the operators that OLM has installed".to_owned(),
+                hint: "`kubectl auth can-i list clusterserviceversions --all-namespaces` tells \
+                   whether you may"
+                    .to_owned(),
+            })
+        }
     }
 }
 
