@@ -1,0 +1,119 @@
+//! Every command about a cluster, where something of it is missing.
+
+use std::path::Path;
+
+use anyhow::Result;
+use fairway_api::{CLUSTER_VERSION_NAME, ClusterVersion};
+use fairway_testkit::{TestCluster, objects};
+use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding};
+use kube::api::{Api, PostParams};
+use serde_json::json;
+use tempfile::NamedTempFile;
+
+use super::commands::{QUESTIONS, REQUESTS};
+use super::{Ended, table};
+use crate::fairway;
+use crate::upgrade::risky;
+
+/// What every command says about the cluster of a kubeconfig.
+fn every(kubeconfig: &Path, commands: &[&[&str]]) -> String {
+    let text = std::fs::read_to_string(kubeconfig).unwrap();
+    let server = text.split("server: ").nth(1).and_then(|rest| rest.lines().next()).unwrap();
+    let table = table(commands.iter().map(|arguments| {
+        let ended = Ended::about(kubeconfig, arguments);
+        assert!(!ended.stderr.contains("panicked"), "{arguments:?}: {}", ended.stderr);
+        assert!(ended.code != 1 || ended.stderr.contains("\nhint: "), "{arguments:?}");
+        (arguments.join(" "), ended)
+    }));
+    table.replace(server, "SERVER")
+}
+
+#[test]
+fn nobody_listens() {
+    let closed = NamedTempFile::new().unwrap();
+    let text = "{apiVersion: v1, kind: Config, current-context: c, \
+         clusters: [{name: k, cluster: {server: 'https://127.0.0.1:1'}}], \
+         users: [{name: u, user: {}}], contexts: [{name: c, context: {cluster: k, user: u}}]}";
+    std::fs::write(closed.path(), text).unwrap();
+    for arguments in [QUESTIONS, REQUESTS].concat() {
+        let ended = Ended::of(fairway().args(arguments).env("KUBECONFIG", closed.path()));
+        assert_eq!(ended.code, 1, "{arguments:?}: {}", ended.stderr);
+        assert!(ended.stderr.contains("127.0.0.1:1"), "{arguments:?}: {}", ended.stderr);
+        assert!(ended.stderr.contains("Connection refused"), "{arguments:?}: {}", ended.stderr);
+        assert!(ended.stderr.contains("\nhint: "), "{arguments:?}: {}", ended.stderr);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn there_is_no_cluster_version() -> Result<()> {
+    let cluster = TestCluster::in_turn().await?;
+    insta::assert_snapshot!(every(cluster.kubeconfig(), &[QUESTIONS, REQUESTS].concat()));
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn cluster_version_says_nothing() -> Result<()> {
+    let cluster = TestCluster::in_turn().await?;
+    let api: Api<ClusterVersion> = Api::all(cluster.client());
+    api.create(&PostParams::default(), &objects::cluster_version()).await?;
+    insta::assert_snapshot!(every(cluster.kubeconfig(), &[QUESTIONS, REQUESTS].concat()));
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn cluster_version_says_only_half_of_it() -> Result<()> {
+    let cluster = TestCluster::in_turn().await?;
+    let api: Api<ClusterVersion> = Api::all(cluster.client());
+    let mut object = api.create(&PostParams::default(), &objects::cluster_version()).await?;
+    object.status = Some(serde_json::from_value(json!({
+        "desired": {"version": "", "image": ""}, "observedGeneration": 0, "versionHash": "",
+        "availableUpdates": null,
+    }))?);
+    api.replace_status(CLUSTER_VERSION_NAME, &PostParams::default(), &object).await?;
+    insta::assert_snapshot!(every(cluster.kubeconfig(), &[QUESTIONS, REQUESTS].concat()));
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_asks_may_not_do_anything() -> Result<()> {
+    let cluster = TestCluster::in_turn().await?;
+    risky(&cluster).await?;
+    let bob = as_bob(&cluster);
+    insta::assert_snapshot!(every(bob.path(), &[QUESTIONS, REQUESTS].concat()));
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_asks_may_look_at_cluster_version_alone() -> Result<()> {
+    let cluster = TestCluster::in_turn().await?;
+    risky(&cluster).await?;
+    let role: ClusterRole = serde_json::from_value(json!({
+        "metadata": {"name": "looks-at-versions"},
+        "rules": [{
+            "apiGroups": ["config.openshift.io"], "resources": ["clusterversions"],
+            "verbs": ["get"],
+        }],
+    }))?;
+    let binding: ClusterRoleBinding = serde_json::from_value(json!({
+        "metadata": {"name": "bob-looks-at-versions"},
+        "roleRef": {
+            "apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole",
+            "name": "looks-at-versions",
+        },
+        "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "bob"}],
+    }))?;
+    Api::all(cluster.client()).create(&PostParams::default(), &role).await?;
+    Api::all(cluster.client()).create(&PostParams::default(), &binding).await?;
+    let bob = as_bob(&cluster);
+    insta::assert_snapshot!(every(bob.path(), &[QUESTIONS, REQUESTS].concat()));
+    Ok(())
+}
+
+/// The same cluster for somebody whom nobody has allowed anything.
+fn as_bob(cluster: &TestCluster) -> NamedTempFile {
+    let file = NamedTempFile::new().unwrap();
+    let text = std::fs::read_to_string(cluster.kubeconfig()).unwrap();
+    let text = text.replace("    client-key-data", "    as: bob\n    client-key-data");
+    std::fs::write(file.path(), text).unwrap();
+    file
+}
