@@ -68,9 +68,18 @@ pub(super) fn of(status: &ClusterVersionStatus) -> (Vec<Target>, Vec<String>) {
 /// What is said against an update.
 #[derive(Default)]
 struct Said {
-    /// Status, reason and message; none where nothing speaks against it.
-    against: Option<(String, String, String)>,
+    /// None where nothing speaks against it.
+    against: Option<Against>,
     risks: Vec<String>,
+}
+
+/// What speaks against an update.
+struct Against {
+    status: ConditionStatus,
+    reason: String,
+    message: String,
+    /// Whether anybody says so, or only nobody says otherwise.
+    said: bool,
 }
 
 impl Said {
@@ -78,13 +87,22 @@ impl Said {
         let Some(update) = update else { return Self::default() };
         let against = match update.conditions.find(recommended::TYPE) {
             Some(fine) if fine.status == ConditionStatus::True => None,
-            Some(one) => Some((one.status.to_string(), one.reason.clone(), one.message.clone())),
+            Some(one) => Some(Against {
+                status: one.status.clone(),
+                reason: one.reason.clone(),
+                message: one.message.clone(),
+                said: true,
+            }),
             None if update.risks.is_empty() && update.risk_names.is_empty() => None,
-            None => Some((
-                ConditionStatus::Unknown.to_string(),
-                "NoConditions".to_owned(),
-                format!("nobody says whether its risks apply: {}", names(update).join(", ")),
-            )),
+            None => Some(Against {
+                status: ConditionStatus::Unknown,
+                reason: "NoConditions".to_owned(),
+                message: format!(
+                    "nobody says whether its risks apply: {}",
+                    names(update).join(", ")
+                ),
+                said: false,
+            }),
         };
         let risks = if against.is_some() { may_apply(update, status) } else { Vec::new() };
         Self { against, risks }
@@ -92,14 +110,14 @@ impl Said {
 
     fn about_release(self, release: &Release) -> Target {
         let (recommended, reason, message) = match self.against {
-            None => (ConditionStatus::True.to_string(), None, None),
-            Some((status, reason, message)) => (status, Some(reason), Some(message)),
+            None => (ConditionStatus::True, None, None),
+            Some(Against { status, reason, message, .. }) => (status, Some(reason), Some(message)),
         };
         Target {
             version: release.version.clone(),
             image: release.image.clone(),
             url: release.url.clone().filter(|url| !url.is_empty()),
-            recommended,
+            recommended: recommended.to_string(),
             reason,
             message,
             risks: self.risks,
@@ -148,14 +166,15 @@ impl<'a> Blanket<'a> {
             return said;
         }
         let (reason, message) = match said.against {
-            None => (self.reason(), self.message().to_owned()),
-            Some((_, _, other)) => {
+            Some(Against { message: other, said: true, .. }) => {
                 ("MultipleReasons".to_owned(), format!("{}\n\n{other}", self.message()))
             }
+            _ => (self.reason(), self.message().to_owned()),
         };
         let mut risks = said.risks;
         risks.push(UPGRADEABLE_FALSE.to_owned());
-        Said { against: Some((ConditionStatus::False.to_string(), reason, message)), risks }
+        let status = ConditionStatus::False;
+        Said { against: Some(Against { status, reason, message, said: true }), risks }
     }
 
     fn is_in(&self, risk: &str) -> bool {

@@ -111,12 +111,16 @@ fn what_is_not_upgradeable_speaks_against_other_minor_versions() {
             conditional("5.2.1", &["A"], Some("True")),
             conditional("5.2.2", &["A"], Some("Unknown")),
             conditional("5.1.3", &["A"], Some("False")),
+            conditional("5.2.3", &["A"], None),
+            conditional("5.2.4", &["A"], Some("False")),
             said_already,
         ]),
     );
     insta::assert_snapshot!(all(&cluster).join("\n"), @r#"
     6.0.0 False Some("Operators") Some("Operators have to move first.") ["UpgradeableFalse"]
     5.3.0 False Some("Because") Some("Long.") ["A"]
+    5.2.4 False Some("MultipleReasons") Some("Operators have to move first.\n\nLong.") ["A", "UpgradeableFalse"]
+    5.2.3 False Some("Operators") Some("Operators have to move first.") ["A", "UpgradeableFalse"]
     5.2.2 False Some("MultipleReasons") Some("Operators have to move first.\n\nLong.") ["A", "UpgradeableFalse"]
     5.2.1 False Some("Operators") Some("Operators have to move first.") ["UpgradeableFalse"]
     5.2.0 False Some("Operators") Some("Operators have to move first.") ["UpgradeableFalse"]
@@ -124,6 +128,64 @@ fn what_is_not_upgradeable_speaks_against_other_minor_versions() {
     5.1.2 True None None []
     4.9.0 True None None []
     "#);
+}
+
+#[test]
+fn what_is_upgradeable_or_of_no_known_version_speaks_against_nothing() {
+    let blanket = |status: &str, version: &str| {
+        let mut conditions = fine();
+        let said = json!({"type": "Upgradeable", "status": status, "reason": "R", "message": "M"});
+        conditions.as_array_mut().unwrap().push(said);
+        let mut cluster = cluster(conditions, json!([release("5.2.0")]), json!([]));
+        cluster.status.as_mut().unwrap().desired.version = version.to_owned();
+        all(&cluster).join("")
+    };
+    let fine = "5.2.0 True None None []";
+    assert_eq!(blanket("True", "5.1.0"), fine);
+    assert_eq!(blanket("Unknown", "5.1.0"), fine);
+    assert_eq!(blanket("False", "none"), fine);
+    assert_eq!(blanket("False", "5.3.0"), fine, "there it leads back");
+    assert_ne!(blanket("False", "5.1.0-rc.1"), fine);
+    assert_ne!(blanket("False", "4.19.0-okd-scos.16"), fine);
+}
+
+#[test]
+fn an_update_is_known_by_its_image() {
+    let mut same = release("5.1.2");
+    same["image"] = json!("image-of-5.1.4");
+    let conditional = json!([conditional("5.1.4", &["A"], Some("False"))]);
+    let cluster = cluster(fine(), json!([same, release("5.1.4"), release("5.1.3")]), conditional);
+    assert_eq!(
+        all(&cluster),
+        ["5.1.4 False Some(\"Because\") Some(\"Long.\") [\"A\"]", "5.1.3 True None None []"]
+    );
+}
+
+#[test]
+fn versions_are_ordered_as_versions() {
+    let versions = [
+        "4.19.0-okd-scos.9",
+        "4.19.0-okd-scos.17",
+        "4.19.0-okd-scos.ec.3",
+        "4.19.0",
+        "4.20.0-ec.2",
+        "4.9.59",
+        "4.19.10",
+        "4.19.9",
+        "4.19",
+        "v4.19.1",
+    ];
+    let available: Vec<Value> = versions.map(release).to_vec();
+    let report = Recommendation::of(
+        &cluster(fine(), json!(available), json!([])),
+        &none(),
+        &Question::default(),
+        at(0),
+    );
+    let Answer::All { updates, .. } = &report.answer else { panic!() };
+    let told: Vec<&str> = updates.iter().map(|one| one.version.as_str()).collect();
+    insta::assert_snapshot!(told.join(" "), @"4.20.0-ec.2 4.19.10 4.19.9 4.19.0 4.19.0-okd-scos.ec.3 4.19.0-okd-scos.17 4.19.0-okd-scos.9 4.9.59");
+    assert_eq!(report.not_versions, ["4.19", "v4.19.1"]);
 }
 
 #[test]
@@ -210,6 +272,88 @@ fn alerts_speak_against_updates() {
         report.unaccepted,
         ["KubeNodeNotReady", "Mine", "PodDisruptionBudgetLimit", "VMCannotBeEvicted"]
     );
+}
+
+#[test]
+fn the_first_rule_that_fits_says_what_an_alert_means() {
+    let precheck = |name: &str, severity: &str, label: &str, state: &str| {
+        let labels =
+            json!({"alertname": name, "severity": severity, "openShiftUpdatePrecheck": label});
+        let alerts = firing(json!([{"labels": labels, "state": state}]));
+        let cluster = cluster(fine(), json!([]), json!([]));
+        let report = Recommendation::of(&cluster, &alerts, &Question::default(), at(0));
+        let quiet = report.prechecks.iter().filter(|precheck| precheck.fine).count();
+        let found = report.prechecks.iter().find(|precheck| !precheck.fine);
+        let found = found.map_or("nothing", |precheck| precheck.type_.as_str());
+        format!("{found} and {quiet} quiet")
+    };
+    insta::assert_snapshot!([
+        precheck("Mine", "critical", "true", "firing"),
+        precheck("PodDisruptionBudgetLimit", "critical", "", "firing"),
+        precheck("PodDisruptionBudgetLimit", "warning", "", "firing"),
+        precheck("PodDisruptionBudgetAtLimit", "warning", "true", "firing"),
+        precheck("PodDisruptionBudgetAtLimit", "critical", "", "firing"),
+        precheck("KubeContainerWaiting", "warning", "", "firing"),
+        precheck("KubeletHealthState", "info", "", "firing"),
+        precheck("KubeNodeNotReady", "warning", "", "firing"),
+        precheck("KubeNodeReadinessFlapping", "warning", "", "firing"),
+        precheck("KubeNodeUnreachable", "warning", "", "firing"),
+        precheck("Mine", "", "true", "firing"),
+        precheck("Mine", "warning", "True", "firing"),
+        precheck("VMCannotBeEvicted", "warning", "true", "firing"),
+        precheck("VMCannotBeEvicted", "warning", "", "firing"),
+        precheck("VirtHandlerDaemonSetRolloutFailing", "warning", "", "firing"),
+        precheck("Fire", "critical", "", "pending"),
+        precheck("", "critical", "", "firing"),
+    ].join("\n"), @"
+    recommended/CriticalAlerts/Mine/0 and 4 quiet
+    recommended/CriticalAlerts/PodDisruptionBudgetLimit/0 and 3 quiet
+    nothing and 5 quiet
+    recommended/PodDisruptionBudgetAlerts/PodDisruptionBudgetAtLimit/0 and 4 quiet
+    recommended/CriticalAlerts/PodDisruptionBudgetAtLimit/0 and 4 quiet
+    recommended/PodImagePullAlerts/KubeContainerWaiting/0 and 4 quiet
+    recommended/NodeAlerts/KubeletHealthState/0 and 4 quiet
+    recommended/NodeAlerts/KubeNodeNotReady/0 and 4 quiet
+    recommended/NodeAlerts/KubeNodeReadinessFlapping/0 and 4 quiet
+    recommended/NodeAlerts/KubeNodeUnreachable/0 and 4 quiet
+    recommended/UpdatePrecheckAlerts/Mine/0 and 4 quiet
+    nothing and 5 quiet
+    recommended/UpdatePrecheckAlerts/VMCannotBeEvicted/0 and 4 quiet
+    recommended/VirtAlerts/VMCannotBeEvicted/0 and 5 quiet
+    recommended/VirtAlerts/VirtHandlerDaemonSetRolloutFailing/0 and 5 quiet
+    nothing and 5 quiet
+    nothing and 5 quiet
+    ");
+}
+
+#[test]
+fn what_a_cluster_says_about_itself_is_an_issue_or_not() {
+    let issues = |conditions: Value| {
+        let cluster = cluster(conditions, json!([release("5.1.2")]), json!([]));
+        let report = about(&cluster, &none(), "5.1.2", &[]);
+        format!("{:?} {:?}", report.unaccepted.join(","), report.verdict())
+    };
+    let one = |type_: &str, status: &str, message: &str| {
+        let mut conditions = json!([{"type": "Failing", "status": "False"}]);
+        let said = json!({"type": type_, "status": status, "message": message});
+        match type_ {
+            "Failing" => conditions[0] = said,
+            _ => conditions.as_array_mut().unwrap().push(said),
+        }
+        issues(conditions)
+    };
+    let fine = r#""" Yes"#;
+    assert_eq!(one("Failing", "False", "m"), fine);
+    assert_eq!(one("Failing", "True", "m"), r#""Failing" No"#);
+    assert_eq!(one("Failing", "Unknown", "m"), r#""Failing" CannotTell"#);
+    assert_eq!(issues(json!([])), r#""Failing" CannotTell"#);
+    assert_eq!(one("Progressing", "True", "m"), r#""Progressing" No"#);
+    assert_eq!(one("Progressing", "True", ""), fine);
+    assert_eq!(one("Progressing", "False", "m"), fine);
+    assert_eq!(one("RetrievedUpdates", "True", "m"), fine);
+    assert_eq!(one("RetrievedUpdates", "False", "m"), r#""CannotRetrieveUpdates" CannotTell"#);
+    assert_eq!(one("RetrievedUpdates", "Unknown", "m"), r#""CannotRetrieveUpdates" CannotTell"#);
+    assert_eq!(one("Upgradeable", "False", "m"), fine, "it is no other minor version");
 }
 
 #[test]
