@@ -58,7 +58,7 @@ pub struct Updating {
     pub started_at: Option<Timestamp>,
     /// How long it has taken.
     pub duration_seconds: Option<i64>,
-    /// When a component last began or ended its part.
+    /// When a component last began or ended its part; none where none has.
     pub last_progress_at: Option<Timestamp>,
     /// When it will be over.
     pub estimate: Option<Estimate>,
@@ -127,8 +127,9 @@ pub(super) fn of(
             nodes,
         });
     }
-    let last_progress_at = started_at.map(|started| last_progress(operators, counts, started, now));
-    let course = taken.zip(last_progress_at).zip(started_at).map(|((taken, last), started)| {
+    let last_progress_at = started_at.and_then(|started| last_progress(operators, counts, started));
+    let course = taken.zip(started_at).map(|(taken, started)| {
+        let last = last_progress_at.unwrap_or(now);
         course(&status.history, counts, taken, last.duration_since(started))
     });
     let updating = operators.iter().filter(|operator| operator.is_updating());
@@ -199,8 +200,7 @@ fn last_progress(
     operators: &[Operator<'_>],
     counts: OperatorCounts,
     started: Timestamp,
-    now: Timestamp,
-) -> Timestamp {
+) -> Option<Timestamp> {
     let changed =
         |operator: &Operator<'_>| time(operator.progressing?.last_transition_time.as_ref());
     let nodes_began = operators
@@ -209,7 +209,7 @@ fn last_progress(
         .filter(|_| counts.total - counts.updated == 1)
         .and_then(changed);
     let last = nodes_began.or_else(|| operators.iter().filter_map(changed).max());
-    last.filter(|last| *last > started).unwrap_or(now)
+    last.filter(|last| *last > started)
 }
 
 fn assess(remaining: i64) -> Assessment {

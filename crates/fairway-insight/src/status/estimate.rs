@@ -17,7 +17,7 @@ const MARGIN: f64 = 1.2;
 
 /// Every component takes less than this from one change of `Progressing` to the next; the slowest,
 /// which restart on one node after the other, about half of it.
-const QUIET: SignedDuration = SignedDuration::from_mins(30);
+pub(super) const QUIET: SignedDuration = SignedDuration::from_mins(30);
 
 /// When an update will be over.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -191,6 +191,56 @@ mod tests {
     #[test]
     fn exactly_nothing_left_is_no_estimate() {
         assert_eq!(told(course(60, 1, 0.0)), "nothing");
+    }
+
+    #[test]
+    fn the_newest_update_that_was_completed_says_how_long_they_take_here() {
+        let entry = |state: &str, minutes: i64| -> UpdateHistory {
+            let time = |minute: i64| Timestamp::from_second(60 * minute).unwrap().to_string();
+            let entry = serde_json::json!({"state": state, "version": "5.1.0", "image": "a",
+                "startedTime": time(0), "completionTime": time(minutes)});
+            serde_json::from_value(entry).unwrap()
+        };
+        let minutes = |history: &[UpdateHistory]| before(history).map(|length| length.as_mins());
+        let (now, install) = (entry("Partial", 1), entry("Completed", 40));
+        assert_eq!(minutes(&[]), None);
+        assert_eq!(minutes(std::slice::from_ref(&now)), None);
+        assert_eq!(minutes(&[now.clone(), install.clone()]), None, "that was no update");
+        let (partial, completed) = (entry("Partial", 50), entry("Completed", 60));
+        assert_eq!(minutes(&[now.clone(), partial.clone(), install.clone()]), None);
+        assert_eq!(minutes(&[now.clone(), completed.clone(), install.clone()]), Some(60));
+        let older = entry("Completed", 70);
+        assert_eq!(minutes(&[now, partial, completed, older, install]), Some(60));
+    }
+
+    #[test]
+    fn an_estimate_leaves_a_margin_and_says_when_it_is_over() {
+        let remaining = |taken: i64, to_last: i64, completion: f64, before: i64| {
+            let known = Course {
+                taken: SignedDuration::from_secs(taken),
+                to_last_progress: SignedDuration::from_secs(to_last),
+                completion,
+                before: Some(SignedDuration::from_secs(before)),
+                pivot: false,
+            };
+            known.remaining()
+        };
+        // No component is done, or it is too early: as long as the update before.
+        assert_eq!(remaining(600, 600, 0.0, 3600), 3600);
+        assert_eq!(remaining(300, 300, 0.5, 3600), 3960);
+        assert_eq!(remaining(600, 300, 0.5, 600), 0);
+        // So little is done that the curve says nothing.
+        assert_eq!(remaining(600, 600, 0.01, 3600), 3600);
+        // What is left is rounded to minutes above ten of them, and dropped to seconds below.
+        assert_eq!(remaining(0, 0, 0.0, 500), 600);
+        assert_eq!(remaining(0, 0, 0.0, 501), 600);
+        assert_eq!(remaining(0, 0, 0.0, 499), 598);
+        // What is overdue is told as less than it is.
+        assert_eq!(remaining(4320, 0, 0.0, 3600), -600);
+        assert_eq!(remaining(4321, 0, 0.0, 3600), -600);
+        assert_eq!(remaining(4322, 0, 0.0, 3600), -601);
+        // Half of the components take 39 % of the time.
+        assert_eq!(remaining(1000, 1000, 0.5, 0), 1860);
     }
 
     #[test]

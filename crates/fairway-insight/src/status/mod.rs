@@ -24,7 +24,7 @@ pub use request::Request;
 pub use waits::{Wait, WaitKind};
 pub use way::{Change, Way};
 
-use crate::age::time;
+use crate::age::{Span, rounded, time};
 use crate::alerts::AlertsKnown;
 use crate::cluster::{Cluster, Moment};
 
@@ -91,7 +91,8 @@ impl Status {
         let scene = health::Scene { cluster, status, operators: &operators, pools: &pools, began };
         let insights = health::insights(&scene, &control_plane, moment.now());
         let control_plane = control_plane.doubted(&insights);
-        let waits_for = waits::of(requested.as_ref(), &operators, &pools, progress, moment.now());
+        let waits_for =
+            waits::of(requested.as_ref(), &operators, &pools, status, progress, moment.now());
         let shown = masters.into_iter().filter(|pool| !pool.is_done()).chain(workers.clone());
         let any_worker = workers.iter().any(|pool| !pool.nodes.is_empty());
         Ok(Self {
@@ -124,6 +125,15 @@ impl Status {
             waits_for,
             alerts,
         }
+    }
+
+    /// For how long nothing has changed in the control plane, where that is longer than any
+    /// component takes.
+    pub fn quiet_for(&self) -> Option<Span> {
+        let Some(ControlPlane::Updating(updating)) = &self.control_plane else { return None };
+        let since = updating.last_progress_at.or(updating.started_at)?;
+        let quiet = self.at.duration_since(since);
+        (quiet > estimate::QUIET).then(|| Span(rounded(quiet)))
     }
 
     /// Whether something stands in the way: the update is stalled, or about to be, or an API is

@@ -1,11 +1,12 @@
 //! What has to happen before an update goes on, who has to do it, and what to look at.
 
-use fairway_api::OperatorCondition;
+use fairway_api::reason::failing;
+use fairway_api::{ClusterVersionStatus, Conditions as _, OperatorCondition};
 use jiff::Timestamp;
 use serde::Serialize;
 
 use super::nodes::{Assessed, NodeAssessment, Phase};
-use super::operators::Operator;
+use super::operators::{NODE_OPERATOR, Operator};
 use super::pools::Pool;
 use super::request::Request;
 use crate::age::{seconds_since, time};
@@ -40,7 +41,7 @@ pub enum WaitKind {
     Operator,
     /// The operator of the cluster's version has to begin with the next component.
     ClusterVersion,
-    /// A pause has to end.
+    /// A pause has to end, or the first node of a pool has to begin.
     Pool,
     /// A node has to do its part.
     Node,
@@ -51,12 +52,18 @@ pub(super) fn of(
     request: Option<&Request>,
     operators: &[Operator<'_>],
     pools: &[&Pool],
+    status: &ClusterVersionStatus,
     progressing: &OperatorCondition,
     now: Timestamp,
 ) -> Vec<Wait> {
     let mut waits: Vec<Wait> = request.map(for_request).into_iter().collect();
-    waits.extend(for_operators(operators, progressing, now));
-    waits.extend(pools.iter().flat_map(|pool| for_pool(pool, now)));
+    // Whoever fails says more than that it is at work.
+    let failing = status.conditions.find(failing::TYPE);
+    let speaking = failing.filter(|_| status.conditions.is_true(failing::TYPE));
+    waits.extend(for_operators(operators, speaking.unwrap_or(progressing), now));
+    let done = |operator: &Operator<'_>| operator.updated || operator.name == NODE_OPERATOR;
+    let turn_of_nodes = operators.iter().all(done);
+    waits.extend(pools.iter().flat_map(|pool| for_pool(pool, turn_of_nodes, now)));
     waits
 }
 
@@ -84,7 +91,7 @@ pub(super) fn for_request(request: &Request) -> Wait {
 /// turn; else whoever has to begin with them.
 fn for_operators<'a>(
     operators: &[Operator<'a>],
-    progressing: &OperatorCondition,
+    speaking: &OperatorCondition,
     now: Timestamp,
 ) -> Vec<Wait> {
     let of_operators = |is: fn(&Operator<'a>) -> bool| -> Vec<Wait> {
@@ -98,12 +105,12 @@ fn for_operators<'a>(
     if !unwell.is_empty() {
         return unwell;
     }
-    let since = time(progressing.last_transition_time.as_ref());
+    let since = time(speaking.last_transition_time.as_ref());
     vec![Wait {
         kind: WaitKind::ClusterVersion,
         name: fairway_api::CLUSTER_VERSION_NAME.to_owned(),
-        reason: progressing.reason.clone(),
-        message: progressing.message.clone(),
+        reason: speaking.reason.clone(),
+        message: speaking.message.clone(),
         since,
         age_seconds: seconds_since(since, now),
         look_at: "fairway upgrade".to_owned(),
@@ -129,20 +136,31 @@ fn for_operator(operator: &Operator<'_>, now: Timestamp) -> Wait {
     }
 }
 
-fn for_pool(pool: &Pool, now: Timestamp) -> Vec<Wait> {
-    let outdated = pool.counts().outdated;
-    if pool.paused && outdated > 0 {
-        return vec![Wait {
-            kind: WaitKind::Pool,
-            name: pool.name.clone(),
-            reason: Some("Paused".to_owned()),
-            message: Some(format!("it is paused, and {outdated} of its nodes are outdated")),
-            since: None,
-            age_seconds: None,
-            look_at: command("kubectl describe machineconfigpool", &pool.name),
-        }];
+fn for_pool(pool: &Pool, turn_of_nodes: bool, now: Timestamp) -> Vec<Wait> {
+    let counts = pool.counts();
+    let behind = format!("with {} of {} nodes outdated", counts.outdated, counts.total);
+    if pool.paused && counts.outdated > 0 {
+        return vec![for_whole_pool(pool, "Paused", format!("it is paused {behind}"))];
     }
-    pool.nodes.iter().filter(|node| is_waited_for(node)).map(|node| for_node(node, now)).collect()
+    let at_it = pool.nodes.iter().filter(|node| is_waited_for(node));
+    let at_it: Vec<Wait> = at_it.map(|node| for_node(node, now)).collect();
+    if at_it.is_empty() && turn_of_nodes && counts.outdated > 0 {
+        let message = format!("no node of it is on its way, {behind}");
+        return vec![for_whole_pool(pool, "Pending", message)];
+    }
+    at_it
+}
+
+fn for_whole_pool(pool: &Pool, reason: &str, message: String) -> Wait {
+    Wait {
+        kind: WaitKind::Pool,
+        name: pool.name.clone(),
+        reason: Some(reason.to_owned()),
+        message: Some(message),
+        since: None,
+        age_seconds: None,
+        look_at: command("kubectl describe machineconfigpool", &pool.name),
+    }
 }
 
 /// Nodes that are on their way, and those that cannot be: the others have yet to begin, or are done.

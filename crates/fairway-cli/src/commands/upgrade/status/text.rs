@@ -40,6 +40,9 @@ impl fmt::Display for Shown<'_> {
             ControlPlane::Completed(completed) => write_completed(f, completed)?,
             ControlPlane::Updating(updating) => write_updating(f, updating)?,
         }
+        if let Some(quiet) = self.status.quiet_for() {
+            write!(f, "\n  Nothing has changed for {quiet}.")?;
+        }
         if let Some(request) = &self.status.requested {
             write!(f, "\n\n")?;
             write_request(f, request)?;

@@ -1,0 +1,115 @@
+//! What an update waits for.
+
+use super::*;
+
+#[test]
+fn an_update_says_what_it_waits_for() {
+    let mut cluster = cluster();
+    cluster.pools[1].spec.paused = true;
+    cluster.nodes[0] =
+        node("master-0; rm", "master", json!({"desiredConfig": "new", "state": "Working"}));
+    let waits = |cluster: &Cluster| {
+        let status = told(cluster, 600);
+        let lines = status.waits_for.iter().map(|wait| {
+            let Wait { kind, name, reason, message, age_seconds, look_at, .. } = wait;
+            format!("{kind:?} {name} {reason:?} {message:?} {age_seconds:?} {look_at}")
+        });
+        lines.collect::<Vec<_>>().join("\n")
+    };
+    insta::assert_snapshot!(waits(&cluster), @r#"
+    Operator network Some("Why") Some("network says so") Some(300) kubectl describe clusteroperator network
+    Node master-0; rm Some("Updating") None None kubectl describe node
+    Pool worker Some("Paused") Some("it is paused with 1 of 1 nodes outdated") None kubectl describe machineconfigpool worker
+    "#);
+    cluster.pools.clear();
+    cluster.operators[2] = operator(
+        "network",
+        "5.1.0",
+        &[("Available", "False", at(0)), ("Progressing", "False", at(0))],
+    );
+    insta::assert_snapshot!(waits(&cluster), @r#"Operator network Some("Why") Some("network says so") Some(600) kubectl describe clusteroperator network"#);
+    cluster.operators[2] = quiet("network", "5.1.0");
+    insta::assert_snapshot!(waits(&cluster), @r#"ClusterVersion version None Some("Working") Some(600) fairway upgrade"#);
+}
+
+#[test]
+fn a_request_that_has_not_begun_is_told() {
+    let mut cluster = cluster();
+    cluster.pools.clear();
+    let ask =
+        |cluster: &mut Cluster, update: Value| cluster.version.spec.desired_update = object(update);
+    ask(&mut cluster, json!({"version": "5.2.0"}));
+    assert_eq!(told(&cluster, 600).requested, None, "it is on its way there");
+    ask(&mut cluster, json!({"image": "mirror@sha256:2"}));
+    assert_eq!(told(&cluster, 600).requested, None, "the same content");
+    ask(&mut cluster, json!({"version": "5.3.0", "mode": "Preflight"}));
+    assert_eq!(told(&cluster, 600).requested, None, "a preflight is no update");
+
+    ask(&mut cluster, json!({"version": "5.3.0"}));
+    let status = cluster.version.status.as_mut().unwrap();
+    status.conditions[0].status = ConditionStatus::False;
+    let waiting = |cluster: &Cluster| {
+        let status = told(cluster, 600);
+        assert!(!status.updating);
+        let wait = &status.waits_for[0];
+        format!("{:?} {} {:?} {:?}", wait.kind, wait.name, wait.reason, wait.message)
+    };
+    let mut texts = vec![waiting(&cluster)];
+    let status = cluster.version.status.as_mut().unwrap();
+    status.conditions.push(object(json!({
+        "type": "ReleaseAccepted", "status": "False", "reason": "UnacceptedRisks",
+        "message": "SlowDisks is not accepted.", "lastTransitionTime": at(60),
+    })));
+    texts.push(waiting(&cluster));
+    cluster.version.metadata.generation = Some(7);
+    texts.push(waiting(&cluster));
+    insta::assert_snapshot!(texts.join("\n"), @r#"
+    Release 5.3.0 None Some("the operator has not begun with it yet")
+    Release 5.3.0 Some("UnacceptedRisks") Some("SlowDisks is not accepted.")
+    Release 5.3.0 Some("UnacceptedRisks") Some("the operator has not seen the request yet")
+    "#);
+}
+
+#[test]
+fn pools_that_have_not_begun_are_waited_for_when_it_is_their_turn() {
+    let waits = |cluster: &Cluster| {
+        let status = told(cluster, 600);
+        let lines = status.waits_for.iter().map(|wait| {
+            let Wait { kind, name, reason, message, .. } = wait;
+            format!("{kind:?} {name} {reason:?} {message:?}")
+        });
+        lines.collect::<Vec<_>>().join("\n")
+    };
+    let mut cluster = cluster();
+    let early = waits(&cluster);
+    assert!(!early.contains("Pool"), "components come first: {early}");
+    for operator in &mut cluster.operators {
+        *operator = quiet(&operator.metadata.name.clone().unwrap(), "5.2.0");
+    }
+    insta::assert_snapshot!(waits(&cluster), @r#"
+    Pool master Some("Pending") Some("no node of it is on its way, with 1 of 1 nodes outdated")
+    Pool worker Some("Pending") Some("no node of it is on its way, with 1 of 1 nodes outdated")
+    "#);
+    cluster.operators[3] = operator("machine-config", "5.1.0", &[("Progressing", "True", at(0))]);
+    let at_it = json!({"desiredConfig": "new", "state": "Rebooting"});
+    cluster.nodes[0] = node("master-0", "master", at_it);
+    insta::assert_snapshot!(waits(&cluster), @r#"
+    Operator machine-config Some("Why") Some("machine-config says so")
+    Node master-0 Some("Rebooting") None
+    Pool worker Some("Pending") Some("no node of it is on its way, with 1 of 1 nodes outdated")
+    "#);
+}
+
+#[test]
+fn whoever_fails_says_what_it_fails_with() {
+    let mut cluster = cluster();
+    cluster.pools.clear();
+    cluster.operators = vec![quiet("etcd", "5.2.0"), quiet("dns", "5.1.0")];
+    let said = |cluster: &Cluster| told(cluster, 600).waits_for[0].message.clone().unwrap();
+    assert_eq!(said(&cluster), "Working");
+    let conditions = &mut cluster.version.status.as_mut().unwrap().conditions;
+    conditions[1] = object(
+        json!({"type": "Failing", "status": "True", "reason": "Slow", "message": "It cannot apply dns."}),
+    );
+    assert_eq!(said(&cluster), "It cannot apply dns.");
+}
