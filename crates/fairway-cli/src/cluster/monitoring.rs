@@ -3,7 +3,9 @@
 use fairway_insight::{Alerts, alerts};
 use http::Uri;
 use http_body_util::{BodyExt as _, Limited};
-use k8s_openapi::api::core::v1::ConfigMap;
+use k8s_openapi::api::authentication::v1::{TokenRequest, TokenRequestSpec};
+use k8s_openapi::api::core::v1::{ConfigMap, ServiceAccount};
+use kube::api::{Api, PostParams};
 use kube::client::Body;
 use kube::config::AuthInfo;
 use kube::{Client, Config};
@@ -25,6 +27,13 @@ const ROUTES: &str = "/apis/route.openshift.io/v1";
 /// The authorities of those who answer for Routes.
 const AUTHORITIES: &str =
     "/api/v1/namespaces/openshift-config-managed/configmaps/default-ingress-cert";
+
+/// The namespace of the monitoring, and the account that it reads metrics and alerts with.
+const NAMESPACE: &str = "openshift-monitoring";
+const READER: &str = "prometheus-k8s";
+
+/// API servers lend tokens for no shorter time.
+const LENT_SECONDS: i64 = 600;
 
 /// More authorities than a cluster has.
 const MOST_AUTHORITIES: usize = 100;
@@ -67,12 +76,9 @@ impl Cluster {
                 }
             };
         };
-        let Some(token) = token_alone(&self.config.auth_info) else {
-            return Err(
-                "this session has no token, and the monitoring takes no client certificates; \
-                 `oc login` gets a token"
-                    .into(),
-            );
+        let token = match token_alone(&self.config.auth_info) {
+            Some(token) => token,
+            None => self.lent_token().await?,
         };
         let mut why = "the Route openshift-monitoring/thanos-querier names no host".to_owned();
         let authorities = self.authorities().await;
@@ -83,6 +89,29 @@ impl Cluster {
             }
         }
         Err(why)
+    }
+
+    /// A token for a session that has none. The monitoring takes no client certificates, and the
+    /// API server hands nobody's credentials on to a Service; but whoever may have a token made for
+    /// an account may read what it reads.
+    async fn lent_token(&self) -> Result<AuthInfo, String> {
+        let accounts: Api<ServiceAccount> = Api::namespaced(self.client.clone(), NAMESPACE);
+        let spec = TokenRequestSpec {
+            expiration_seconds: Some(LENT_SECONDS),
+            ..TokenRequestSpec::default()
+        };
+        let request = TokenRequest { spec, ..TokenRequest::default() };
+        let params = PostParams::default();
+        let lent = self.in_time(accounts.create_token_request(READER, &params, &request)).await;
+        let lent = lent.map_err(|failure| {
+            format!(
+                "this session has no token, the monitoring takes no client certificates, and \
+                 none is lent for ServiceAccount {NAMESPACE}/{READER}: {}; `oc login` gets a token",
+                failure.in_short()
+            )
+        })?;
+        let token = lent.status.map(|status| status.token.into());
+        Ok(AuthInfo { token, ..AuthInfo::default() })
     }
 
     /// Whom to believe that they are the host of a Route: whom the kubeconfig believes, and whom

@@ -5,8 +5,10 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use fairway_testkit::{TestCluster, wait};
-use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
+use k8s_openapi::api::authentication::v1::{TokenReview, TokenReviewSpec};
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace, ServiceAccount};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::Client;
 use kube::api::{Api, DynamicObject, PostParams};
 use kube::core::{ApiResource, GroupVersionKind};
 use rustls::ServerConfig;
@@ -25,16 +27,19 @@ const NOBODY: &str = "127.0.0.1:1";
 /// What the monitoring is asked with.
 const TOKEN: &str = "a-token-of-this-session";
 
+/// The account of the monitoring, for which tokens are lent.
+const READER: &str = "prometheus-k8s";
+
 #[tokio::test(flavor = "multi_thread")]
 async fn alerts_that_cannot_be_read_are_said_loudly() -> Result<()> {
     let cluster = platform(NOBODY).await?;
     let told = said(cluster.kubeconfig(), &["recommend", "--version=5.1.1"]);
-    insta::assert_snapshot!(told, @"
+    insta::assert_snapshot!(told, @r#"
     exit code: 4
     ----- stdout -----
     Before any update, look at
       FailedToCompletePrecheck
-        the alerts could not be read: this session has no token, and the monitoring takes no client certificates; `oc login` gets a token
+        the alerts could not be read: this session has no token, the monitoring takes no client certificates, and none is lent for ServiceAccount openshift-monitoring/prometheus-k8s: serviceaccounts "prometheus-k8s" not found; `oc login` gets a token
 
     Upstream is unset, so the cluster will use an appropriate default.
     Channel: stable-5.1
@@ -45,8 +50,8 @@ async fn alerts_that_cannot_be_read_are_said_loudly() -> Result<()> {
     Not accepted: FailedToCompletePrecheck
     Where that is fine, --accept=FailedToCompletePrecheck says so.
     ----- stderr -----
-    warning: the alerts of the cluster could not be read: this session has no token, and the monitoring takes no client certificates; `oc login` gets a token
-    ");
+    warning: the alerts of the cluster could not be read: this session has no token, the monitoring takes no client certificates, and none is lent for ServiceAccount openshift-monitoring/prometheus-k8s: serviceaccounts "prometheus-k8s" not found; `oc login` gets a token
+    "#);
 
     let session = with_token(cluster.kubeconfig())?;
     let gone = document(session.path(), &["recommend", "--version=5.1.1"])?;
@@ -57,17 +62,23 @@ async fn alerts_that_cannot_be_read_are_said_loudly() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn alerts_are_read_with_the_token_of_the_session() -> Result<()> {
+async fn alerts_are_read_with_the_token_of_the_session_or_one_that_is_lent() -> Result<()> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let cluster = platform(&listener.local_addr()?.to_string()).await?;
     let made = rcgen::generate_simple_self_signed(vec!["127.0.0.1".to_owned()])?;
     authorities(&cluster, &made.cert.pem()).await?;
-    let server = tokio::spawn(serve(listener, made));
+    let accounts: Api<ServiceAccount> =
+        Api::namespaced(cluster.client(), "openshift-monitoring");
+    let account = serde_json::from_value(json!({"metadata": {"name": READER}}))?;
+    accounts.create(&PostParams::default(), &account).await?;
+    let server = tokio::spawn(serve(listener, made, cluster.client()));
 
-    let session = with_token(cluster.kubeconfig())?;
-    let told = document(session.path(), &["recommend", "--version=5.1.1"])?;
-    assert_eq!(told["alerts"], json!({"known": true, "why": null}));
-    assert_eq!(told["unaccepted"], json!(["Fire"]));
+    let with_token = with_token(cluster.kubeconfig())?;
+    for session in [with_token.path(), cluster.kubeconfig()] {
+        let told = document(session, &["recommend", "--version=5.1.1"])?;
+        assert_eq!(told["alerts"], json!({"known": true, "why": null}));
+        assert_eq!(told["unaccepted"], json!(["Fire"]));
+    }
     server.abort();
     Ok(())
 }
@@ -134,8 +145,12 @@ fn with_token(kubeconfig: &Path) -> Result<NamedTempFile> {
     Ok(file)
 }
 
-/// A monitoring in which one alert is firing, for those who bear the token.
-async fn serve(listener: TcpListener, made: rcgen::CertifiedKey<rcgen::KeyPair>) -> Result<()> {
+/// A monitoring in which one alert is firing, for those who bear a token that it takes.
+async fn serve(
+    listener: TcpListener,
+    made: rcgen::CertifiedKey<rcgen::KeyPair>,
+    reviewer: Client,
+) -> Result<()> {
     // An error means that another test of this process has done it already.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let key =
@@ -149,13 +164,13 @@ async fn serve(listener: TcpListener, made: rcgen::CertifiedKey<rcgen::KeyPair>)
         let Ok(mut stream) = acceptor.accept(stream).await else { continue };
         let mut request = Vec::new();
         while !request.ends_with(b"\r\n\r\n") && stream.read_buf(&mut request).await? > 0 {}
-        let request = String::from_utf8_lossy(&request).to_lowercase();
-        let asked = request.starts_with("get /api/v1/alerts http/1.1");
-        let known = request.contains(&format!("authorization: bearer {TOKEN}"));
+        let request = String::from_utf8_lossy(&request);
+        let asked = request.starts_with("GET /api/v1/alerts HTTP/1.1");
+        let known = asked && is_taken(&bearer(&request), &reviewer).await;
         let alert =
             json!({"labels": {"alertname": "Fire", "severity": "critical"}, "state": "firing"});
         let body = json!({"status": "success", "data": {"alerts": [alert]}}).to_string();
-        let status = if asked && known { "200 OK" } else { "401 Unauthorized" };
+        let status = if known { "200 OK" } else { "401 Unauthorized" };
         let head = format!(
             "HTTP/1.1 {status}\r\ncontent-length: {}\r\nconnection: close\r\n\r\n",
             body.len()
@@ -163,4 +178,23 @@ async fn serve(listener: TcpListener, made: rcgen::CertifiedKey<rcgen::KeyPair>)
         stream.write_all(format!("{head}{body}").as_bytes()).await?;
         stream.shutdown().await?;
     }
+}
+
+/// The token of a request, or nothing.
+fn bearer(request: &str) -> String {
+    let headers = request.lines().filter_map(|line| line.split_once(": "));
+    let mut named = headers.filter(|(name, _)| name.eq_ignore_ascii_case("authorization"));
+    let value = named.next().and_then(|(_, value)| value.strip_prefix("Bearer "));
+    value.unwrap_or_default().to_owned()
+}
+
+/// Whether the monitoring takes a token: one that the test knows, or one of its own account.
+async fn is_taken(token: &str, reviewer: &Client) -> bool {
+    let reviews: Api<TokenReview> = Api::all(reviewer.clone());
+    let spec = TokenReviewSpec { token: Some(token.to_owned()), ..TokenReviewSpec::default() };
+    let review = TokenReview { spec, ..TokenReview::default() };
+    let Ok(review) = reviews.create(&PostParams::default(), &review).await else { return false };
+    let user = review.status.and_then(|status| status.user).and_then(|user| user.username);
+    let own = format!("system:serviceaccount:openshift-monitoring:{READER}");
+    token == TOKEN || user == Some(own)
 }
