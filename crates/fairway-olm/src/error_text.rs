@@ -58,8 +58,14 @@ mod tests {
     #[test]
     fn nothing_is_said_twice_and_nothing_at_length() {
         let inner = |text: &str| Some(Box::new(Told(text.to_owned(), None)));
-        assert_eq!(chain(&Told("cannot write".to_owned(), inner("forbidden"))), "cannot write: forbidden");
-        assert_eq!(chain(&Told("cannot write: forbidden".to_owned(), inner("forbidden"))), "cannot write: forbidden");
+        assert_eq!(
+            chain(&Told("cannot write".to_owned(), inner("forbidden"))),
+            "cannot write: forbidden"
+        );
+        assert_eq!(
+            chain(&Told("cannot write: forbidden".to_owned(), inner("forbidden"))),
+            "cannot write: forbidden"
+        );
         let long = chain(&Told("ä".repeat(MOST), None));
         assert!(long.ends_with('…') && long.len() <= MOST + '…'.len_utf8());
     }

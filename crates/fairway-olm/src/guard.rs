@@ -149,6 +149,7 @@ impl Guard {
             };
             let election = &self.settings.election;
             let led = election::lead(self.client.clone(), election, stop, work).await;
+            self.metrics.writes_no_more();
             // Whoever has lost the Lease waits for it anew.
             if let Ok(worked) = led {
                 return worked.unwrap_or(Ok(()));
@@ -169,6 +170,7 @@ impl Guard {
             secret: self.sight.secret.clone(),
             configuration: sight.configuration.clone(),
             trouble,
+            metrics: Arc::clone(&self.metrics),
         }));
         let (told, catalogs) = watch::channel(None);
         let (subscribed, sources) = (sight.subscriptions.clone(), sight.catalogs.clone());

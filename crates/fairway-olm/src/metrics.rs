@@ -99,6 +99,12 @@ impl Metrics {
         self.operators.get_or_create(&OfVerdict { verdict }).set(count);
     }
 
+    /// Forgets what only the one knows that writes.
+    pub(crate) fn writes_no_more(&self) {
+        self.operators.clear();
+        self.contended.clear();
+    }
+
     pub(crate) fn reviewed(&self, decision: Decision) {
         self.reviews.get_or_create(&OfDecision { decision }).inc();
     }
@@ -126,5 +132,46 @@ impl Metrics {
 
     pub(crate) fn certificate_expires(&self, at: jiff::Timestamp) {
         self.certificate_expiry.set(at.as_second());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_counted_is_told() {
+        let metrics = Metrics::default();
+        metrics.operators("WillNotRun", 2);
+        metrics.reviewed(Decision::refused);
+        metrics.wrote_status();
+        metrics.write_failed();
+        metrics.certificate_expires(jiff::Timestamp::from_second(1_800_000_000).unwrap());
+        metrics.contended("olm", Some(5));
+        insta::assert_snapshot!(metrics.text(), @r#"
+        # HELP fairway_olm_operators Installed operators by what becomes of them on the next minor version.
+        # TYPE fairway_olm_operators gauge
+        fairway_olm_operators{verdict="WillNotRun"} 2
+        # HELP fairway_olm_reviews Installations that the webhook was asked about.
+        # TYPE fairway_olm_reviews counter
+        fairway_olm_reviews_total{decision="refused"} 1
+        # HELP fairway_olm_status_writes Times that the ClusterOperator was written.
+        # TYPE fairway_olm_status_writes counter
+        fairway_olm_status_writes_total 1
+        # HELP fairway_olm_write_failures Writes of any kind that the API server did not take.
+        # TYPE fairway_olm_write_failures counter
+        fairway_olm_write_failures_total 1
+        # HELP fairway_olm_certificate_expiry_timestamp_seconds When the certificate of the webhook expires.
+        # TYPE fairway_olm_certificate_expiry_timestamp_seconds gauge
+        fairway_olm_certificate_expiry_timestamp_seconds 1800000000
+        # HELP fairway_olm_contended_objects Objects that somebody else changes again and again, and how often each was put right.
+        # TYPE fairway_olm_contended_objects gauge
+        fairway_olm_contended_objects{kind="ClusterOperator",name="olm"} 5
+        # EOF
+        "#);
+        metrics.contended("olm", None);
+        assert!(!metrics.text().contains("fairway_olm_contended_objects{"));
+        metrics.writes_no_more();
+        assert!(!metrics.text().contains("fairway_olm_operators{"));
     }
 }

@@ -1,6 +1,7 @@
 //! Keeping the certificate, and the configuration by which API servers know it.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -15,6 +16,8 @@ use super::generation::{CertificateError, Generation};
 use super::plan::{Step, View, plan};
 use super::stored::{Stored, served};
 use crate::clock;
+use crate::error_text::chain;
+use crate::metrics::Metrics;
 use crate::settings::Settings;
 use crate::sight::{Only, Seen};
 use crate::webhook::{self, CONFIGURATION};
@@ -35,6 +38,7 @@ pub(crate) struct Keeper {
     pub(crate) configuration: Seen<Only<ValidatingWebhookConfiguration>>,
     /// What keeps it from its work, for people.
     pub(crate) trouble: watch::Sender<Option<String>>,
+    pub(crate) metrics: Arc<Metrics>,
 }
 
 /// Why something was not written.
@@ -59,7 +63,8 @@ pub(crate) async fn keep(mut keeper: Keeper) {
             Err(error) => {
                 let error = &error as &dyn std::error::Error;
                 tracing::warn!(error, "the certificate of the webhook cannot be kept");
-                keeper.tell(Some(error.to_string()));
+                keeper.metrics.write_failed();
+                keeper.tell(Some(chain(error)));
                 Some(BREATHER)
             }
         };

@@ -97,6 +97,7 @@ impl Serving {
             Err(error) => {
                 let error = &error as &dyn std::error::Error;
                 tracing::warn!(error, "cannot note which certificate is served; trying again");
+                self.metrics.write_failed();
                 false
             }
         }

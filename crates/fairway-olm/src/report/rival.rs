@@ -125,7 +125,8 @@ mod tests {
         };
         assert_eq!(rival(&[]), None);
         assert_eq!(rival(&[entry("own", "status", 9), entry("labeller", "", 8)]), None);
-        let fields = [entry("old", "status", 1), entry("olm", "status", 5), entry("own", "status", 9)];
+        let fields =
+            [entry("old", "status", 1), entry("olm", "status", 5), entry("own", "status", 9)];
         assert_eq!(rival(&fields).as_deref(), Some("olm"));
     }
 }

@@ -163,7 +163,10 @@ mod tests {
     #[test]
     fn catalogs_that_are_not_seen_hold_nothing_up() {
         let view = View { blind: Blind::to(CATALOGS, "forbidden"), ..late("4.9.0") };
-        assert_eq!(view.unseen().as_deref(), Some("catalogsources.operators.coreos.com: forbidden"));
+        assert_eq!(
+            view.unseen().as_deref(),
+            Some("catalogsources.operators.coreos.com: forbidden")
+        );
         assert_eq!(told(view), "0 operators on 4.9");
     }
 }

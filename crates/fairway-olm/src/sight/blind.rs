@@ -93,7 +93,9 @@ impl Eye {
     /// The watch has failed.
     pub(super) fn fails(&mut self, why: String, now: Instant) {
         let anew_at = now + self.lookout.patience;
-        let failing = self.failing.get_or_insert(Failing { why, anew_at, has_begun_anew: false });
+        let first = Failing { why: String::new(), anew_at, has_begun_anew: false };
+        let failing = self.failing.get_or_insert(first);
+        failing.why = why;
         // What was never seen is not known, and neither is what a new list does not show.
         if !self.has_seen || failing.has_begun_anew {
             self.go_blind();
@@ -117,7 +119,7 @@ impl Eye {
         self.lookout.blind.send_if_modified(|blind| blind.0.remove(&self.subject).is_some());
     }
 
-    /// The first reason stays: what is said should not change with every try.
+    /// The reason stays: what is said should not change with every try.
     fn go_blind(&self) {
         let Some(failing) = &self.failing else { return };
         self.lookout.blind.send_if_modified(|blind| {
@@ -173,7 +175,7 @@ mod tests {
         eye.begins_anew(now + PATIENCE);
         assert_eq!(why(&blind), None, "it may have worked for long");
         eye.fails("forbidden".to_owned(), now + PATIENCE);
-        assert_eq!(why(&blind).as_deref(), Some("cut"));
+        assert_eq!(why(&blind).as_deref(), Some("forbidden"));
         eye.sees();
         assert_eq!((why(&blind), eye.anew_at()), (None, None));
     }
@@ -193,8 +195,7 @@ mod tests {
     #[test]
     fn objects_are_not_seen_without_their_definition() {
         let (lookout, blind) = Lookout::new(PATIENCE);
-        let (mut objects, mut definition) =
-            (lookout.on_objects(KIND), lookout.on_definition(KIND));
+        let (mut objects, mut definition) = (lookout.on_objects(KIND), lookout.on_definition(KIND));
         objects.sees();
         definition.fails("forbidden".to_owned(), Instant::now());
         objects.sees();

@@ -16,23 +16,29 @@ use crate::support::{OPERATOR, Platform, up_to};
 /// What is deployed.
 const MANIFESTS: &str = include_str!("../../../../deploy/olm-guard/rbac.yaml");
 
-#[tokio::test]
-async fn the_deployed_permissions_are_enough() -> Result<()> {
-    let platform = Platform::begin(Some("4.7.2")).await?;
-    let namespace = platform.namespace.name().to_owned();
+/// A client that may do what is deployed. What has the name of the guard gets that of the namespace.
+pub(crate) async fn deployed(platform: &Platform) -> Result<Client> {
+    let namespace = platform.namespace.name();
     let manifests = MANIFESTS
-        .replace("openshift-cluster-version", &namespace)
+        .replace("openshift-cluster-version", namespace)
         .replace("operator-lifecycle-manager", OPERATOR)
         .replace("name: fairway-olm-guard\n", &format!("name: {namespace}\n"));
     let documents: Vec<DynamicObject> = serde_saphyr::from_multiple(&manifests)?;
     for object in &documents {
-        create(&platform.client(), &namespace, object).await?;
+        create(&platform.client(), object).await?;
     }
-    let accounts = Api::<ServiceAccount>::namespaced(platform.client(), &namespace);
+    let accounts = Api::<ServiceAccount>::namespaced(platform.client(), namespace);
     let (request, parameters) = (TokenRequest::default(), PostParams::default());
     let token = accounts.create_token_request("olm-guard", &parameters, &request).await?;
     let token = token.status.context("no token")?.token;
-    let guards = platform.cluster.client_with_token(&token).await?;
+    platform.cluster.client_with_token(&token).await
+}
+
+#[tokio::test]
+async fn the_deployed_permissions_are_enough() -> Result<()> {
+    let platform = Platform::begin(Some("4.7.2")).await?;
+    let namespace = platform.namespace.name().to_owned();
+    let guards = deployed(&platform).await?;
 
     let native = json!([{ "group": "policy", "version": "v1beta1", "kind": "PodSecurityPolicy" }]);
     let uses = json!({ "spec": { "nativeAPIs": native } });
@@ -70,11 +76,13 @@ async fn the_deployed_permissions_are_enough() -> Result<()> {
     Ok(())
 }
 
-async fn create(client: &Client, namespace: &str, object: &DynamicObject) -> Result<()> {
+async fn create(client: &Client, object: &DynamicObject) -> Result<()> {
     let types = object.types.as_ref().context("no kind")?;
     let resource = ApiResource::from_gvk(&GroupVersionKind::try_from(types)?);
     let api = match object.namespace() {
-        Some(_) => Api::<DynamicObject>::namespaced_with(client.clone(), namespace, &resource),
+        Some(namespace) => {
+            Api::<DynamicObject>::namespaced_with(client.clone(), &namespace, &resource)
+        }
         None => Api::all_with(client.clone(), &resource),
     };
     api.create(&PostParams::default(), object).await?;

@@ -3,6 +3,7 @@
 use anyhow::{Context as _, Result};
 use fairway_api::ClusterOperator;
 use fairway_compat::olm::{InvalidPolicy, MAXIMUM_ANNOTATION, Policy};
+use fairway_sandbox::faults::Fault;
 use fairway_testkit::wait;
 use kube::Api;
 use serde_json::{Value, json};
@@ -118,33 +119,75 @@ async fn a_catalog_has_the_last_word() -> Result<()> {
     let will = "False IncompatibleOperatorsInstalled: The following operators will not run on the next OpenShift Version: NS/etcd.v1.0.0";
     platform.until_upgradeable(will).await?;
 
-    let package = |maximum: &str| {
-        let namespace = platform.namespace.name();
-        let labels = json!({ "catalog": "main", "catalog-namespace": namespace });
-        json!({ "metadata": { "name": "etcd", "labels": labels }, "status": {
-            "catalogSource": "main", "catalogSourceNamespace": namespace,
-            "packageName": "etcd", "defaultChannel": "stable",
-            "channels": [{
-                "name": "stable", "currentCSV": "etcd.v1.0.0",
-                "currentCSVDesc": {
-                    "version": "1.0.0", "annotations": { MAXIMUM_ANNOTATION: maximum },
-                },
-            }],
-        } })
-    };
-    platform.put("PackageManifest", "etcd", package("4.7")).await?;
+    publish(&platform, "4.7").await?;
+    subscribe(&platform).await?;
+    platform.until_upgradeable("True AsExpected: Ready for upgrade").await?;
+
+    // Its maintainers have found out more.
+    publish(&platform, "4.6").await?;
+    platform.put("CatalogSource", "main", json!({ "spec": { "displayName": "new" } })).await?;
+    platform.until_upgradeable(will).await?;
+    guard.stop().await
+}
+
+#[tokio::test]
+async fn what_a_catalog_said_counts_while_it_cannot_be_asked() -> Result<()> {
+    let platform = Platform::begin(Some("4.6.3")).await?;
+    let Some(sandbox) = platform.sandbox() else { return Ok(()) };
+    platform.install("etcd.v1.0.0", up_to("4.9")).await.map_err(anyhow::Error::msg)?;
+    platform.put("CatalogSource", "main", json!({ "spec": { "displayName": "old" } })).await?;
+    publish(&platform, "4.6").await?;
+    subscribe(&platform).await?;
+    let guard = platform.start(platform.settings()?)?;
+    let will = "False IncompatibleOperatorsInstalled: The following operators will not run on the next OpenShift Version: NS/etcd.v1.0.0";
+    platform.until_upgradeable(will).await?;
+
+    // While a catalog changes, packages are not there, or nobody can tell.
+    for (code, name) in [(404, "new"), (503, "newer")] {
+        let fault = Fault::refuse(code).resource("packagemanifests").verb("list");
+        sandbox.faults().add(fault.times(1));
+        platform.put("CatalogSource", "main", json!({ "spec": { "displayName": name } })).await?;
+        wait::until("the guard to ask in vain", || async {
+            Ok(sandbox.faults().is_empty().then_some(()))
+        })
+        .await?;
+        // What it writes next, it writes with what it has made of that.
+        let other = format!("{name}.v1");
+        platform.install(&other, up_to("4.6")).await.map_err(anyhow::Error::msg)?;
+        platform.until_upgradeable(&format!("{will}, NS/{other}")).await?;
+        platform.uninstall(&other).await?;
+        platform.until_upgradeable(will).await?;
+    }
+    // Then it asks again by itself.
+    publish(&platform, "4.7").await?;
+    platform.until_upgradeable("True AsExpected: Ready for upgrade").await?;
+    guard.stop().await
+}
+
+/// What the catalog says by now about the one version of etcd.
+async fn publish(platform: &Platform, maximum: &str) -> Result<()> {
+    let namespace = platform.namespace.name();
+    let labels = json!({ "catalog": "main", "catalog-namespace": namespace });
+    let package = json!({ "metadata": { "name": "etcd", "labels": labels }, "status": {
+        "catalogSource": "main", "catalogSourceNamespace": namespace,
+        "packageName": "etcd", "defaultChannel": "stable",
+        "channels": [{
+            "name": "stable", "currentCSV": "etcd.v1.0.0",
+            "currentCSVDesc": {
+                "version": "1.0.0", "annotations": { MAXIMUM_ANNOTATION: maximum },
+            },
+        }],
+    } });
+    platform.put("PackageManifest", "etcd", package).await
+}
+
+/// Follows the catalog.
+async fn subscribe(platform: &Platform) -> Result<()> {
     let subscription = json!({
         "spec": { "name": "etcd", "source": "main", "sourceNamespace": platform.namespace.name() },
         "status": { "installedCSV": "etcd.v1.0.0" },
     });
-    platform.put("Subscription", "etcd", subscription).await?;
-    platform.until_upgradeable("True AsExpected: Ready for upgrade").await?;
-
-    // Its maintainers have found out more.
-    platform.put("PackageManifest", "etcd", package("4.6")).await?;
-    platform.put("CatalogSource", "main", json!({ "spec": { "displayName": "new" } })).await?;
-    platform.until_upgradeable(will).await?;
-    guard.stop().await
+    platform.put("Subscription", "etcd", subscription).await
 }
 
 #[tokio::test]

@@ -9,10 +9,11 @@ use fairway_api::{ClusterOperator, ClusterVersion};
 use fairway_compat::olm::{MAXIMUM_ANNOTATION, PROPERTIES_ANNOTATION, Policy};
 use fairway_election::{ElectionSettings, LeaseName, Timing};
 use fairway_olm::{CertificateSettings, GuardError, Patience, Reach, Settings};
+use fairway_sandbox::sandbox::Sandbox;
 use fairway_testkit::{TestCluster, TestNamespace, objects, olm, wait};
 use k8s_openapi::api::admissionregistration::v1::ValidatingWebhookConfiguration;
 use k8s_openapi::api::core::v1::Secret;
-use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding};
+use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding, Role, RoleBinding};
 use kube::api::{DeleteParams, DynamicObject, Patch, PatchParams, PostParams};
 use kube::{Api, Client, ResourceExt as _};
 use serde_json::{Value, json};
@@ -40,6 +41,20 @@ pub(crate) struct Platform {
 pub(crate) struct Running {
     stop: CancellationToken,
     task: JoinHandle<Result<(), GuardError>>,
+}
+
+/// A client that knows the webhook by these authorities.
+pub(crate) fn trusting(authorities: &[String]) -> Result<reqwest::Client> {
+    let read = |pem: &String| reqwest::Certificate::from_pem(pem.as_bytes());
+    let authorities = authorities.iter().map(read).collect::<Result<Vec<_>, _>>()?;
+    Ok(http_client().tls_certs_only(authorities).build()?)
+}
+
+/// A client with a connection for each request, as one balances them.
+pub(crate) fn http_client() -> reqwest::ClientBuilder {
+    // An error means that another test of this process has done it already.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    reqwest::Client::builder().no_proxy().pool_max_idle_per_host(0)
 }
 
 impl Running {
@@ -176,9 +191,23 @@ impl Platform {
     /// Starts a guard of somebody.
     pub(crate) fn start_as(&self, client: Client, settings: Settings) -> Result<Running> {
         let socket = tokio::net::TcpListener::from_std(self.socket.try_clone()?)?;
-        let stop = CancellationToken::new();
-        let run = fairway_olm::run_on(socket, client, settings, stop.clone());
-        Ok(Running { stop, task: tokio::spawn(run) })
+        Ok(start_on(socket, client, settings))
+    }
+
+    /// What a guard has counted.
+    pub(crate) async fn metrics(&self) -> Result<String> {
+        let client = trusting(&self.authorities().await?)?;
+        let url = format!("https://{}/metrics", self.socket.local_addr()?);
+        Ok(client.get(url).send().await?.text().await?)
+    }
+
+    /// The cluster, if it fails on demand.
+    pub(crate) fn sandbox(&self) -> Option<&Sandbox> {
+        let sandbox = self.cluster.as_sandbox();
+        if sandbox.is_none() {
+            println!("left out: only a sandbox fails on demand");
+        }
+        sandbox
     }
 
     /// Waits until the ClusterOperator says so about updates to the next minor version.
@@ -235,6 +264,17 @@ impl Platform {
     }
 }
 
+/// Starts a guard that listens there.
+pub(crate) fn start_on(
+    socket: tokio::net::TcpListener,
+    client: Client,
+    settings: Settings,
+) -> Running {
+    let stop = CancellationToken::new();
+    let run = fairway_olm::run_on(socket, client, settings, stop.clone());
+    Running { stop, task: tokio::spawn(run) }
+}
+
 impl Drop for Platform {
     fn drop(&mut self) {
         let name = self.namespace.name().to_owned();
@@ -243,6 +283,10 @@ impl Drop for Platform {
             // What a test has made of these has the name of its namespace.
             let _ = Api::<ClusterRole>::all(client.clone()).delete(&name, &parameters).await;
             let bindings = Api::<ClusterRoleBinding>::all(client.clone());
+            let _ = bindings.delete(&name, &parameters).await;
+            let roles = Api::<Role>::namespaced(client.clone(), "default");
+            let _ = roles.delete(&name, &parameters).await;
+            let bindings = Api::<RoleBinding>::namespaced(client.clone(), "default");
             let _ = bindings.delete(&name, &parameters).await;
             let configurations = Api::<ValidatingWebhookConfiguration>::all(client.clone());
             let _ = configurations.delete(CONFIGURATION, &parameters).await;

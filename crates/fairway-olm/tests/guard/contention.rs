@@ -1,0 +1,64 @@
+//! Somebody else who writes the same ClusterOperator.
+
+use anyhow::Result;
+use fairway_api::ClusterOperator;
+use fairway_testkit::wait;
+use k8s_openapi::api::events::v1::Event;
+use kube::Api;
+use kube::api::{ListParams, Patch, PatchParams};
+use serde_json::json;
+use tokio::time::{Duration, sleep};
+
+use crate::access::deployed;
+use crate::support::{OPERATOR, Platform};
+
+/// As a real OLM does: whatever it finds, it has its own word written.
+async fn rival(operators: Api<ClusterOperator>) {
+    let condition = json!({
+        "type": "Upgradeable", "status": "True", "reason": "", "message": "",
+        "lastTransitionTime": "2026-01-01T00:00:00Z",
+    });
+    let patch = Patch::Merge(json!({ "status": { "conditions": [condition] } }));
+    let parameters =
+        PatchParams { field_manager: Some("olm".to_owned()), ..PatchParams::default() };
+    loop {
+        // It hears of changes a little later, as everybody does.
+        sleep(Duration::from_millis(100)).await;
+        let _ = operators.patch_status(OPERATOR, &parameters, &patch).await;
+    }
+}
+
+#[tokio::test]
+async fn a_fight_is_given_way_to_and_named() -> Result<()> {
+    let platform = Platform::begin(Some("4.6.3")).await?;
+    // With no more than what is deployed.
+    let guard = platform.start_as(deployed(&platform).await?, platform.settings()?)?;
+    platform.until_upgradeable("True AsExpected: Ready for upgrade").await?;
+    let operators = Api::<ClusterOperator>::all(platform.client());
+    let rival = tokio::spawn(rival(operators));
+    let contended =
+        format!(r#"fairway_olm_contended_objects{{kind="ClusterOperator",name="{OPERATOR}"}} 5"#);
+    let metrics = wait::until("the fight to be named", || async {
+        let metrics = platform.metrics().await?;
+        Ok(metrics.contains(&contended).then_some(metrics))
+    })
+    .await?;
+    rival.abort();
+    // Those before the fight, and the repairs: not one for every word of the rival.
+    let writes =
+        metrics.lines().find_map(|line| line.strip_prefix("fairway_olm_status_writes_total "));
+    let writes: u32 = writes.unwrap_or_default().parse()?;
+    assert!((6..=10).contains(&writes), "{metrics}");
+
+    let events = Api::<Event>::namespaced(platform.client(), "default");
+    let about = ListParams::default().fields("reason=ContendedObject");
+    let told = wait::until("the event", || async {
+        let told = events.list(&about).await?.items;
+        let ours = |it: &Event| it.regarding.as_ref().and_then(|it| it.name.clone());
+        Ok(told.into_iter().find(|it| ours(it).as_deref() == Some(OPERATOR)))
+    })
+    .await?;
+    let note = told.note.unwrap_or_default();
+    assert!(note.starts_with(r#""olm" changes again and again"#), "{note}");
+    guard.stop().await
+}
