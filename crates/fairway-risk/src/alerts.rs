@@ -46,6 +46,27 @@ struct Answer {
 #[serde(default)]
 struct Data {
     alerts: Vec<Alert>,
+    /// Alerts are also listed with the rules that they are of.
+    groups: Vec<Group>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Group {
+    rules: Vec<Rule>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Rule {
+    alerts: Vec<Alert>,
+}
+
+impl Data {
+    fn into_alerts(self) -> Vec<Alert> {
+        let rules = self.groups.into_iter().flat_map(|group| group.rules);
+        self.alerts.into_iter().chain(rules.flat_map(|rule| rule.alerts)).collect()
+    }
 }
 
 /// An alert that is pending or firing.
@@ -61,14 +82,14 @@ pub struct Alert {
     active_at: Option<String>,
 }
 
-/// Reads the answer of `/api/v1/alerts`.
+/// Reads the answer of `/api/v1/alerts`, or of `/api/v1/rules`.
 pub fn read(json: &[u8]) -> Result<Vec<Alert>, AlertsError> {
     if json.len() > MAX_BYTES {
         return Err(AlertsError::TooLarge(json.len()));
     }
     let answer: Answer = serde_json::from_slice(json)
         .map_err(|error| AlertsError::Malformed(text::excerpt(&error.to_string(), QUOTED)))?;
-    match answer.data.alerts {
+    match answer.data.into_alerts() {
         _ if answer.status != "success" => {
             Err(AlertsError::Refused(text::excerpt(&answer.error, QUOTED)))
         }
@@ -121,6 +142,14 @@ mod tests {
         assert_eq!(names, ["A", "B", ""]);
         assert_eq!(alerts.iter().filter(|alert| alert.since().is_some()).count(), 1);
         assert_eq!(alerts[0].summary(), "A");
+    }
+
+    #[test]
+    fn alerts_are_also_read_from_the_rules_that_they_are_of() {
+        let json = br#"{"status": "success", "data": {"groups": [{"name": "g", "rules": [
+            {"type": "recording", "name": "r"},
+            {"type": "alerting", "name": "A", "alerts": [{"labels": {"alertname": "A"}, "state": "firing"}]}]}]}}"#;
+        assert_eq!(read(json).unwrap()[0].name(), "A");
     }
 
     #[test]

@@ -7,8 +7,8 @@ use fairway_api::Version;
 use fairway_compat::olm::{InvalidPolicy, MissingPolicy, Policy, Stream};
 
 use super::catalog_files::CatalogFiles;
-use super::cluster::ClusterArgs;
 use super::report::ReportArgs;
+use super::source::SourceArgs;
 
 #[derive(clap::Args)]
 pub(crate) struct OlmArgs {
@@ -57,10 +57,6 @@ pub(crate) struct OlmListArgs {
     #[arg(long, value_name = "VERSION", value_parser = tolerant_version)]
     pub(crate) to: Option<Version>,
 
-    /// Look at objects in a file instead of a cluster; may be given several times
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub(crate) from_file: Vec<PathBuf>,
-
     /// Ask a file-based catalog as well, a directory or a file; may be given several times
     ///
     /// It knows every bundle and all its properties, where a cluster shows the newest of each
@@ -76,7 +72,7 @@ pub(crate) struct OlmListArgs {
     pub(crate) output: ReportArgs,
 
     #[command(flatten)]
-    pub(crate) cluster: ClusterArgs,
+    pub(crate) source: SourceArgs,
 }
 
 #[derive(clap::Args)]

@@ -21,10 +21,10 @@ pub(crate) struct SourceArgs {
 pub(crate) struct RecordedArgs {
     /// Read a recorded cluster instead of a live one; may be given several times
     ///
-    /// A file has objects as `kubectl get -o yaml` writes them. Of a file that is named
-    /// `X-cv.yaml`, those beside it are read as well: `X-co.yaml`, `X-mcp.yaml`, `X-mc.yaml`,
-    /// `X-node.yaml`, `X-mco-deployment.yaml` and `X-alerts.json`. The time is that of the last
-    /// change in them, so that the same files always give the same answer.
+    /// A directory of `oc adm must-gather`, or a directory or a file with objects as `kubectl get -o
+    /// yaml` writes them. Of a file that is named `X-cv.yaml`, those beside it are read as well:
+    /// `X-co.yaml`, `X-mcp.yaml`, `X-mc.yaml`, `X-node.yaml`, `X-mco-deployment.yaml` and
+    /// `X-alerts.json`.
     #[arg(long, value_name = "PATH", value_hint = ValueHint::AnyPath, conflicts_with_all = ["kubeconfig", "context"])]
     pub(crate) from_file: Vec<PathBuf>,
 

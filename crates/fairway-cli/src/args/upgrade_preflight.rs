@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use clap::ValueEnum;
 
-use super::cluster::ClusterArgs;
 use super::duration::some_time;
 use super::pull_spec::PullSpec;
 use super::report::ReportArgs;
+use super::source::SourceArgs;
 use super::upgrade::{RequestArgs, TARGET, version};
 use crate::errors::WrongUsage;
 
@@ -145,7 +145,7 @@ pub(crate) struct CompareArgs {
 
     /// Run the preflights that are missing, one after the other; then ask for what was asked for
     /// before
-    #[arg(long)]
+    #[arg(long, conflicts_with = "from_file")]
     pub(crate) run: bool,
 
     /// How long to wait for each of them
@@ -156,7 +156,7 @@ pub(crate) struct CompareArgs {
     pub(crate) output: ReportArgs,
 
     #[command(flatten)]
-    pub(crate) cluster: ClusterArgs,
+    pub(crate) source: SourceArgs,
 }
 
 /// As many columns as fit on a screen.

@@ -9,7 +9,7 @@ pub(crate) struct Kind {
     pub(crate) group: &'static str,
     pub(crate) version: &'static str,
     /// The name of one.
-    pub(crate) kind: &'static str,
+    pub(crate) name: &'static str,
     /// The name of many, in addresses.
     pub(crate) plural: &'static str,
 }
@@ -18,34 +18,47 @@ impl Kind {
     const fn new(
         group: &'static str,
         version: &'static str,
-        kind: &'static str,
+        name: &'static str,
         plural: &'static str,
     ) -> Self {
-        Self { group, version, kind, plural }
+        Self { group, version, name, plural }
     }
 
     /// All of them, in every namespace.
     pub(crate) const fn all(&self) -> Selection<'_> {
-        Selection { kind: self, namespace: None, metadata_only: false }
+        Selection { kind: self, namespace: None, label: None, metadata_only: false }
     }
 }
 
 pub(crate) const CLUSTER_OPERATORS: Kind =
     Kind::new("config.openshift.io", "v1", "ClusterOperator", "clusteroperators");
+pub(crate) const CLUSTER_SERVICE_VERSIONS: Kind = Kind::new(
+    "operators.coreos.com",
+    "v1alpha1",
+    "ClusterServiceVersion",
+    "clusterserviceversions",
+);
 pub(crate) const CLUSTER_VERSIONS: Kind =
     Kind::new("config.openshift.io", "v1", "ClusterVersion", "clusterversions");
+pub(crate) const CONFIG_MAPS: Kind = Kind::new("", "v1", "ConfigMap", "configmaps");
 pub(crate) const DEPLOYMENTS: Kind = Kind::new("apps", "v1", "Deployment", "deployments");
 pub(crate) const MACHINE_CONFIGS: Kind =
     Kind::new("machineconfiguration.openshift.io", "v1", "MachineConfig", "machineconfigs");
 pub(crate) const MACHINE_CONFIG_POOLS: Kind =
     Kind::new("machineconfiguration.openshift.io", "v1", "MachineConfigPool", "machineconfigpools");
 pub(crate) const NODES: Kind = Kind::new("", "v1", "Node", "nodes");
+pub(crate) const PACKAGE_MANIFESTS: Kind =
+    Kind::new("packages.operators.coreos.com", "v1", "PackageManifest", "packagemanifests");
+pub(crate) const SUBSCRIPTIONS: Kind =
+    Kind::new("operators.coreos.com", "v1alpha1", "Subscription", "subscriptions");
 
 /// Which objects of a kind are wanted, and how much of them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Selection<'a> {
     pub(crate) kind: &'a Kind,
     pub(crate) namespace: Option<&'a str>,
+    /// A label and its value.
+    pub(crate) label: Option<(&'a str, &'a str)>,
     /// Whether names, labels and annotations are enough.
     pub(crate) metadata_only: bool,
 }
@@ -54,6 +67,11 @@ impl<'a> Selection<'a> {
     /// Those in that namespace.
     pub(crate) const fn within(self, namespace: &'a str) -> Self {
         Self { namespace: Some(namespace), ..self }
+    }
+
+    /// Those with that label.
+    pub(crate) const fn labelled(self, key: &'a str, value: &'a str) -> Self {
+        Self { label: Some((key, value)), ..self }
     }
 
     /// Only their names, labels and annotations.

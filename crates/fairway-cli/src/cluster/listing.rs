@@ -48,6 +48,9 @@ impl Cluster {
         for _ in 0..MOST_PAGES {
             let mut query = url::form_urlencoded::Serializer::new(String::new());
             query.append_pair("limit", &PAGE.to_string());
+            if let Some((key, value)) = wanted.label {
+                query.append_pair("labelSelector", &format!("{key}={value}"));
+            }
             if !token.is_empty() {
                 query.append_pair("continue", &token);
             }

@@ -97,6 +97,14 @@ impl Source {
         }
     }
 
+    /// The time that an answer is about which needs ClusterVersion alone.
+    pub(crate) async fn moment_of(&self, version: &ClusterVersion) -> anyhow::Result<Moment> {
+        Ok(match self {
+            Self::Live(_) => self.moment(version, &[]),
+            Self::Recorded(_) => self.moment(version, &self.components().await?),
+        })
+    }
+
     /// The time that an answer is about.
     pub(crate) fn moment(
         &self,

@@ -1,11 +1,9 @@
 //! What `fairway olm list` looks at: a cluster, or objects in files.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use anyhow::Context as _;
-use fairway_api::{ClusterVersion, read};
+use fairway_api::ClusterVersion;
 use fairway_compat::olm::apis::Needs;
 use fairway_compat::olm::catalog::{Catalogs, Package, Subscription};
 use fairway_compat::olm::{ClusterVersions, Operator, Stream, is_copied};
@@ -17,8 +15,12 @@ use serde_json::Value;
 
 use super::files;
 use crate::args::olm::OlmListArgs;
+use crate::cluster::kind::{
+    CLUSTER_SERVICE_VERSIONS, CLUSTER_VERSIONS, PACKAGE_MANIFESTS, SUBSCRIPTIONS,
+};
 use crate::cluster::{Cluster, block_on};
 use crate::errors::{CannotTell, WithHint};
+use crate::source::{Recording, Source};
 
 /// What is known about operators and updates.
 #[derive(Default)]
@@ -33,11 +35,12 @@ pub(super) struct State {
 
 impl State {
     pub(super) fn look(args: &OlmListArgs) -> anyhow::Result<Self> {
-        let mut state = if args.from_file.is_empty() {
-            block_on(Self::of_cluster(args))?
-        } else {
-            Self::of_files(&args.from_file)?
-        };
+        let mut state = block_on(async {
+            match Source::open(&args.source).await? {
+                Source::Live(cluster) => Self::of_cluster(&cluster).await,
+                Source::Recorded(recording) => Self::of_recording(&recording),
+            }
+        })?;
         for catalog in &args.catalog {
             state.ask(catalog.stands_for.as_deref(), &catalog.path)?;
         }
@@ -59,8 +62,7 @@ impl State {
         Ok(())
     }
 
-    async fn of_cluster(args: &OlmListArgs) -> anyhow::Result<Self> {
-        let connection = Cluster::connect(&args.cluster).await?;
+    async fn of_cluster(connection: &Cluster) -> anyhow::Result<Self> {
         let cluster = fairway_preflight::cluster::Cluster::new(connection.client().clone());
         let asked = join!(connection.cluster_version(), InstalledOperators::of(&cluster));
         let mut state = Self::default();
@@ -86,20 +88,18 @@ impl State {
         Ok(state)
     }
 
-    fn of_files(files: &[PathBuf]) -> anyhow::Result<Self> {
+    fn of_recording(recording: &Recording) -> anyhow::Result<Self> {
         let mut objects = Vec::new();
-        for file in files {
-            let name = file.display().to_string();
-            let bytes = fs::read(file).with_context(|| format!("cannot read {name}"))?;
-            objects.extend(read::documents::<Value>(&name, &bytes)?);
+        for kind in [CLUSTER_VERSIONS, CLUSTER_SERVICE_VERSIONS, SUBSCRIPTIONS, PACKAGE_MANIFESTS] {
+            objects.extend(recording.every(kind.all())?.unwrap_or_default());
         }
         Ok(Self::of_objects(objects))
     }
 
-    /// What objects say, also those in lists.
+    /// What objects say.
     pub(super) fn of_objects(objects: Vec<Value>) -> Self {
         let mut kinds: BTreeMap<String, Vec<Value>> = BTreeMap::new();
-        for object in objects.into_iter().flat_map(items) {
+        for object in objects {
             let kind = object.get("kind").and_then(Value::as_str).unwrap_or_default().to_owned();
             kinds.entry(kind).or_default().push(object);
         }
@@ -142,13 +142,6 @@ fn not_listed(why: Unseen) -> anyhow::Error {
                     .to_owned(),
             })
         }
-    }
-}
-
-fn items(object: Value) -> Vec<Value> {
-    match object.get("items") {
-        Some(Value::Array(items)) => items.clone(),
-        _ => vec![object],
     }
 }
 

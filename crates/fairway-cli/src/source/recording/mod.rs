@@ -1,10 +1,14 @@
 //! A cluster that somebody wrote down.
 
 mod alerts;
+mod file;
+mod gathered;
 mod object;
 mod part;
+mod saved;
 mod siblings;
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use fairway_api::{ClusterOperator, ClusterVersion};
@@ -31,7 +35,7 @@ impl Recording {
     }
 
     /// The objects that are wanted; none where no file has objects of the kind.
-    pub(super) fn every<T: DeserializeOwned>(
+    pub(crate) fn every<T: DeserializeOwned>(
         &self,
         wanted: Selection<'_>,
     ) -> anyhow::Result<Option<Vec<T>>> {
@@ -53,11 +57,13 @@ impl Recording {
         kind: &Kind,
         wanted: impl Fn(&Object) -> bool,
     ) -> anyhow::Result<Option<Vec<T>>> {
-        let mut all = None;
+        let (mut all, mut seen) = (None, BTreeSet::new());
         for part in &self.parts {
             let Some(found) = part.of_kind(kind)? else { continue };
             let all = all.get_or_insert_with(Vec::new);
-            for object in found.iter().filter(|object| wanted(object)) {
+            // Some of what is gathered is there twice, in a list and alone.
+            let is_new = |it: &&Object| it.uid().is_empty() || seen.insert(it.uid().to_owned());
+            for object in found.iter().filter(|object| wanted(object)).filter(is_new) {
                 all.push(object.read()?);
             }
         }
@@ -66,7 +72,7 @@ impl Recording {
 
     /// What is firing.
     pub(crate) fn alerts(&self) -> Alerts {
-        let recorded = self.parts.iter().filter_map(Part::alerts).next();
+        let recorded = self.parts.iter().find_map(Part::alerts);
         recorded.unwrap_or(Alerts::NotRecorded)
     }
 
@@ -86,11 +92,14 @@ impl Recording {
     pub(super) fn lacks(&self, kind: &Kind) -> anyhow::Error {
         let place = |part: &Part| part.place_of(kind).display().to_string();
         let places: Vec<String> = self.parts.iter().map(place).collect();
-        let Kind { kind, plural, .. } = kind;
+        let Kind { name, plural, .. } = kind;
         CannotTell {
-            message: format!("no {kind} is recorded: there is none in {}", places.join(" and ")),
+            message: format!("no {name} is recorded: there is none in {}", places.join(" and ")),
             hint: format!("`kubectl get {plural} -o yaml` writes what is there"),
         }
         .into()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,47 +1,68 @@
 //! Objects in files, alone or in lists.
 
-use std::fs::File;
-use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
 
-use anyhow::{Context as _, bail};
+use anyhow::bail;
 use fairway_api::read;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use super::file;
 use crate::cluster::kind::{Kind, Selection};
-use crate::errors::WithHint;
 
 /// An object, and where it was found.
 #[derive(Clone)]
 pub(super) struct Object {
     file: Arc<str>,
-    /// Empty where nothing says so.
-    group: String,
-    /// Empty where nothing says so.
-    kind: String,
     value: Arc<Value>,
 }
 
 impl Object {
-    /// Whether it is of that kind.
+    /// Whether it is of that kind. Not everybody writes down which group a kind is of.
     pub(super) fn is_a(&self, kind: &Kind) -> bool {
-        self.kind == kind.kind && self.group == kind.group
+        let group = self.value["apiVersion"].as_str().map(group);
+        self.kind() == kind.name && group.is_none_or(|group| group == kind.group)
     }
 
     /// Whether it says that it is of another kind. Not everybody writes down what is obvious.
     pub(super) fn is_another(&self, kind: &Kind) -> bool {
-        !self.kind.is_empty() && self.kind != kind.kind
+        !self.kind().is_empty() && !self.is_a(kind)
     }
 
     /// Whether it is one of those, if its kind is right.
     pub(super) fn is_in(&self, wanted: Selection<'_>) -> bool {
-        wanted.namespace.is_none_or(|namespace| self.metadata("namespace") == namespace)
+        let namespace = wanted.namespace.is_none_or(|it| self.metadata("namespace") == it);
+        let label = |(key, value): (&str, &str)| self.value["metadata"]["labels"][key] == *value;
+        namespace && wanted.label.is_none_or(label)
+    }
+
+    /// Whether it says the same as another one.
+    pub(super) fn says_the_same_as(&self, other: &Self) -> bool {
+        self.value == other.value
+    }
+
+    /// What no other object has; empty for what was never in a cluster.
+    pub(super) fn uid(&self) -> &str {
+        self.metadata("uid")
+    }
+
+    /// In which order a cluster lists objects of a kind.
+    pub(super) fn place_in_lists(&self) -> (String, String) {
+        (self.metadata("namespace").to_owned(), self.name().to_owned())
     }
 
     pub(super) fn name(&self) -> &str {
         self.metadata("name")
+    }
+
+    /// The file that it is in.
+    pub(super) fn file(&self) -> &str {
+        &self.file
+    }
+
+    fn kind(&self) -> &str {
+        kind(&self.value)
     }
 
     fn metadata(&self, field: &str) -> &str {
@@ -60,59 +81,101 @@ impl Object {
 
 /// The objects of a file; those of lists one by one. `None` where there is no such file.
 pub(super) fn all_in(path: &Path) -> anyhow::Result<Option<Vec<Object>>> {
-    let Some(bytes) = bytes(path)? else { return Ok(None) };
+    file::bytes(path)?.map(|bytes| of_bytes(path, &bytes)).transpose()
+}
+
+/// The objects that are written in bytes.
+pub(super) fn of_bytes(path: &Path, bytes: &[u8]) -> anyhow::Result<Vec<Object>> {
     let file: Arc<str> = path.display().to_string().into();
-    let documents: Vec<Value> = read::documents(&file, &bytes)?;
     let mut objects = Vec::new();
-    for document in documents {
-        objects.extend(each(&file, document)?);
+    for document in read::documents(&file, bytes)? {
+        let each = each(&file, document)?;
+        objects.extend(
+            each.into_iter()
+                .map(|value| Object { file: Arc::clone(&file), value: Arc::new(value) }),
+        );
     }
-    Ok(Some(objects))
+    Ok(objects)
 }
 
-/// The objects of a file that somebody named.
-pub(super) fn named_in(path: &Path) -> anyhow::Result<Vec<Object>> {
-    all_in(path)?.with_context(|| WithHint {
-        message: format!("{} is not there", path.display()),
-        hint: "`kubectl get clusterversion version -o yaml > X-cv.yaml` writes one".to_owned(),
-    })
-}
-
-/// What is in a document. What a typed list has in it does not say its kind again.
-fn each(file: &Arc<str>, mut document: Value) -> anyhow::Result<Vec<Object>> {
-    let (group, kind) = (group(&document).to_owned(), kind(&document).to_owned());
-    let object =
-        |group, kind, value| Object { file: Arc::clone(file), group, kind, value: Arc::new(value) };
-    let items = match document.get_mut("items").map(Value::take) {
-        None => return Ok(vec![object(group, kind, document)]),
+/// What is in a document. What a typed list has in it does not say its kind: its list does.
+fn each(file: &str, mut document: Value) -> anyhow::Result<Vec<Value>> {
+    let mut items = match document.get_mut("items").map(Value::take) {
+        None => return Ok(vec![document]),
         Some(Value::Null) => Vec::new(),
         Some(Value::Array(items)) => items,
         Some(_) => bail!("{file}: items is not a list"),
     };
-    let of_items = kind.strip_suffix("List").unwrap_or_default();
-    let item = |item: Value| match self::kind(&item) {
-        "" => object(group.clone(), of_items.to_owned(), item),
-        kind => object(self::group(&item).to_owned(), kind.to_owned(), item),
-    };
-    Ok(items.into_iter().map(item).collect())
+    if let Some(kind) = kind(&document).strip_suffix("List").filter(|kind| !kind.is_empty()) {
+        let untyped = items.iter_mut().filter_map(Value::as_object_mut);
+        for item in untyped.filter(|item| !item.contains_key("kind")) {
+            item.insert("kind".to_owned(), kind.into());
+            item.insert("apiVersion".to_owned(), document["apiVersion"].clone());
+        }
+    }
+    Ok(items)
 }
 
 fn kind(document: &Value) -> &str {
     document["kind"].as_str().unwrap_or_default()
 }
 
-fn group(document: &Value) -> &str {
-    let version = document["apiVersion"].as_str().unwrap_or_default();
+fn group(version: &str) -> &str {
     version.split_once('/').map_or("", |(group, _)| group)
 }
 
-/// What is in a file; none where there is no such file.
-pub(super) fn bytes(path: &Path) -> anyhow::Result<Option<Vec<u8>>> {
-    let name = path.display().to_string();
-    let read = File::open(path).and_then(|file| read::bytes(&name, file));
-    match read {
-        Ok(bytes) => Ok(Some(bytes)),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error).with_context(|| format!("cannot read {name}")),
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cluster::kind::{CLUSTER_OPERATORS, CONFIG_MAPS, NODES};
+
+    fn objects(text: &str) -> Vec<Object> {
+        of_bytes(Path::new("x.yaml"), text.as_bytes()).unwrap()
+    }
+
+    #[test]
+    fn objects_are_found_alone_in_lists_and_in_several_documents() {
+        for (text, names) in [
+            ("kind: Node\napiVersion: v1\nmetadata: {name: a}", &["a"][..]),
+            ("kind: List\nitems:\n- {kind: Node, apiVersion: v1, metadata: {name: a}}", &["a"]),
+            ("kind: NodeList\napiVersion: v1\nitems: [{metadata: {name: a}}]", &["a"]),
+            (
+                "---\nkind: Node\nmetadata: {name: a}\n---\n---\nkind: Node\nmetadata: {name: b}",
+                &["a", "b"],
+            ),
+            ("kind: NodeList\nitems: null", &[]),
+            ("kind: Node\napiVersion: example.com/v1\nmetadata: {name: a}", &[]),
+            ("kind: Pod\nmetadata: {name: a}\n---\nnonsense\n---\n[1, 2]", &[]),
+        ] {
+            let found = objects(text);
+            let found: Vec<&str> =
+                found.iter().filter(|it| it.is_a(&NODES)).map(Object::name).collect();
+            assert_eq!(found, names, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_says_nothing_may_be_of_any_kind() {
+        let found = objects("metadata: {name: a}");
+        assert!(!found[0].is_another(&NODES) && !found[0].is_a(&NODES));
+        let found = objects("kind: Node\napiVersion: v1");
+        assert!(found[0].is_another(&CLUSTER_OPERATORS));
+    }
+
+    #[test]
+    fn namespaces_and_labels_are_looked_at() {
+        let found =
+            objects("kind: ConfigMap\nmetadata: {name: a, namespace: team, labels: {x: some}}");
+        let all = CONFIG_MAPS.all();
+        for (wanted, is_in) in [
+            (all, true),
+            (all.within("team"), true),
+            (all.within("other"), false),
+            (all.within("team").labelled("x", "some"), true),
+            (all.labelled("x", "other"), false),
+            (all.labelled("w", "some"), false),
+        ] {
+            assert_eq!(found[0].is_in(wanted), is_in, "{wanted:?}");
+        }
     }
 }

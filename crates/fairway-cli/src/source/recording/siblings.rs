@@ -2,10 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use fairway_insight::Alerts;
-
-use super::alerts;
 use super::object::{self, Object};
+use super::saved;
 use crate::cluster::kind::{
     CLUSTER_OPERATORS, CLUSTER_VERSIONS, DEPLOYMENTS, Kind, MACHINE_CONFIG_POOLS, MACHINE_CONFIGS,
     NODES,
@@ -40,9 +38,10 @@ impl Siblings {
     /// The objects of a kind; `None` where nobody wrote them down.
     pub(super) fn of_kind(&self, kind: &Kind) -> anyhow::Result<Option<Vec<Object>>> {
         let Some(path) = self.file_of(kind) else { return Ok(None) };
-        let mut objects = match *kind == CLUSTER_VERSIONS {
-            true => Some(object::named_in(&path)?),
-            false => object::all_in(&path)?,
+        let mut objects = if *kind == CLUSTER_VERSIONS {
+            Some(saved::named_in(&path)?)
+        } else {
+            object::all_in(&path)?
         };
         if let Some(objects) = &mut objects {
             objects.retain(|object| !object.is_another(kind));
@@ -50,19 +49,13 @@ impl Siblings {
         Ok(objects)
     }
 
-    /// What is firing; `None` where nobody wrote it down.
-    pub(super) fn alerts(&self) -> Option<Alerts> {
-        alerts::recorded_in(&PathBuf::from(format!("{}-alerts.json", self.stem)))
+    /// Where what is firing would be.
+    pub(super) fn alerts(&self) -> PathBuf {
+        PathBuf::from(format!("{}-alerts.json", self.stem))
     }
 
-    /// Where objects of a kind would be.
-    pub(super) fn place_of(&self, kind: &Kind) -> PathBuf {
-        self.file_of(kind)
-            .unwrap_or_else(|| PathBuf::from(format!("{}{CLUSTER_VERSION}", self.stem)))
-    }
-
-    /// The file with the objects of a kind, if there is one for it.
-    fn file_of(&self, kind: &Kind) -> Option<PathBuf> {
+    /// Where objects of a kind would be, if there is a place for them.
+    pub(super) fn file_of(&self, kind: &Kind) -> Option<PathBuf> {
         let ending = ENDINGS.iter().find(|(_, of)| *of == kind)?.0;
         Some(PathBuf::from(format!("{}{ending}", self.stem)))
     }

@@ -104,7 +104,7 @@ fn a_file_that_is_not_there() {
     insta::assert_snapshot!(said, @"
     exit code: 1
     ----- stderr -----
-    error: cannot read /nowhere/a
-      caused by: No such file or directory (os error 2)
+    error: /nowhere/a is not there
+    hint: `kubectl get clusterversion version -o yaml > X-cv.yaml` writes one
     ");
 }

@@ -67,8 +67,7 @@ async fn alerts_are_read_with_the_token_of_the_session_or_one_that_is_lent() -> 
     let cluster = platform(&listener.local_addr()?.to_string()).await?;
     let made = rcgen::generate_simple_self_signed(vec!["127.0.0.1".to_owned()])?;
     authorities(&cluster, &made.cert.pem()).await?;
-    let accounts: Api<ServiceAccount> =
-        Api::namespaced(cluster.client(), "openshift-monitoring");
+    let accounts: Api<ServiceAccount> = Api::namespaced(cluster.client(), "openshift-monitoring");
     let account = serde_json::from_value(json!({"metadata": {"name": READER}}))?;
     accounts.create(&PostParams::default(), &account).await?;
     let server = tokio::spawn(serve(listener, made, cluster.client()));

@@ -8,6 +8,8 @@ use fairway_findings::record::{self, Record};
 use k8s_openapi::api::core::v1::ConfigMap;
 
 use crate::cluster::Cluster;
+use crate::cluster::kind::CONFIG_MAPS;
+use crate::source::Source;
 
 /// Where the operator keeps them.
 const NAMESPACE: &str = "openshift-cluster-version";
@@ -37,6 +39,20 @@ impl Records {
         match cluster.config_maps(NAMESPACE, &label, MOST).await {
             Ok(maps) => Self::of(&maps),
             Err(why) => Self::unreadable(why),
+        }
+    }
+
+    /// Looks for them where a command looks.
+    pub(super) async fn of_source(source: &Source) -> Self {
+        let recording = match source {
+            Source::Live(cluster) => return Self::read(cluster).await,
+            Source::Recorded(recording) => recording,
+        };
+        let wanted = CONFIG_MAPS.all().within(NAMESPACE).labelled(record::LABEL, "true");
+        match recording.every(wanted) {
+            Ok(Some(maps)) => Self::of(&maps),
+            Ok(None) => Self::unreadable("the recording has no ConfigMaps".to_owned()),
+            Err(error) => Self::unreadable(format!("{error:#}")),
         }
     }
 

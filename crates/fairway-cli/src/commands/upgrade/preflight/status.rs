@@ -6,10 +6,11 @@ use super::follow;
 use super::records::Records;
 use super::report::Look;
 use crate::args::upgrade::UpgradeArgs;
-use crate::cluster::{Cluster, block_on};
+use crate::cluster::block_on;
 use crate::exit::ExitStatus;
+use crate::output;
 use crate::printer::Printer;
-use crate::{clock, output};
+use crate::source::Source;
 
 pub(super) fn run(args: &UpgradeArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
     let named = match Target::of(&args.request)? {
@@ -17,11 +18,17 @@ pub(super) fn run(args: &UpgradeArgs, printer: &Printer) -> anyhow::Result<ExitS
         Some(Target::Image { image, version }) => Some(Named { version, image: Some(image) }),
         Some(Target::Latest) | None => None,
     };
-    let (object, records) = block_on(async {
-        let cluster = Cluster::connect(&args.source.cluster).await?;
-        Ok((follow::seen(&cluster, printer).await?, Records::read(&cluster).await))
+    let (object, records, moment) = block_on(async {
+        let source = Source::open(&args.source).await?;
+        let object = match &source {
+            Source::Live(cluster) => follow::seen(cluster, printer).await?,
+            Source::Recorded(_) => source.cluster_version().await?,
+        };
+        let (records, moment) =
+            (Records::of_source(&source).await, source.moment_of(&object).await?);
+        Ok((object, records, moment))
     })?;
-    let look = Look { cluster_version: &object, records: &records, now: clock::now() };
+    let look = Look { cluster_version: &object, records: &records, now: moment.now() };
     let report = look.report(named.or_else(|| look.usual_target()));
     output::report(printer.stdout(), args.output.output, "PreflightReport", &report)?;
     Ok(report.exit_status())

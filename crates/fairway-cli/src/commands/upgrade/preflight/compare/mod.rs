@@ -11,23 +11,25 @@ use super::records::Records;
 use super::report::{Look, Report, Verdict};
 use super::request::Wish;
 use crate::args::upgrade_preflight::{CompareArgs, ReleaseChoice};
-use crate::cluster::{Cluster, block_on};
+use crate::cluster::block_on;
 use crate::exit::ExitStatus;
+use crate::output;
 use crate::printer::Printer;
-use crate::{clock, output};
+use crate::source::Source;
 
 pub(in super::super) fn run(args: &CompareArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
     let comparison = block_on(async {
-        let cluster = Cluster::connect(&args.cluster).await?;
-        let comparison = look(&cluster, &args.releases).await?;
+        let source = Source::open(&args.source).await?;
+        let comparison = look(&source, &args.releases).await?;
+        let Source::Live(cluster) = &source else { return Ok(comparison) };
         if !args.run || comparison.missing().next().is_none() {
             return Ok(comparison);
         }
         let missing: Vec<Named> = comparison.missing().cloned().collect();
-        let mut errand = Errand::begin(&cluster, printer, true)?;
+        let mut errand = Errand::begin(cluster, printer, true)?;
         let ran = run_each(&mut errand, missing, args).await;
         // What was found is looked at before anything is withdrawn.
-        let comparison = look(&cluster, &args.releases).await;
+        let comparison = look(&source, &args.releases).await;
         let ended = errand.end().await;
         ran?;
         ended?;
@@ -37,10 +39,10 @@ pub(in super::super) fn run(args: &CompareArgs, printer: &Printer) -> anyhow::Re
     Ok(comparison.exit_status())
 }
 
-async fn look(cluster: &Cluster, releases: &[ReleaseChoice]) -> anyhow::Result<Comparison> {
-    let object = cluster.cluster_version().await?;
-    let records = Records::read(cluster).await;
-    let look = Look { cluster_version: &object, records: &records, now: clock::now() };
+async fn look(source: &Source, releases: &[ReleaseChoice]) -> anyhow::Result<Comparison> {
+    let object = source.cluster_version().await?;
+    let (records, moment) = (Records::of_source(source).await, source.moment_of(&object).await?);
+    let look = Look { cluster_version: &object, records: &records, now: moment.now() };
     Ok(Comparison::of(look, releases))
 }
 

@@ -1,0 +1,110 @@
+//! Files, within limits.
+
+use std::fs::{self, File};
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, ensure};
+use fairway_api::read;
+
+/// Directories in directories. `oc adm must-gather` makes seven.
+const MAX_DEPTH: usize = 16;
+
+/// Files and directories. What is gathered of a cluster with 500 nodes has half of it.
+const MAX_ENTRIES: usize = 200_000;
+
+/// All that is read of a directory at once: ten times the largest kind of a large cluster.
+pub(super) const MAX_BYTES: usize = 512 << 20;
+
+/// What files with objects, or with answers of a monitoring, are called.
+const EXTENSIONS: [&str; 3] = ["yaml", "yml", "json"];
+
+/// What is in a file; none where there is no such file.
+pub(super) fn bytes(path: &Path) -> anyhow::Result<Option<Vec<u8>>> {
+    let name = path.display().to_string();
+    let read = File::open(path).and_then(|file| read::bytes(&name, file));
+    match read {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error).with_context(|| format!("cannot read {name}")),
+    }
+}
+
+/// The files below a directory that may have objects, in the order of their names. Links are not
+/// followed: they may lead anywhere, and in circles.
+pub(super) fn below(root: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    let (mut files, mut entries) = (Vec::new(), 0);
+    let mut directories = vec![(root.to_owned(), 0)];
+    while let Some((directory, depth)) = directories.pop() {
+        let name = directory.display().to_string();
+        ensure!(depth <= MAX_DEPTH, "{name} is more than {MAX_DEPTH} directories deep");
+        let listed = fs::read_dir(&directory).with_context(|| format!("cannot list {name}"))?;
+        for entry in listed {
+            let entry = entry.with_context(|| format!("cannot list {name}"))?;
+            entries += 1;
+            ensure!(entries <= MAX_ENTRIES, "{} has more than {MAX_ENTRIES} files", root.display());
+            let kind = entry.file_type().with_context(|| format!("cannot list {name}"))?;
+            match entry.path() {
+                path if kind.is_dir() => directories.push((path, depth + 1)),
+                path if kind.is_file() && may_have_objects(&path) => files.push(path),
+                _ => {}
+            }
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+fn may_have_objects(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| EXTENSIONS.iter().any(|it| extension == *it))
+}
+
+/// What is in each of some files, as long as it is not too much.
+pub(super) fn each<'a, T>(
+    paths: impl IntoIterator<Item = &'a PathBuf>,
+    read: impl Fn(&Path, &[u8]) -> anyhow::Result<Vec<T>>,
+) -> anyhow::Result<Vec<T>> {
+    let (mut all, mut total) = (Vec::new(), 0);
+    for path in paths {
+        // A file that has gone since it was listed has nothing to say.
+        let Some(bytes) = bytes(path)? else { continue };
+        total += bytes.len();
+        ensure!(total <= MAX_BYTES, "{}: more than {MAX_BYTES} bytes in all", path.display());
+        all.extend(read(path, &bytes)?);
+    }
+    Ok(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_are_not_followed() {
+        let directory = tempfile::tempdir().unwrap();
+        let [root, other] = ["root", "other"].map(|name| directory.path().join(name));
+        for path in [root.join("deep/er"), other.clone()] {
+            fs::create_dir_all(path).unwrap();
+        }
+        for path in
+            ["root/b.yaml", "root/a.json", "root/deep/er/c.yml", "root/x.log", "other/d.yaml"]
+        {
+            fs::write(directory.path().join(path), "{}").unwrap();
+        }
+        std::os::unix::fs::symlink(&other, root.join("elsewhere")).unwrap();
+        std::os::unix::fs::symlink(&root, root.join("circle")).unwrap();
+        std::os::unix::fs::symlink(other.join("d.yaml"), root.join("d.yaml")).unwrap();
+        let found = below(&root).unwrap();
+        let names: Vec<_> =
+            found.iter().map(|path| path.strip_prefix(&root).unwrap().to_str().unwrap()).collect();
+        assert_eq!(names, ["a.json", "b.yaml", "deep/er/c.yml"]);
+    }
+
+    #[test]
+    fn what_is_too_deep_is_refused() {
+        let directory = tempfile::tempdir().unwrap();
+        let deep: PathBuf = std::iter::repeat_n("d", MAX_DEPTH + 1).collect();
+        fs::create_dir_all(directory.path().join(deep)).unwrap();
+        assert!(below(directory.path()).unwrap_err().to_string().contains("16 directories deep"));
+    }
+}

@@ -1,0 +1,60 @@
+//! Files with objects of any kind, whatever they are called.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+
+use super::file;
+use super::object::{self, Object};
+use crate::cluster::kind::{CLUSTER_VERSIONS, Kind};
+use crate::errors::{CannotTell, WithHint};
+
+/// The objects of one file or of several.
+pub(super) struct Saved {
+    objects: Vec<Object>,
+}
+
+impl Saved {
+    /// Those of a file that somebody named.
+    pub(super) fn in_file(path: &Path) -> anyhow::Result<Self> {
+        Self::of_one_cluster(named_in(path)?)
+    }
+
+    /// Those of every file of a directory.
+    pub(super) fn in_files(files: &[PathBuf]) -> anyhow::Result<Self> {
+        Self::of_one_cluster(file::each(files, object::of_bytes)?)
+    }
+
+    /// Objects of several clusters must not be taken for those of one.
+    fn of_one_cluster(objects: Vec<Object>) -> anyhow::Result<Self> {
+        let mut versions = objects.iter().filter(|object| object.is_a(&CLUSTER_VERSIONS));
+        let first = versions.next();
+        let other = first.and_then(|first| versions.find(|other| !other.says_the_same_as(first)));
+        if let Some((first, other)) = first.zip(other) {
+            return Err(CannotTell {
+                message: format!(
+                    "there is more than one ClusterVersion: one in {}, another one in {}",
+                    first.file(),
+                    other.file()
+                ),
+                hint: "--from-file names the objects of one cluster, in one state".to_owned(),
+            }
+            .into());
+        }
+        Ok(Self { objects })
+    }
+
+    /// The objects of a kind; `None` where nobody wrote one down.
+    pub(super) fn of_kind(&self, kind: &Kind) -> Option<Vec<Object>> {
+        let found = self.objects.iter().filter(|object| object.is_a(kind));
+        Some(found.cloned().collect()).filter(|found: &Vec<_>| !found.is_empty())
+    }
+}
+
+/// The objects of a file that somebody named.
+pub(super) fn named_in(path: &Path) -> anyhow::Result<Vec<Object>> {
+    object::all_in(path)?.with_context(|| WithHint {
+        message: format!("{} is not there", path.display()),
+        hint: "`kubectl get clusterversion version -o yaml > X-cv.yaml` writes one".to_owned(),
+    })
+}
