@@ -14,6 +14,7 @@ pub(crate) mod lease;
 pub(crate) mod olm;
 pub(crate) mod olm_guard;
 pub(crate) mod operator;
+pub(crate) mod plan;
 pub(crate) mod preflight;
 pub(crate) mod pull_spec;
 pub(crate) mod registry;

@@ -10,6 +10,7 @@ use super::acceptance::{RiskChoice, UntilChoice, reason};
 use super::cluster::ClusterArgs;
 use super::duration::some_time;
 use super::insight::{RecommendArgs, StatusArgs};
+use super::plan::PlanArgs;
 use super::pull_spec::PullSpec;
 use super::report::ReportArgs;
 use super::source::SourceArgs;
@@ -158,6 +159,24 @@ Examples:
   fairway upgrade compare 5.1.0 5.2.0 --run --wait=20m
   fairway upgrade compare 5.1.0 5.2.0 -o json | jq '.targets[] | {version: .target.version, result}'")]
     Compare(CompareArgs),
+
+    /// Plan the way to a version, hop by hop
+    ///
+    /// Of all ways that the update graph has, it shows the one with the least risk, and the one with
+    /// the fewest updates where that is another: what each update needs first, and the commands that
+    /// carry it out. Risks are those of this cluster: what the operator has found out, and with
+    /// `--metrics` what queries yield. Nothing is changed.
+    ///
+    /// The exit code is 3 when every way has a risk that is not accepted, or there is none, and 4
+    /// when that cannot be told.
+    #[command(after_help = "\
+Examples:
+  fairway upgrade plan --to=5.2
+  fairway upgrade plan --to=5.2.3 --channel=fast-5.2
+  fairway upgrade plan --to=stable-5.2 --graph=graph.json --metrics=samples.txt
+  fairway upgrade plan --to=5.2 --from-file=cluster-cv.yaml --graph=https://updates.example/graph
+  fairway upgrade plan --to=5.2 -o json | jq -r '.leastRisk.hops[].commands[]'")]
+    Plan(PlanArgs),
 
     /// Tell which updates there are, and what speaks against them
     ///

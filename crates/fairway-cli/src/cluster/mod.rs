@@ -84,6 +84,13 @@ impl Cluster {
         answer.map_err(|failure| self.advise("get", failure))
     }
 
+    /// The architecture of the API server; none where it does not say.
+    pub(crate) async fn architecture(&self) -> Option<String> {
+        let info = self.in_time(self.client.apiserver_version()).await.ok()?;
+        let (_, architecture) = info.platform.split_once('/')?;
+        Some(architecture.to_owned()).filter(|name| !name.is_empty())
+    }
+
     /// Changes ClusterVersion by a merge patch. With the resource version of what was read in it,
     /// nothing is lost that came in between.
     pub(crate) async fn patch_cluster_version(

@@ -35,6 +35,8 @@ pub enum Need {
     Confirm {
         /// The risk that says so.
         risk: String,
+        /// What is to be confirmed.
+        message: String,
         /// The command that confirms it.
         command: String,
     },
@@ -56,6 +58,17 @@ pub enum Need {
 }
 
 impl Need {
+    /// The risk that asks for it.
+    pub fn risk(&self) -> Option<&str> {
+        match self {
+            Self::Operator { risk, .. }
+            | Self::Component { risk, .. }
+            | Self::Confirm { risk, .. }
+            | Self::Accept { risk } => Some(risk),
+            Self::Wait | Self::Channel { .. } | Self::Preflight { .. } => None,
+        }
+    }
+
     /// The command that sees to it, where one command does.
     fn command(&self) -> Option<String> {
         match self {
@@ -90,7 +103,8 @@ pub(super) fn all(
 fn of_risk(it: &HopRisk, gates: &BTreeMap<String, Gate>) -> Option<Need> {
     let risk = it.name.clone();
     if let Some(gate) = gates.get(&it.name) {
-        return Some(Need::Confirm { risk, command: gate.confirm.clone() });
+        let (message, command) = (gate.message.clone(), gate.confirm.clone());
+        return Some(Need::Confirm { risk, message, command });
     }
     let named = OPERATOR_RISKS.iter().find_map(|prefix| it.name.strip_prefix(prefix));
     Some(match (&it.origin, named.and_then(|name| name.split_once(':'))) {

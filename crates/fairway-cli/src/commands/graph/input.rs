@@ -32,7 +32,7 @@ pub(super) fn graph(args: &InputArgs, printer: &Printer) -> anyhow::Result<Graph
 }
 
 /// Builds the graph of what releases declare and graph-data says.
-pub(super) fn finish(declared: Graph, data: &GraphData, printer: &Printer) -> Graph {
+pub(in crate::commands) fn finish(declared: Graph, data: &GraphData, printer: &Printer) -> Graph {
     let (graph, problems) = build(declared, data);
     warn(&problems, printer);
     graph
@@ -68,16 +68,27 @@ pub(super) fn declared(
     registries: &RegistryArgs,
     printer: &Printer,
 ) -> anyhow::Result<Option<Graph>> {
-    let (releases, unreadable) = if let Some(path) = &args.releases {
-        listed(path)?
-    } else if let Some(repository) = registry::releases(args, registries)? {
+    if let Some(path) = &args.releases {
+        return declared_by(path, printer).map(Some);
+    }
+    let (releases, unreadable) = if let Some(repository) = registry::releases(args, registries)? {
         scanned(repository, printer)?
     } else {
         return Ok(None);
     };
+    Ok(Some(declare(releases, &unreadable, printer)))
+}
+
+/// What the releases in a file declare by themselves.
+pub(in crate::commands) fn declared_by(path: &Path, printer: &Printer) -> anyhow::Result<Graph> {
+    let (releases, unreadable) = listed(path)?;
+    Ok(declare(releases, &unreadable, printer))
+}
+
+fn declare(releases: Vec<ReleaseImage>, unreadable: &[Problem], printer: &Printer) -> Graph {
     let (graph, problems) = releases::declare(releases);
     warn(unreadable.iter().chain(&problems), printer);
-    Ok(Some(graph))
+    graph
 }
 
 /// The releases in a file.
@@ -114,7 +125,7 @@ fn look<T>(source: &mut impl Source<T>) -> anyhow::Result<Found<T>> {
 }
 
 /// A graph as an update service answers it.
-pub(super) fn wire_graph(path: &Path, printer: &Printer) -> anyhow::Result<Graph> {
+pub(in crate::commands) fn wire_graph(path: &Path, printer: &Printer) -> anyhow::Result<Graph> {
     let hint = || WithHint {
         message: "cannot read the graph".to_owned(),
         hint: "it is JSON, as an update service answers it: {\"nodes\": […], \"edges\": […], …}"
@@ -127,7 +138,7 @@ pub(super) fn wire_graph(path: &Path, printer: &Printer) -> anyhow::Result<Graph
 }
 
 /// What the maintainers of graph-data say.
-pub(super) fn graph_data(dir: &Path, printer: &Printer) -> anyhow::Result<GraphData> {
+pub(in crate::commands) fn graph_data(dir: &Path, printer: &Printer) -> anyhow::Result<GraphData> {
     let place = dir.display().to_string();
     meaning(&files(dir)?, &format!("graph-data in {place}"), &place, printer)
 }

@@ -3,12 +3,12 @@
 mod build;
 mod channels;
 mod diff;
-mod input;
+pub(in crate::commands) mod input;
 mod latest;
 mod lint;
 mod path;
 mod show;
-mod view;
+pub(in crate::commands) mod view;
 mod why;
 
 use crate::args::graph::GraphCommand;

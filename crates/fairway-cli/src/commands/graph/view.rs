@@ -12,7 +12,7 @@ use crate::errors::CannotTell;
 use crate::printer::Printer;
 
 /// What clusters are taken to be that do not say it, here and by update services.
-const USUAL_ARCHITECTURE: &str = "amd64";
+pub(in crate::commands) const USUAL_ARCHITECTURE: &str = "amd64";
 
 /// Names in a hint: more would not be read.
 const FEW_NAMES: usize = 12;
@@ -58,7 +58,7 @@ impl<'a> View<'a> {
 }
 
 /// The architecture that is meant, if the graph knows any.
-pub(super) fn usual<'a>(
+pub(in crate::commands) fn usual<'a>(
     graph: &Graph,
     chosen: Option<&'a str>,
 ) -> Result<Option<&'a str>, CannotTell> {

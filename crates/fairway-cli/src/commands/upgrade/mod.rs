@@ -8,6 +8,7 @@ mod channel;
 mod fixtures;
 mod notes;
 mod offline;
+mod plan;
 mod preflight;
 mod recommend;
 mod report;
@@ -35,6 +36,7 @@ pub(crate) fn run(args: &UpgradeArgs, printer: &Printer) -> anyhow::Result<ExitS
         Some(UpgradeCommand::Accept(args)) => accept::run(args, printer),
         Some(UpgradeCommand::Channel(args)) => channel::run(args, printer),
         Some(UpgradeCommand::Compare(args)) => preflight::compare::run(args, printer),
+        Some(UpgradeCommand::Plan(args)) => plan::run(args, printer),
         Some(UpgradeCommand::Recommend(args)) => recommend::run(args, printer),
         Some(UpgradeCommand::Status(args)) => status::run(args, printer),
     }

@@ -4,11 +4,12 @@ use std::time::Duration;
 
 use fairway_api::reason::{Reason, retrieved_updates};
 use fairway_graph::wire::{MAX_BYTES, WireError};
-use fairway_http::trusting_this_machine;
+use fairway_http::{Proxies, trusting_this_machine};
 use http::header::{ACCEPT, ETAG, IF_NONE_MATCH};
 use http::{HeaderValue, StatusCode};
 use reqwest::redirect::{Attempt, Policy};
 use reqwest::{Certificate, Client, Proxy, Response};
+use rustls::pki_types::CertificateDer;
 
 use super::question::Question;
 use super::route::{Route, RouteError};
@@ -98,7 +99,15 @@ impl Failure {
 
 /// A client that takes a route.
 pub(super) fn client(route: &Route, patience: &Patience) -> Result<Client, Failure> {
-    let proxies = route.proxies()?;
+    through(route.proxies()?, route.authorities()?, patience)
+}
+
+/// A client that takes these proxies, and trusts these authorities or those of this machine.
+pub(super) fn through(
+    proxies: Proxies,
+    authorities: Option<Vec<CertificateDer<'static>>>,
+    patience: &Patience,
+) -> Result<Client, Failure> {
     let builder = Client::builder()
         .user_agent(USER_AGENT)
         // It would tell other services the identity of the cluster.
@@ -111,7 +120,7 @@ pub(super) fn client(route: &Route, patience: &Patience) -> Result<Client, Failu
         .pool_max_idle_per_host(0)
         .no_proxy()
         .proxy(Proxy::custom(move |url| proxies.of(url).cloned()));
-    let builder = match route.authorities()? {
+    let builder = match authorities {
         Some(authorities) => {
             let certificates = authorities.iter().map(|der| Certificate::from_der(der));
             let certificates = certificates.collect::<Result<Vec<_>, _>>();

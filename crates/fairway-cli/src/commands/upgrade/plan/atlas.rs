@@ -1,0 +1,152 @@
+//! Where it is known from which updates there are.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use fairway_api::ClusterVersion;
+use fairway_api::cluster_version::Architecture;
+use fairway_graph::build::Draft;
+use fairway_graph::{Graph, GraphData, Scope};
+use fairway_insight::plan::{Chart, KnownFrom, Lanes, Maintained};
+use fairway_operator::stage::updates::{Current, Patience, Services, ask_once};
+
+use super::look::Look;
+use crate::args::plan::{GraphPlace, PlanArgs};
+use crate::commands::graph::{input, view};
+use crate::errors::{CannotTell, WrongUsage};
+use crate::printer::Printer;
+use crate::source::Source;
+
+/// Channels that an update service is asked for: every minor version of ten years.
+const MOST_CHANNELS: usize = 40;
+
+/// The updates that there are.
+pub(super) struct Atlas {
+    graph: Graph,
+    known_from: KnownFrom,
+    maintained: Option<(Graph, GraphData, Option<String>)>,
+}
+
+impl Atlas {
+    /// What the arguments name, else what the update service of the cluster says, else what the
+    /// cluster lists.
+    pub(super) async fn of(
+        args: &PlanArgs,
+        source: &Source,
+        look: &Look,
+        printer: &Printer,
+    ) -> anyhow::Result<Self> {
+        let asked = match (&args.graph.graph, source) {
+            (Some(GraphPlace::Path(path)), _) => return Self::of_files(path, args, printer),
+            (Some(GraphPlace::Service(url)), _) => {
+                let services = Services { instead: Some(url.clone()), default: None };
+                return Self::of_service(args, source, look, &services).await.map_err(|why| {
+                    let hint = "check its address, and that it can be reached from here";
+                    CannotTell { message: why, hint: hint.to_owned() }.into()
+                });
+            }
+            (None, Source::Live(_)) => {
+                Self::of_service(args, source, look, &Services::default()).await
+            }
+            (None, Source::Recorded(_)) => {
+                Err("a recorded cluster asks nobody: --graph names the updates that there are"
+                    .to_owned())
+            }
+        };
+        match asked {
+            Ok(atlas) => Ok(atlas),
+            Err(why) => Ok(Self {
+                graph: look.outlook().listed().unwrap_or_default(),
+                known_from: KnownFrom::ClusterVersion { why },
+                maintained: None,
+            }),
+        }
+    }
+
+    fn of_files(path: &Path, args: &PlanArgs, printer: &Printer) -> anyhow::Result<Self> {
+        let known_from = KnownFrom::File { name: path.display().to_string() };
+        if !path.is_dir() {
+            let whole = input::wire_graph(path, printer)?;
+            let architecture = view::usual(&whole, args.graph.arch.as_deref())?;
+            let graph = whole.within(Scope { architecture, channel: None });
+            return Ok(Self { graph, known_from, maintained: None });
+        }
+        let Some(releases) = &args.graph.releases else {
+            let why = "graph-data says what is blocked, and releases which updates there are: name \
+                       them with --releases";
+            return Err(WrongUsage(why.to_owned()).into());
+        };
+        let data = input::graph_data(path, printer)?;
+        let declared = input::declared_by(releases, printer)?;
+        let whole = input::finish(declared.clone(), &data, printer);
+        let architecture = view::usual(&whole, args.graph.arch.as_deref())?;
+        let graph = whole.within(Scope { architecture, channel: None });
+        let maintained = Some((declared, data, architecture.map(str::to_owned)));
+        Ok(Self { graph, known_from, maintained })
+    }
+
+    /// Asks for the channel of the cluster, and for those that releases on the way are in.
+    async fn of_service(
+        args: &PlanArgs,
+        source: &Source,
+        look: &Look,
+        services: &Services,
+    ) -> Result<Self, String> {
+        let cluster_version = &look.cluster_version;
+        let from = look.outlook().version().map_err(|error| error.to_string())?;
+        let architecture = match &args.graph.arch {
+            Some(named) => named.clone(),
+            None => architecture(source, cluster_version).await,
+        };
+        let version = from.to_string();
+        let current = Current { version, architecture, image: String::new() };
+        let lanes: Lanes = super::lanes(look, &args.channels, &args.to);
+        let (mut graph, mut asked) = (Graph::default(), BTreeSet::new());
+        let mut wanted = lanes.first();
+        let patience = Patience::default();
+        let mut address = String::new();
+        while let Some(channel) = wanted.pop_first() {
+            let mut spec = cluster_version.spec.clone();
+            spec.channel = Some(channel.clone());
+            asked.insert(channel);
+            let told = ask_once(&spec, &current, services, &patience).await;
+            let told = told.map_err(|error| error.to_string())?;
+            address = told.service;
+            graph = Graph::union([graph, told.graph]);
+            wanted.extend(lanes.unasked(&graph, &asked, &from, &args.to));
+            if asked.len() >= MOST_CHANNELS {
+                break;
+            }
+        }
+        if asked.is_empty() {
+            return Err("the cluster follows no channel: --channel names one".to_owned());
+        }
+        let known_from = KnownFrom::UpdateService { address, channels: asked };
+        Ok(Self { graph, known_from, maintained: None })
+    }
+
+    /// The updates, with what their maintainers know about them.
+    pub(super) fn with_chart<T>(&self, plan: impl FnOnce(Chart) -> T) -> T {
+        let Self { graph, known_from, maintained } = self;
+        let Some((declared, data, architecture)) = maintained else {
+            return plan(Chart { graph, known_from, maintained: None });
+        };
+        let draft = Draft::new(declared.clone(), data);
+        let architecture = architecture.as_deref();
+        let maintained = Some(Maintained { draft: &draft, data, architecture });
+        plan(Chart { graph, known_from, maintained })
+    }
+}
+
+/// The architecture of a cluster, as update services call it.
+async fn architecture(source: &Source, cluster_version: &ClusterVersion) -> String {
+    let desired = cluster_version.status.as_ref().and_then(|it| it.desired.architecture.as_ref());
+    if desired == Some(&Architecture::Multi) {
+        return "multi".to_owned();
+    }
+    let told = match source {
+        Source::Live(cluster) => cluster.architecture().await,
+        Source::Recorded(_) => None,
+    };
+    told.unwrap_or_else(|| view::USUAL_ARCHITECTURE.to_owned())
+}

@@ -1,0 +1,55 @@
+//! Operators that OLM has installed, where no guard in the cluster tells about them.
+
+use fairway_api::{ClusterOperator, ClusterOperatorSpec, ClusterVersion};
+use fairway_compat::olm::{ClusterVersions, Guard, Operator, Policy};
+use fairway_preflight::cluster::Unseen;
+use fairway_preflight::installed_operators::InstalledOperators;
+use serde_json::Value;
+
+use crate::source::Source;
+
+/// The component of the guard.
+const COMPONENT: &str = "operator-lifecycle-manager";
+
+/// Adds to what components say what the guard would; an error is why operators are not known.
+pub(super) async fn tell(
+    source: &Source,
+    cluster_version: &ClusterVersion,
+    components: &mut Vec<ClusterOperator>,
+) -> Result<(), String> {
+    let is_guard = |it: &ClusterOperator| it.metadata.name.as_deref() == Some(COMPONENT);
+    let place = components.iter().position(is_guard);
+    if place.is_some_and(|place| reports(&components[place])) {
+        return Ok(());
+    }
+    let Some(running) = ClusterVersions::of(cluster_version).running() else { return Ok(()) };
+    let installed = installed(source).await?;
+    let published = Guard::new(installed, running, Policy::default()).published();
+    let mut component = match place {
+        Some(place) => components.swap_remove(place),
+        None => ClusterOperator::new(COMPONENT, ClusterOperatorSpec::default()),
+    };
+    let status = component.status.get_or_insert_default();
+    status.extension = published.extension;
+    components.push(component);
+    Ok(())
+}
+
+fn reports(component: &ClusterOperator) -> bool {
+    let extension = component.status.as_ref().and_then(|status| status.extension.as_ref());
+    extension.and_then(|it| it.get("kind")).and_then(Value::as_str) == Some("RiskReport")
+}
+
+async fn installed(source: &Source) -> Result<Vec<Operator>, String> {
+    match source {
+        Source::Live(cluster) => {
+            let cluster = fairway_preflight::cluster::Cluster::new(cluster.client().clone());
+            match InstalledOperators::of(&cluster).await {
+                Ok(seen) => Ok(seen.operators),
+                Err(Unseen::NotServed(_)) => Ok(Vec::new()),
+                Err(error) => Err(error.to_string()),
+            }
+        }
+        Source::Recorded(_) => Err("they are not in the recording".to_owned()),
+    }
+}

@@ -1,0 +1,237 @@
+//! Plans as administrators read them.
+
+mod why;
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use fairway_insight::plan::{
+    Exposure, Gap, Hop, HopRisk, KnownFrom, Need, PassedOver, Plan, Verdict, Way,
+};
+use serde::Serialize;
+
+use crate::foreign_text::{OneLine, lines};
+
+/// A plan, as it is shown.
+#[derive(Serialize)]
+#[serde(transparent)]
+pub(super) struct Shown<'a>(pub(super) &'a Plan);
+
+impl fmt::Display for Shown<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let plan = self.0;
+        match &plan.least_risk {
+            None => why::write_no_way(f, plan)?,
+            Some(way) => self.write_way(f, way)?,
+        }
+        self.write_shorter(f)?;
+        for passed in &plan.passed_over {
+            write!(f, "\n\n{}", Passed(passed))?;
+        }
+        self.write_sources(f)
+    }
+}
+
+impl Shown<'_> {
+    fn write_way(&self, f: &mut fmt::Formatter<'_>, way: &Way) -> fmt::Result {
+        let plan = self.0;
+        let to = OneLine(plan.to.as_deref().unwrap_or(&plan.goal));
+        if way.hops.is_empty() {
+            return write!(f, "The cluster has {to}.");
+        }
+        let hops = Count(way.hops.len(), "hop");
+        write!(
+            f,
+            "From {} to {to} in {hops}. {}",
+            OneLine(&plan.from),
+            Outlook(plan.verdict(), way)
+        )?;
+        for (place, hop) in way.hops.iter().enumerate() {
+            write!(f, "\n\n{}. {}", place + 1, Shape(hop))?;
+        }
+        match &plan.not_offered {
+            Some(why) => write!(f, "\n\n{to} is not offered now: {}", why::Told(plan, why)),
+            None => Ok(()),
+        }
+    }
+
+    /// The way with the fewest hops, where it is another one.
+    fn write_shorter(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (Some(safe), Some(short)) = (&self.0.least_risk, &self.0.fewest_hops) else {
+            return Ok(());
+        };
+        if short.hops.len() >= safe.hops.len() {
+            return Ok(());
+        }
+        let stops: Vec<&str> = short.hops.iter().map(|hop| hop.to.as_str()).collect();
+        let hops = Count(short.hops.len(), "hop");
+        write!(f, "\n\nFaster, in {hops}: {} -> ", OneLine(&self.0.from))?;
+        write!(f, "{}, with {}.", OneLine(&stops.join(" -> ")), Names(unaccepted(short)))
+    }
+
+    fn write_sources(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("\n")?;
+        for gap in &self.0.not_known {
+            write!(f, "\n{}", Unknown(gap))?;
+        }
+        match &self.0.known_from {
+            KnownFrom::UpdateService { address, channels } => {
+                let channels = channels.iter().map(String::as_str).collect();
+                write!(f, "\nUpdates are known from {}, for {}.", OneLine(address), Names(channels))
+            }
+            KnownFrom::File { name } => write!(f, "\nUpdates are known from {}.", OneLine(name)),
+            KnownFrom::ClusterVersion { why } => {
+                let why = why.trim_end_matches('.');
+                write!(
+                    f,
+                    "\nOnly the next updates are known, from ClusterVersion: {}.",
+                    OneLine(why)
+                )
+            }
+        }
+    }
+}
+
+/// The risks that stand against a way, each once.
+fn unaccepted(way: &Way) -> BTreeSet<&str> {
+    way.unaccepted().map(|risk| risk.name.as_str()).collect()
+}
+
+/// So many of something.
+struct Count(usize, &'static str);
+
+impl fmt::Display for Count {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(count, noun) = self;
+        write!(f, "{count} {noun}{}", if *count == 1 { "" } else { "s" })
+    }
+}
+
+/// Names of others, one after the other.
+struct Names<'a>(BTreeSet<&'a str>);
+
+impl fmt::Display for Names<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<String> = self.0.iter().map(|name| OneLine(name).to_string()).collect();
+        if names.is_empty() {
+            return f.write_str("no risk that is not accepted");
+        }
+        f.write_str(&names.join(", "))
+    }
+}
+
+/// What a way means, in one sentence.
+struct Outlook<'a>(Verdict, &'a Way);
+
+impl fmt::Display for Outlook<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(verdict, way) = self;
+        let names = unaccepted(way);
+        let count = names.len();
+        match verdict {
+            Verdict::Yes => f.write_str("Nothing that is known stands in the way."),
+            Verdict::No if count == 1 => write!(f, "{} stands in the way.", Names(names)),
+            Verdict::No => write!(f, "{count} risks stand in the way."),
+            Verdict::CannotTell if count == 1 => {
+                write!(f, "It is not known whether {} applies.", Names(names))
+            }
+            Verdict::CannotTell => {
+                write!(f, "Of {count} risks it is not known whether they apply.")
+            }
+        }
+    }
+}
+
+/// An update on the way.
+struct Shape<'a>(&'a Hop);
+
+impl fmt::Display for Shape<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let hop = self.0;
+        write!(f, "{} -> {}, {}", OneLine(&hop.from), OneLine(&hop.to), hop.step)?;
+        for risk in hop.unaccepted() {
+            write_risk(f, risk, hop.needs.iter().find(|need| need.risk() == Some(&risk.name)))?;
+        }
+        let accepted = hop.risks.iter().filter(|risk| !risk.stands && is_exposed(risk));
+        let accepted: BTreeSet<&str> = accepted.map(|risk| risk.name.as_str()).collect();
+        if !accepted.is_empty() {
+            write!(f, "\n   Holds nothing up: {}", Names(accepted))?;
+        }
+        hop.commands.iter().try_for_each(|command| write!(f, "\n   $ {}", OneLine(command)))
+    }
+}
+
+fn is_exposed(risk: &HopRisk) -> bool {
+    risk.exposure != Exposure::DoesNotApply
+}
+
+fn write_risk(f: &mut fmt::Formatter<'_>, risk: &HopRisk, need: Option<&Need>) -> fmt::Result {
+    let name = OneLine(&risk.name);
+    let mut message = risk.message.as_str();
+    match need {
+        Some(Need::Operator { operator, .. }) => {
+            write!(f, "\n   {} has to be moved first, or {name} accepted", OneLine(operator))?;
+        }
+        Some(Need::Component { component, .. }) => {
+            write!(f, "\n   {} is not ready: see to it, or accept {name}", OneLine(component))?;
+        }
+        Some(Need::Confirm { message: asked, .. }) => {
+            write!(f, "\n   Somebody has to confirm {name}")?;
+            message = asked;
+        }
+        _ => write!(f, "\n   {name} {}", exposed(risk))?,
+    }
+    for line in lines(message) {
+        write!(f, "\n     {line}")?;
+    }
+    match need {
+        Some(Need::Confirm { .. }) => Ok(()),
+        _ => write!(f, "\n     {}", OneLine(&risk.url)),
+    }
+}
+
+fn exposed(risk: &HopRisk) -> &'static str {
+    match (risk.exposure, risk.acceptance) {
+        (Exposure::NotKnownYet, _) => "may apply: nobody has asked yet",
+        (Exposure::Unknown, _) => "may apply: that cannot be found out",
+        (_, "expired") => "applies, and was accepted until a time that has passed",
+        (_, "otherVersions") => "applies, and was accepted for other versions",
+        (_, "unreadable") => "applies, and was accepted on terms that cannot be read",
+        _ => "applies",
+    }
+}
+
+/// A later version that is not planned for.
+struct Passed<'a>(&'a PassedOver);
+
+impl fmt::Display for Passed<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let PassedOver { version, risks } = self.0;
+        let version = OneLine(version);
+        let names: BTreeSet<&str> = risks.iter().map(String::as_str).collect();
+        match names.len() {
+            0 => write!(f, "{version} is later, and no way leads there."),
+            1 => write!(f, "{version} is later, and {} stands in the way.", Names(names)),
+            _ => write!(f, "{version} is later, and these stand in the way: {}.", Names(names)),
+        }
+    }
+}
+
+/// What could not be looked at.
+struct Unknown<'a>(&'a Gap);
+
+impl fmt::Display for Unknown<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Gap::Gates => f.write_str(
+                "What administrators have to confirm is not known: admin-gates cannot be read.",
+            ),
+            Gap::Operators { why } => {
+                write!(f, "Operators that OLM has installed are not known: {}.", OneLine(why))
+            }
+            Gap::LaterReleases => f.write_str(
+                "What releases on the way say is known once they run: plan again after each of them.",
+            ),
+        }
+    }
+}
