@@ -1,9 +1,12 @@
 //! No value anywhere in what a cluster says breaks a report.
 
+use fairway_api::Version;
+use fairway_risk::evaluations::Evaluations;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::alerts::{self, Alerts};
+use crate::explain::{Explanation, Known, Notes, Subject};
 use crate::fleet::{Member, Said};
 use crate::recommend::{Question, Recommendation};
 use crate::{Cluster, FleetReport, Moment, Status};
@@ -12,7 +15,8 @@ use crate::{Cluster, FleetReport, Moment, Status};
 fn everything() -> Value {
     let time = "2026-01-01T00:00:00Z";
     let prefix = "machineconfiguration.openshift.io";
-    let risk = json!({"name": "Slow", "message": "Slow.", "url": "u", "matchingRules": [],
+    let risk = json!({"name": "Slow", "message": "Slow.", "url": "u",
+                      "matchingRules": [{"type": "PromQL", "promql": {"promql": "up"}}, {"type": "Always"}],
                       "conditions": [{"type": "Applies", "status": "True", "lastTransitionTime": time, "reason": "A", "message": "B"}]});
     let release = json!({"version": "5.2.1", "image": "b@sha256:1", "url": "u", "channels": ["c"]});
     let conditions = ["Available", "Progressing", "Degraded", "Failing", "Upgradeable", "ReleaseAccepted"]
@@ -56,6 +60,8 @@ fn everything() -> Value {
             "spec": {"unschedulable": true},
             "status": {"conditions": [{"type": "Ready", "status": "False", "message": "m", "lastTransitionTime": time}]},
         }],
+        "notes": {"version": 1, "omitted": 1, "queries": [{"query": "up", "outcome": "matches", "at": time,
+            "next": time, "series": 1, "samples": [{"labels": {"a": "b"}, "value": "1"}]}]},
         "alerts": {"status": "success", "data": {"alerts": [{
             "labels": {"alertname": "PodDisruptionBudgetAtLimit", "severity": "critical", "namespace": "n"},
             "annotations": {"summary": "s", "description": "d", "message": "m", "runbook_url": "r"},
@@ -97,8 +103,25 @@ fn reports(objects: &Value, now: Timestamp) -> Option<()> {
             assert!(report.answer().is_some());
             assert!(serde_json::to_string(&report).is_ok());
         }
+        explanations(&cluster, objects, moment.now());
     }
     Some(())
+}
+
+fn explanations(cluster: &Cluster, objects: &Value, now: Timestamp) {
+    let notes = match Evaluations::read(&objects["notes"].to_string()) {
+        Ok(evaluations) => Notes::Known(evaluations),
+        Err(error) => Notes::Unreadable(error.to_string()),
+    };
+    let (version, components) = (&cluster.version, &cluster.operators);
+    let known = Known { version, components, notes: &notes, graph: None };
+    let update = |version: &str| Version::parse(version).ok().map(Subject::Update);
+    let updates = [update("5.2.1"), update("5.99.0")].into_iter().flatten();
+    for subject in updates.chain([Subject::Risk("Slow".to_owned())]) {
+        let explanation = Explanation::of(&subject, &known, now);
+        let _ = explanation.verdict();
+        assert!(serde_json::to_string(&explanation).is_ok());
+    }
 }
 
 /// The paths of all values within one.

@@ -7,6 +7,7 @@
 //! * [`Recommendation`] tells which updates there are, and what speaks against them.
 //! * [`FleetReport`] tells where each of many clusters may go, and what stands in the way.
 //! * [`Plan`](plan::Plan) tells by which updates a cluster gets where somebody wants it.
+//! * [`Explanation`] tells why: of one risk, or of one version.
 //!
 //! The facts are those that `oc adm upgrade status` and `oc adm upgrade recommend` tell about the
 //! same cluster. A report is one type for programs and for people: what is printed is made of what
@@ -15,6 +16,7 @@
 mod age;
 pub mod alerts;
 mod cluster;
+pub mod explain;
 pub mod fleet;
 #[cfg(test)]
 mod hostile;
@@ -26,6 +28,7 @@ pub mod status;
 pub use age::Span;
 pub use alerts::{Alert, Alerts};
 pub use cluster::{Cluster, Moment};
+pub use explain::Explanation;
 pub use fleet::FleetReport;
 pub use recommend::Recommendation;
 pub use status::Status;

@@ -1,0 +1,148 @@
+//! Why: where a risk comes from and what is known about it; whether a version is offered, and what
+//! stands against it.
+
+mod acceptance;
+mod listed;
+mod origin;
+mod risk;
+mod rule;
+mod update;
+mod why_not;
+
+use std::collections::BTreeSet;
+
+use fairway_api::{ClusterOperator, ClusterVersion, Version};
+use fairway_risk::evaluations::Evaluations;
+use jiff::Timestamp;
+use serde::Serialize;
+
+pub use acceptance::Accepted;
+pub use listed::Exposure;
+pub use risk::{Applies, ConcernedUpdate, Definition, ExplainedRisk, Meaning};
+pub use rule::{AnswerToQuery, Rule};
+pub use update::{ExplainedUpdate, Offer, RiskOfUpdate};
+pub use why_not::{GraphFacts, WhyNot};
+
+use crate::recommend::Verdict;
+use listed::Listed;
+
+/// What is asked about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Subject {
+    /// The risk of that name.
+    Risk(String),
+    /// The update to that version.
+    Update(Version),
+}
+
+/// What is known.
+#[derive(Clone, Copy, Debug)]
+pub struct Known<'a> {
+    /// What the operator says about updates, and what the administrator accepts.
+    pub version: &'a ClusterVersion,
+    /// The components of the platform, which are a source of risks.
+    pub components: &'a [ClusterOperator],
+    /// What came of queries.
+    pub notes: &'a Notes,
+    /// What the update graph says about the update, where somebody has looked.
+    pub graph: Option<&'a GraphFacts>,
+}
+
+/// What the operator has noted about queries.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Notes {
+    /// This.
+    Known(Evaluations),
+    /// It has noted nothing: no query was asked, or the operator does not take notes.
+    NotThere,
+    /// They cannot be read, and this is why.
+    Unreadable(String),
+}
+
+impl Notes {
+    fn evaluations(&self) -> Option<&Evaluations> {
+        match self {
+            Self::Known(evaluations) => Some(evaluations),
+            Self::NotThere | Self::Unreadable(_) => None,
+        }
+    }
+
+    fn known(&self) -> NotesKnown {
+        let (omitted, why) = match self {
+            Self::Known(evaluations) => (evaluations.omitted, None),
+            Self::NotThere => (0, Some("the operator has noted none".to_owned())),
+            Self::Unreadable(why) => (0, Some(why.clone())),
+        };
+        NotesKnown { known: why.is_none(), why, omitted }
+    }
+}
+
+/// Whether it is known what came of queries, for a report.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct NotesKnown {
+    /// Whether it is.
+    pub known: bool,
+    /// Why it is not.
+    pub why: Option<String>,
+    /// How many of them are not there all the same.
+    pub omitted: usize,
+}
+
+/// Why things are as they are.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Explanation {
+    /// The time that all of this is about.
+    pub at: Timestamp,
+    /// The version from which updates begin.
+    pub current: Option<String>,
+    /// Whether it is known what came of queries.
+    pub answers: NotesKnown,
+    /// What was asked about.
+    #[serde(flatten)]
+    pub subject: Explained,
+}
+
+/// What was asked about.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Explained {
+    /// A risk.
+    Risk(Box<ExplainedRisk>),
+    /// An update.
+    Update(Box<ExplainedUpdate>),
+}
+
+impl Explanation {
+    /// Why the subject is as it is.
+    pub fn of(subject: &Subject, known: &Known, now: Timestamp) -> Self {
+        let listed = Listed::of(known.version);
+        let subject = match subject {
+            Subject::Risk(name) => Explained::Risk(Box::new(risk::explain(name, known, now))),
+            Subject::Update(version) => {
+                Explained::Update(Box::new(update::explain(version, known, now)))
+            }
+        };
+        let current = listed.current().map(str::to_owned);
+        Self { at: now, current, answers: known.notes.known(), subject }
+    }
+
+    /// The answer in one word: whether something stands against an update.
+    pub fn verdict(&self) -> Verdict {
+        match &self.subject {
+            Explained::Risk(risk) => risk.verdict(),
+            Explained::Update(update) => update.verdict(),
+        }
+    }
+}
+
+/// The names of all risks that can be explained: those of updates, and those that are accepted.
+pub fn names(version: &ClusterVersion) -> BTreeSet<&str> {
+    let desired = version.spec.desired_update.as_ref();
+    let accepted = desired.into_iter().flat_map(|update| &update.accept_risks);
+    let accepted = accepted.map(|accepted| accepted.name.as_str());
+    Listed::of(version).names().chain(accepted).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,369 @@
+//! What is explained about risks and updates.
+#![expect(clippy::needless_pass_by_value, reason = "values are written where they are used")]
+
+use std::collections::BTreeMap;
+
+use fairway_risk::evaluations::Evaluation;
+use fairway_risk::{Answer, Failure};
+use serde_json::{Value, json};
+
+use super::*;
+use crate::status::tests::{at, object};
+
+const QUERY: &str = r#"max(cluster_proxy_enabled{type=~"https?"})"#;
+
+fn promql(query: &str) -> Value {
+    json!({"type": "PromQL", "promql": {"promql": query}})
+}
+
+fn always() -> Value {
+    json!({"type": "Always"})
+}
+
+fn risk(name: &str, applies: &str, reason: &str, rules: Value) -> Value {
+    json!({
+        "name": name, "message": format!("{name} breaks things."), "url": "https://example.com",
+        "matchingRules": rules,
+        "conditions": [{"type": "Applies", "status": applies, "reason": reason, "message": "So it is.",
+                        "lastTransitionTime": at(-3600)}],
+    })
+}
+
+fn update(version: &str, recommended: &str, risks: &[Value]) -> Value {
+    let names: Vec<&Value> = risks.iter().map(|risk| &risk["name"]).collect();
+    json!({
+        "release": {"version": version, "image": format!("release@sha256:{version}"), "channels": ["stable-5.1"]},
+        "risks": risks, "riskNames": names,
+        "conditions": [{"type": "Recommended", "status": recommended, "reason": "Because", "message": "Long.",
+                        "lastTransitionTime": at(-60)}],
+    })
+}
+
+/// A cluster at 5.1.0 with these updates. Everything of the spec that is given replaces what is there.
+fn cluster(updates: &[Value], spec: Value) -> ClusterVersion {
+    let risks: Vec<&Value> =
+        updates.iter().flat_map(|it| it["risks"].as_array().unwrap()).collect();
+    let mut by_name: BTreeMap<&str, &Value> = BTreeMap::new();
+    for risk in risks {
+        by_name.entry(risk["name"].as_str().unwrap()).or_insert(risk);
+    }
+    let mut object_ = json!({
+        "metadata": {"name": "version"},
+        "spec": {"clusterID": "", "channel": "stable-5.1"},
+        "status": {
+            "desired": {"version": "5.1.0", "image": "a"},
+            "history": [{"state": "Completed", "version": "5.1.0", "image": "a"}],
+            "conditions": [{"type": "RetrievedUpdates", "status": "True"}],
+            "availableUpdates": [{"version": "5.1.1", "image": "b"}],
+            "conditionalUpdates": updates,
+            "conditionalUpdateRisks": by_name.values().collect::<Vec<_>>(),
+        },
+    });
+    for (key, value) in spec.as_object().unwrap() {
+        object_["spec"][key] = value.clone();
+    }
+    object(object_)
+}
+
+fn accepting(mut version: ClusterVersion, name: &str, terms: Value) -> ClusterVersion {
+    let update = json!({"acceptRisks": [{"name": name}]});
+    version.spec.desired_update = Some(object(update));
+    let annotation = json!({name: terms}).to_string();
+    version.metadata.annotations =
+        Some([("fairway.dev/accepted-risks".to_owned(), annotation)].into());
+    version
+}
+
+fn notes(answers: &[(&str, Result<f64, &str>)]) -> Notes {
+    let noted = answers.iter().map(|(query, came)| {
+        let came = came.map(|value| Answer::Samples(vec![value.into()]));
+        let came = came.map_err(|why| Failure::asking(&why));
+        ((*query).to_owned(), Evaluation::new(query, &came, at(-600), Some(at(3000))))
+    });
+    Notes::Known(Evaluations::of(&noted.collect()))
+}
+
+fn explain(version: &ClusterVersion, notes: &Notes, subject: Subject) -> Explanation {
+    let known = Known { version, components: &[], notes, graph: None };
+    Explanation::of(&subject, &known, at(0))
+}
+
+fn about_risk(version: &ClusterVersion, notes: &Notes, name: &str) -> (ExplainedRisk, Verdict) {
+    let explanation = explain(version, notes, Subject::Risk(name.to_owned()));
+    let verdict = explanation.verdict();
+    let Explained::Risk(risk) = explanation.subject else { panic!() };
+    (*risk, verdict)
+}
+
+fn about_update(version: &ClusterVersion, to: &str) -> (ExplainedUpdate, Verdict) {
+    let subject = Subject::Update(Version::parse(to).unwrap());
+    let explanation = explain(version, &Notes::NotThere, subject);
+    let verdict = explanation.verdict();
+    let Explained::Update(update) = explanation.subject else { panic!() };
+    (*update, verdict)
+}
+
+#[test]
+fn everything_about_a_risk_is_in_the_document() {
+    let proxy = risk("Proxy", "True", "Match", json!([promql(QUERY), always()]));
+    let version = cluster(&[update("5.2.0", "False", &[proxy])], json!({}));
+    let notes = notes(&[(QUERY, Ok(1.0))]);
+    let explanation = explain(&version, &notes, Subject::Risk("Proxy".to_owned()));
+    assert_eq!(explanation.verdict(), Verdict::No);
+    insta::assert_snapshot!(serde_json::to_string_pretty(&explanation).unwrap());
+}
+
+#[test]
+fn the_first_rule_that_can_be_evaluated_decides() {
+    let rules = json!([{"type": "Telepathy"}, promql("one"), promql("two"), always()]);
+    let version =
+        cluster(&[update("5.2.0", "False", &[risk("A", "True", "Match", rules)])], json!({}));
+    let decides = |answers: &[(&str, Result<f64, &str>)]| {
+        let (risk, _) = about_risk(&version, &notes(answers), "A");
+        let rules = &risk.definitions[0].rules;
+        rules.iter().map(|rule| rule.decides).collect::<Vec<_>>()
+    };
+    assert_eq!(decides(&[]), [false, true, false, false], "its answer is waited for");
+    assert_eq!(decides(&[("one", Ok(0.0))]), [false, true, false, false]);
+    assert_eq!(decides(&[("one", Err("down"))]), [false, false, true, false]);
+    let both = [("one", Err("down")), ("two", Ok(7.0))];
+    assert_eq!(decides(&both), [false, false, false, true]);
+}
+
+#[test]
+fn answers_have_ages_and_may_be_overdue() {
+    let proxy = risk("Proxy", "True", "Match", json!([promql(QUERY)]));
+    let version = cluster(&[update("5.2.0", "False", &[proxy])], json!({}));
+    let notes = notes(&[(QUERY, Ok(1.0))]);
+    let known = Known { version: &version, components: &[], notes: &notes, graph: None };
+    let answer = |now: i64| {
+        let subject = Subject::Risk("Proxy".to_owned());
+        let Explained::Risk(risk) = Explanation::of(&subject, &known, at(now)).subject else {
+            panic!()
+        };
+        let answer = risk.definitions[0].rules[0].answer.clone().unwrap();
+        (answer.age_seconds, answer.next_in_seconds, answer.overdue)
+    };
+    assert_eq!(answer(0), (600, Some(3000), false));
+    assert_eq!(answer(3100), (3700, Some(-100), false), "a round takes a while");
+    assert_eq!(answer(3700), (4300, Some(-700), true));
+    assert_eq!(answer(-1000), (-400, Some(4000), false), "clocks differ");
+}
+
+#[test]
+fn where_risks_come_from() {
+    let from = |name: &str, reason: &str, rules: Value, components: &[ClusterOperator]| {
+        let spec = json!({"overrides": [{"kind": "Deployment", "group": "apps", "name": "a", "namespace": "b", "unmanaged": true}]});
+        let version =
+            cluster(&[update("5.2.0", "False", &[risk(name, "True", reason, rules)])], spec);
+        let known = Known { version: &version, components, notes: &Notes::NotThere, graph: None };
+        let explanation = Explanation::of(&Subject::Risk(name.to_owned()), &known, at(0));
+        let Explained::Risk(risk) = explanation.subject else { panic!() };
+        let sources: Vec<String> = risk.sources.iter().map(ToString::to_string).collect();
+        format!("{name}: {}", sources.join(", "))
+    };
+    let component: ClusterOperator = object(json!({
+        "metadata": {"name": "olm"}, "spec": {},
+        "status": {"extension": {"kind": "RiskReport", "version": "v1", "risks": [
+            {"name": "OldOperators", "message": "They are old.", "url": "https://example.com"}]}},
+    }));
+    let told = [
+        from("Proxy", "Match", json!([promql(QUERY)]), &[]),
+        from("Everywhere", "Match", json!([always()]), &[]),
+        from("OldOperators", "Match", json!([always()]), std::slice::from_ref(&component)),
+        from("OldOperators", "Match", json!([promql(QUERY)]), std::slice::from_ref(&component)),
+        from("DiskFull", "Alert:firing", json!([always()]), &[]),
+        from("RemovedApi", "PreflightValidation", json!([always()]), &[]),
+        from("ClusterOperatorUpgradeable-dns", "Match", json!([always()]), &[]),
+        from("RiskReport-olm", "InvalidRisk", json!([always()]), &[]),
+        from("AdminAck-ack-5.1-apis", "Match", json!([always()]), &[]),
+        from("ClusterVersionOverrides", "Match", json!([always()]), &[]),
+        from("ClusterVersionUpdating", "Match", json!([always()]), &[]),
+        from("ResourceDeletionInProgress", "Match", json!([always()]), &[]),
+    ];
+    insta::assert_snapshot!(told.join("\n"), @"
+    Proxy: the update service
+    Everywhere: the update service
+    OldOperators: the risk report of olm
+    OldOperators: the update service, the risk report of olm
+    DiskFull: the alerts
+    RemovedApi: the preflight
+    ClusterOperatorUpgradeable-dns: the cluster operator dns
+    RiskReport-olm: the risk report of olm
+    AdminAck-ack-5.1-apis: the admin gates
+    ClusterVersionOverrides: spec.overrides
+    ClusterVersionUpdating: the update in progress
+    ResourceDeletionInProgress: the deletions in progress
+    ");
+}
+
+#[test]
+fn who_accepted_a_risk_on_which_terms() {
+    let updates = [
+        update("5.3.0", "False", &[risk("A", "True", "Match", json!([always()]))]),
+        update("5.2.0", "True", &[risk("A", "True", "Match", json!([always()]))]),
+    ];
+    let told = |terms: Value| {
+        let version = accepting(cluster(&updates, json!({})), "A", terms);
+        let (risk, verdict) = about_risk(&version, &Notes::NotThere, "A");
+        let words: Vec<_> = risk.updates.iter().map(|one| one.meaning.acceptance).collect();
+        let Accepted { named, counts, changed, .. } = risk.acceptance;
+        format!("named={named} counts={counts} changed={changed} {words:?} {verdict:?}")
+    };
+    let hash = definition_hash(&cluster(&updates, json!({})), "A");
+    let told = [
+        told(json!({"by": "alice", "definition": hash})),
+        told(json!({"definition": "another"})),
+        told(json!({"for": "5.2.x"})),
+        told(json!({"until": "2020-01-01"})),
+        told(json!("yes")),
+    ];
+    insta::assert_snapshot!(told.join("\n"), @r#"
+    named=true counts=true changed=false ["accepted", "accepted"] Yes
+    named=true counts=true changed=true ["acceptedBeforeItChanged", "acceptedBeforeItChanged"] Yes
+    named=true counts=true changed=false ["otherVersions", "accepted"] No
+    named=true counts=false changed=false ["expired", "expired"] No
+    named=true counts=false changed=false ["unreadable", "unreadable"] No
+    "#);
+}
+
+fn definition_hash(version: &ClusterVersion, name: &str) -> String {
+    Listed::of(version).whole(name).map(fairway_risk::definition_hash).unwrap()
+}
+
+#[test]
+fn what_a_risk_means_in_one_word() {
+    let verdict = |applies: &str, recommended: &str| {
+        let risk = risk("A", applies, "Match", json!([always()]));
+        let version = cluster(&[update("5.2.0", recommended, &[risk])], json!({}));
+        about_risk(&version, &Notes::NotThere, "A").1
+    };
+    assert_eq!(verdict("True", "False"), Verdict::No);
+    assert_eq!(verdict("False", "False"), Verdict::Yes, "another risk stands against it");
+    assert_eq!(verdict("Unknown", "Unknown"), Verdict::CannotTell);
+    assert_eq!(verdict("Unknown", "True"), Verdict::Yes, "it is shown, and holds nothing up");
+    let version = cluster(&[], json!({}));
+    let (unheard_of, cannot_tell) = about_risk(&version, &Notes::NotThere, "A");
+    assert_eq!((unheard_of.is_known(), cannot_tell), (false, Verdict::CannotTell));
+    let (accepted, fine) = about_risk(&accepting(version, "A", json!({})), &Notes::NotThere, "A");
+    assert_eq!((accepted.is_known(), fine), (true, Verdict::Yes), "a fleet is prepared ahead");
+}
+
+#[test]
+fn one_name_may_be_defined_in_several_ways() {
+    let updates = [
+        update("5.3.0", "False", &[risk("A", "True", "Match", json!([always()]))]),
+        update("5.2.1", "True", &[risk("A", "False", "NotMatch", json!([promql(QUERY)]))]),
+        update("5.2.0", "True", &[risk("A", "False", "NotMatch", json!([promql(QUERY)]))]),
+    ];
+    let (risk, verdict) = about_risk(&cluster(&updates, json!({})), &Notes::NotThere, "A");
+    let updates: Vec<_> = risk.definitions.iter().map(|one| one.updates.join(" ")).collect();
+    assert_eq!(
+        (updates, verdict),
+        (vec!["5.3.0".to_owned(), "5.2.1 5.2.0".to_owned()], Verdict::No)
+    );
+}
+
+#[test]
+fn everything_about_an_update_is_in_the_document() {
+    let risks = [
+        risk("Proxy", "True", "Match", json!([promql(QUERY)])),
+        risk("DiskFull", "True", "Alert:firing", json!([always()])),
+    ];
+    let version = cluster(&[update("5.2.0", "False", &risks)], json!({}));
+    let version = accepting(version, "DiskFull", json!({"by": "alice", "for": "5.2.x"}));
+    let subject = Subject::Update(Version::parse("5.2.0").unwrap());
+    let explanation = explain(&version, &Notes::Unreadable("forbidden".to_owned()), subject);
+    assert_eq!(explanation.verdict(), Verdict::No);
+    insta::assert_snapshot!(serde_json::to_string_pretty(&explanation).unwrap());
+}
+
+#[test]
+fn whether_a_version_is_offered() {
+    let not_offered = risk("NotOfferedByUpdateService", "True", "Match", json!([always()]));
+    let updates = [
+        update("5.2.0", "Unknown", &[risk("A", "Unknown", "EvaluationFailed", json!([always()]))]),
+        update("5.2.1", "True", &[risk("A", "False", "NotMatch", json!([always()]))]),
+        update("5.3.0", "False", &[not_offered]),
+    ];
+    let version = cluster(&updates, json!({}));
+    let offer = |to: &str| {
+        let (update, verdict) = about_update(&version, to);
+        (update.offer, verdict, update.why_not.is_empty())
+    };
+    assert_eq!(offer("5.1.0"), (Offer::Here, Verdict::Yes, true));
+    assert_eq!(offer("5.1.1"), (Offer::Unconditional, Verdict::Yes, true));
+    assert_eq!(offer("5.2.0"), (Offer::Conditional, Verdict::CannotTell, true));
+    assert_eq!(offer("5.2.1"), (Offer::Conditional, Verdict::Yes, true));
+    assert_eq!(offer("5.3.0"), (Offer::NotOffered, Verdict::CannotTell, false));
+    assert_eq!(offer("5.1.2"), (Offer::NotOffered, Verdict::CannotTell, false));
+}
+
+#[test]
+fn why_a_version_is_not_offered() {
+    let updates = [update("5.2.1", "True", &[]), update("5.2.0", "True", &[])];
+    let told = |spec: Value, to: &str| about_update(&cluster(&updates, spec), to).0.why_not;
+    let instead = |versions: &[&str]| WhyNot::NotListed {
+        instead: versions.iter().map(|version| (*version).to_owned()).collect(),
+    };
+    assert_eq!(told(json!({}), "5.2.9"), [instead(&["5.2.1", "5.2.0"])]);
+    assert_eq!(told(json!({}), "5.0.9"), [WhyNot::Earlier, instead(&[])]);
+    assert_eq!(told(json!({}), "5.4.0"), [WhyNot::TooFar, instead(&[])]);
+    assert_eq!(told(json!({}), "6.0.0"), [WhyNot::TooFar, instead(&[])]);
+    let silent = json!({"channel": ""});
+    assert_eq!(told(silent, "5.1.7"), [WhyNot::NoChannel, instead(&["5.1.1"])]);
+
+    let mut version = cluster(&updates, json!({}));
+    let conditions = json!([
+        {"type": "RetrievedUpdates", "status": "False", "reason": "ResponseFailed", "message": "503"},
+        {"type": "Upgradeable", "status": "False", "reason": "Operators", "message": "Move them first."},
+    ]);
+    version.status.as_mut().unwrap().conditions = object(conditions);
+    let (update, _) = about_update(&version, "5.2.9");
+    assert_eq!(
+        update.why_not[0],
+        WhyNot::UpdatesUnknown {
+            reason: Some("ResponseFailed".to_owned()),
+            message: Some("503".to_owned()),
+        }
+    );
+    assert!(matches!(update.why_not[1], WhyNot::NotUpgradeable { .. }));
+    let (update, _) = about_update(&version, "5.1.9");
+    assert!(!update.why_not.iter().any(|why| matches!(why, WhyNot::NotUpgradeable { .. })));
+    let (update, _) = about_update(&ClusterVersion::default(), "5.1.9");
+    assert_eq!(update.why_not, [WhyNot::NoChannel, instead(&[])]);
+}
+
+#[test]
+fn a_graph_tells_more_about_what_is_not_offered() {
+    let version = cluster(&[], json!({}));
+    let told = |facts: GraphFacts| {
+        let known = Known {
+            version: &version,
+            components: &[],
+            notes: &Notes::NotThere,
+            graph: Some(&facts),
+        };
+        let subject = Subject::Update(Version::parse("5.2.0").unwrap());
+        let Explained::Update(update) = Explanation::of(&subject, &known, at(0)).subject else {
+            panic!()
+        };
+        update.why_not
+    };
+    let texts = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
+    assert_eq!(told(GraphFacts::default()), [WhyNot::NoRelease]);
+    let channels = texts(&["candidate-5.2"]);
+    let elsewhere = GraphFacts { channels: Some(channels.clone()), ..GraphFacts::default() };
+    assert_eq!(told(elsewhere), [WhyNot::NotInChannel { channels }]);
+    let way = texts(&["5.1.0", "5.1.9", "5.2.0"]);
+    let channels = Some(texts(&["stable-5.1"]));
+    let around = GraphFacts { channels, edge: false, way: way.clone() };
+    assert_eq!(told(around), [WhyNot::NoUpdate { way }]);
+}
+
+#[test]
+fn every_risk_has_a_name_to_ask_for() {
+    let updates = [update("5.2.0", "False", &[risk("B", "True", "Match", json!([always()]))])];
+    let version = accepting(cluster(&updates, json!({})), "A", json!({}));
+    assert_eq!(names(&version).into_iter().collect::<Vec<_>>(), ["A", "B"]);
+}
