@@ -7,6 +7,7 @@ pub(crate) mod content;
 mod duration;
 #[cfg(feature = "sandbox")]
 pub(crate) mod example;
+pub(crate) mod explain;
 pub(crate) mod graph;
 pub(crate) mod insight;
 pub(crate) mod install;

@@ -21,8 +21,9 @@ pub use listed::Exposure;
 pub use risk::{Applies, ConcernedUpdate, Definition, ExplainedRisk, Meaning};
 pub use rule::{AnswerToQuery, Rule};
 pub use update::{ExplainedUpdate, Offer, RiskOfUpdate};
-pub use why_not::{GraphFacts, WhyNot};
+pub use why_not::WhyNot;
 
+use crate::plan::NotOffered;
 use crate::recommend::Verdict;
 use listed::Listed;
 
@@ -44,8 +45,8 @@ pub struct Known<'a> {
     pub components: &'a [ClusterOperator],
     /// What came of queries.
     pub notes: &'a Notes,
-    /// What the update graph says about the update, where somebody has looked.
-    pub graph: Option<&'a GraphFacts>,
+    /// Why the graph does not lead there, where somebody has looked.
+    pub graph: Option<&'a NotOffered>,
 }
 
 /// What the operator has noted about queries.
@@ -60,6 +61,11 @@ pub enum Notes {
 }
 
 impl Notes {
+    /// When something was last noted: a recording was not made before that.
+    pub fn latest(&self) -> Option<Timestamp> {
+        self.evaluations()?.queries.iter().map(|evaluation| evaluation.at).max()
+    }
+
     fn evaluations(&self) -> Option<&Evaluations> {
         match self {
             Self::Known(evaluations) => Some(evaluations),

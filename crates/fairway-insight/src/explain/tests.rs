@@ -307,9 +307,10 @@ fn why_a_version_is_not_offered() {
         instead: versions.iter().map(|version| (*version).to_owned()).collect(),
     };
     assert_eq!(told(json!({}), "5.2.9"), [instead(&["5.2.1", "5.2.0"])]);
-    assert_eq!(told(json!({}), "5.0.9"), [WhyNot::Earlier, instead(&[])]);
-    assert_eq!(told(json!({}), "5.4.0"), [WhyNot::TooFar, instead(&[])]);
-    assert_eq!(told(json!({}), "6.0.0"), [WhyNot::TooFar, instead(&[])]);
+    let guard = |minors| [WhyNot::NoWay(NotOffered::Guard { minors })];
+    assert_eq!(told(json!({}), "5.0.9"), [WhyNot::NoWay(NotOffered::Older)]);
+    assert_eq!(told(json!({}), "5.4.0"), guard(Some(3)));
+    assert_eq!(told(json!({}), "6.0.0"), guard(None));
     let silent = json!({"channel": ""});
     assert_eq!(told(silent, "5.1.7"), [WhyNot::NoChannel, instead(&["5.1.1"])]);
 
@@ -337,28 +338,16 @@ fn why_a_version_is_not_offered() {
 #[test]
 fn a_graph_tells_more_about_what_is_not_offered() {
     let version = cluster(&[], json!({}));
-    let told = |facts: GraphFacts| {
-        let known = Known {
-            version: &version,
-            components: &[],
-            notes: &Notes::NotThere,
-            graph: Some(&facts),
-        };
-        let subject = Subject::Update(Version::parse("5.2.0").unwrap());
-        let Explained::Update(update) = Explanation::of(&subject, &known, at(0)).subject else {
-            panic!()
-        };
-        update.why_not
+    let channels = vec!["candidate-5.2".to_owned()];
+    let elsewhere = NotOffered::Channel { channels };
+    let (notes, graph) = (&Notes::NotThere, Some(&elsewhere));
+    let known = Known { version: &version, components: &[], notes, graph };
+    let subject = Subject::Update(Version::parse("5.2.0").unwrap());
+    let Explained::Update(update) = Explanation::of(&subject, &known, at(0)).subject else {
+        panic!()
     };
-    let texts = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
-    assert_eq!(told(GraphFacts::default()), [WhyNot::NoRelease]);
-    let channels = texts(&["candidate-5.2"]);
-    let elsewhere = GraphFacts { channels: Some(channels.clone()), ..GraphFacts::default() };
-    assert_eq!(told(elsewhere), [WhyNot::NotInChannel { channels }]);
-    let way = texts(&["5.1.0", "5.1.9", "5.2.0"]);
-    let channels = Some(texts(&["stable-5.1"]));
-    let around = GraphFacts { channels, edge: false, way: way.clone() };
-    assert_eq!(told(around), [WhyNot::NoUpdate { way }]);
+    let told = serde_json::to_string(&update.why_not).unwrap();
+    insta::assert_snapshot!(told, @r#"[{"because":"noWay","reason":"channel","channels":["candidate-5.2"]}]"#);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Why an update is recommended, or not, or not offered at all.
 
-use fairway_api::cluster_version::{ConditionalUpdate, Release};
+use fairway_api::cluster_version::ConditionalUpdate;
 use fairway_api::reason::recommended;
 use fairway_api::{Conditions as _, Version};
 use fairway_risk::Source;
@@ -99,7 +99,7 @@ pub(super) fn explain(version: &Version, known: &Known, now: Timestamp) -> Expla
     ExplainedUpdate {
         image: release.map(|release| release.image.clone()),
         url: release.and_then(|release| given(&release.url)),
-        channels: channels(release, known),
+        channels: release.map(|release| release.channels.clone()).unwrap_or_default(),
         channel: given(&spec.channel),
         upstream: given(&spec.upstream),
         offer,
@@ -117,12 +117,6 @@ pub(super) fn explain(version: &Version, known: &Known, now: Timestamp) -> Expla
 fn is_offered(update: &ConditionalUpdate) -> bool {
     let not_offered = recommended::NOT_OFFERED_BY_UPDATE_SERVICE.code;
     listed::risk_names(update).all(|name| name != not_offered)
-}
-
-fn channels(release: Option<&Release>, known: &Known) -> Vec<String> {
-    let listed = release.map(|release| release.channels.clone()).unwrap_or_default();
-    let of_graph = known.graph.and_then(|facts| facts.channels.clone());
-    if listed.is_empty() { of_graph.unwrap_or_default() } else { listed }
 }
 
 fn risks(update: &ConditionalUpdate, known: &Known, now: Timestamp) -> Vec<RiskOfUpdate> {

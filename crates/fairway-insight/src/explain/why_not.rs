@@ -1,21 +1,11 @@
 //! Why an update is not offered.
 
 use fairway_api::reason::{retrieved_updates, upgradeable};
-use fairway_api::{ClusterVersion, ConditionStatus, Version};
+use fairway_api::{ClusterVersion, ConditionStatus, Leap, Version};
 use serde::Serialize;
 
 use super::listed::Listed;
-
-/// What the update graph says about the update, whoever has looked at it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct GraphFacts {
-    /// The channels that the release is in; none where the graph has no such release.
-    pub channels: Option<Vec<String>>,
-    /// Whether it has an update from the present version to that release, in whichever channel.
-    pub edge: bool,
-    /// The versions on a way there, with both ends; empty where there is none.
-    pub way: Vec<String>,
-}
+use crate::plan::NotOffered;
 
 /// Why an update is not offered, or what else stands in its way.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -30,28 +20,6 @@ pub enum WhyNot {
         /// Why, for people.
         message: Option<String>,
     },
-    /// It is earlier than the version from which updates begin.
-    Earlier,
-    /// It is of another major version, or leaves out more than one minor version: no update service
-    /// leads that far at once.
-    TooFar,
-    /// There is no such release.
-    NoRelease,
-    /// The release is not in the channel.
-    NotInChannel {
-        /// The channels that it is in.
-        channels: Vec<String>,
-    },
-    /// No update leads there from the present version.
-    NoUpdate {
-        /// The versions on a way there, with both ends.
-        way: Vec<String>,
-    },
-    /// The update service offers others.
-    NotListed {
-        /// The offered versions of the same minor version, the latest first.
-        instead: Vec<String>,
-    },
     /// Something stands against later minor versions as such.
     NotUpgradeable {
         /// One word for why.
@@ -59,29 +27,30 @@ pub enum WhyNot {
         /// Why, for people.
         message: Option<String>,
     },
+    /// No update leads there, or none may.
+    NoWay(NotOffered),
+    /// The update service offers others.
+    NotListed {
+        /// The offered versions of the same minor version, the latest first.
+        instead: Vec<String>,
+    },
 }
 
-/// Minor versions that an update may go at once.
-const FARTHEST: u64 = 2;
-
-/// Everything that keeps a version from being offered.
+/// Everything that keeps a version from being offered. The graph may say more than ClusterVersion.
 pub(super) fn of(
     target: &Version,
     version: &ClusterVersion,
-    graph: Option<&GraphFacts>,
+    graph: Option<&NotOffered>,
 ) -> Vec<WhyNot> {
     let listed = Listed::of(version);
     let current = listed.current().and_then(|current| Version::parse(current).ok());
-    let mut because = Vec::new();
-    because.extend(unknown(version));
+    let mut because: Vec<WhyNot> = unknown(version).into_iter().collect();
     if let Some(current) = &current {
-        because.extend(distance(current, target));
         because.extend(not_upgradeable(version, current, target));
     }
-    because.extend(match graph {
-        Some(facts) => in_graph(facts, version),
-        None => not_listed(target, listed),
-    });
+    let too_far = current.and_then(|current| too_far(&current, target));
+    let no_way = graph.cloned().or(too_far).map(WhyNot::NoWay);
+    because.push(no_way.unwrap_or_else(|| not_listed(target, listed)));
     because
 }
 
@@ -99,13 +68,13 @@ fn unknown(version: &ClusterVersion) -> Option<WhyNot> {
     Some(WhyNot::UpdatesUnknown { reason, message })
 }
 
-fn distance(current: &Version, target: &Version) -> Option<WhyNot> {
-    if target < current {
-        return Some(WhyNot::Earlier);
+fn too_far(current: &Version, target: &Version) -> Option<NotOffered> {
+    match Leap::between(current, target) {
+        Leap::Usual | Leap::SkipLevel => None,
+        Leap::TooFar { minors } => Some(NotOffered::Guard { minors: Some(minors) }),
+        Leap::Major => Some(NotOffered::Guard { minors: None }),
+        Leap::Back => Some(NotOffered::Older),
     }
-    let is_near = target.major() == current.major()
-        && target.minor().saturating_sub(current.minor()) <= FARTHEST;
-    (!is_near).then_some(WhyNot::TooFar)
 }
 
 fn not_upgradeable(
@@ -121,18 +90,8 @@ fn not_upgradeable(
     })
 }
 
-fn in_graph(facts: &GraphFacts, version: &ClusterVersion) -> Option<WhyNot> {
-    let GraphFacts { channels, edge, way } = facts;
-    let Some(channels) = channels else { return Some(WhyNot::NoRelease) };
-    let channel = version.spec.channel.as_deref().unwrap_or_default();
-    if !channel.is_empty() && !channels.iter().any(|known| known == channel) {
-        return Some(WhyNot::NotInChannel { channels: channels.clone() });
-    }
-    (!edge).then(|| WhyNot::NoUpdate { way: way.clone() })
-}
-
 /// ClusterVersion has no word about what is not offered, but about what is.
-fn not_listed(target: &Version, listed: Listed) -> Option<WhyNot> {
+fn not_listed(target: &Version, listed: Listed) -> WhyNot {
     let offered = listed.conditional().into_iter().map(|update| &update.release);
     let offered = offered.chain(listed.available());
     let versions = offered.filter_map(|release| Version::parse(&release.version).ok());
@@ -141,5 +100,5 @@ fn not_listed(target: &Version, listed: Listed) -> Option<WhyNot> {
     near.sort();
     near.dedup();
     let instead = near.iter().rev().map(ToString::to_string).collect();
-    Some(WhyNot::NotListed { instead })
+    WhyNot::NotListed { instead }
 }

@@ -4,6 +4,7 @@
 mod accept;
 mod change;
 mod channel;
+mod explain;
 #[cfg(test)]
 mod fixtures;
 mod notes;
@@ -37,6 +38,7 @@ pub(crate) fn run(args: &UpgradeArgs, printer: &Printer) -> anyhow::Result<ExitS
         Some(UpgradeCommand::Channel(args)) => channel::run(args, printer),
         Some(UpgradeCommand::Compare(args)) => preflight::compare::run(args, printer),
         Some(UpgradeCommand::Plan(args)) => plan::run(args, printer),
+        Some(UpgradeCommand::Explain(args)) => explain::run(args, printer),
         Some(UpgradeCommand::Recommend(args)) => recommend::run(args, printer),
         Some(UpgradeCommand::Status(args)) => status::run(args, printer),
     }

@@ -1,0 +1,59 @@
+//! What can be typed after `fairway upgrade explain`.
+
+use std::str::FromStr;
+
+use fairway_api::Version;
+use fairway_insight::explain::Subject;
+
+use super::report::ReportArgs;
+use super::source::SourceArgs;
+
+#[derive(clap::Args)]
+pub(crate) struct ExplainArgs {
+    /// The name of a risk, or the version of an update
+    #[arg(value_name = "RISK|VERSION")]
+    pub(crate) subject: SubjectChoice,
+
+    #[command(flatten)]
+    pub(crate) output: ReportArgs,
+
+    #[command(flatten)]
+    pub(crate) source: SourceArgs,
+}
+
+/// What is asked about. Names of risks do not begin with a digit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct SubjectChoice(pub(crate) Subject);
+
+impl FromStr for SubjectChoice {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let text = text.trim();
+        if text.is_empty() {
+            return Err("name a risk or a version: `fairway upgrade` lists them".to_owned());
+        }
+        if !text.starts_with(|first: char| first.is_ascii_digit()) {
+            return Ok(Self(Subject::Risk(text.to_owned())));
+        }
+        let version = Version::parse(text).map_err(|error| error.to_string())?;
+        Ok(Self(Subject::Update(version)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_version_begins_with_a_digit() {
+        let risk = |name: &str| Ok(SubjectChoice(Subject::Risk(name.to_owned())));
+        assert_eq!("SlowDisks".parse(), risk("SlowDisks"));
+        assert_eq!(" SlowDisks ".parse(), risk("SlowDisks"));
+        let version = Version::parse("5.2.0-rc.1").unwrap();
+        assert_eq!("5.2.0-rc.1".parse(), Ok(SubjectChoice(Subject::Update(version))));
+        for wrong in ["", " ", "5.2", "5.2.x"] {
+            assert!(wrong.parse::<SubjectChoice>().is_err(), "{wrong:?}");
+        }
+    }
+}

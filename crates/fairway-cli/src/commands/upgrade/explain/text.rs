@@ -1,0 +1,145 @@
+//! Explanations as administrators read them.
+
+mod rules;
+mod update;
+
+use std::fmt;
+
+use fairway_insight::Explanation;
+use fairway_insight::explain::{
+    Accepted, Applies, ConcernedUpdate, Definition, Explained, ExplainedRisk, Exposure,
+};
+use fairway_risk::{Source, Standing};
+use serde::Serialize;
+
+use super::super::report::text::{Afterwards, Age};
+use super::super::terms::AfterName;
+use crate::foreign_text::{OneLine, lines};
+use rules::Rules;
+
+/// An explanation, as it is shown.
+#[derive(Serialize)]
+#[serde(transparent)]
+pub(super) struct Shown<'a> {
+    pub(super) explanation: &'a Explanation,
+}
+
+impl fmt::Display for Shown<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.explanation.subject {
+            Explained::Risk(risk) => self.write_risk(f, risk),
+            Explained::Update(update) => update::write(f, update, self.explanation),
+        }
+    }
+}
+
+impl Shown<'_> {
+    fn write_risk(&self, f: &mut fmt::Formatter<'_>, risk: &ExplainedRisk) -> fmt::Result {
+        write!(f, "{}: {}", OneLine(&risk.name), exposure(risk.exposure))?;
+        if let Some(applies) = &risk.applies {
+            write_since(f, applies)?;
+            write_indented(f, &applies.message, "  ")?;
+        }
+        if !risk.sources.is_empty() {
+            write!(f, "\n\nFrom: {}", Sources(&risk.sources))?;
+        }
+        for definition in &risk.definitions {
+            self.write_definition(f, risk, definition)?;
+        }
+        write_updates(f, &risk.updates)?;
+        write_acceptance(f, &risk.name, &risk.acceptance)
+    }
+
+    fn write_definition(
+        &self,
+        f: &mut fmt::Formatter<'_>,
+        risk: &ExplainedRisk,
+        definition: &Definition,
+    ) -> fmt::Result {
+        match &risk.definitions[..] {
+            [_] => f.write_str("\n\nWhat it says:")?,
+            _ => write!(f, "\n\nWhat it says about {}:", OneLine(&definition.updates.join(", ")))?,
+        }
+        write_indented(f, &definition.message, "  ")?;
+        write!(f, "\n  {}", OneLine(&definition.url))?;
+        // What others publish has no rules of its own: they say that it is so.
+        if risk.sources.contains(&Source::Graph) {
+            let notes = &self.explanation.answers;
+            write!(f, "{}", Rules { rules: &definition.rules, notes })?;
+        }
+        Ok(())
+    }
+}
+
+/// Whether a risk concerns this cluster.
+fn exposure(exposure: Exposure) -> &'static str {
+    match exposure {
+        Exposure::Applies => "applies to this cluster",
+        Exposure::DoesNotApply => "does not apply to this cluster",
+        Exposure::Unknown => "may apply to this cluster",
+        Exposure::NotPublished => "the operator does not say whether it applies",
+    }
+}
+
+fn write_since(f: &mut fmt::Formatter<'_>, applies: &Applies) -> fmt::Result {
+    match applies.age_seconds {
+        Some(age) => write!(f, ", since {} ({})", Age(age), OneLine(&applies.reason)),
+        None => write!(f, " ({})", OneLine(&applies.reason)),
+    }
+}
+
+/// Each line of a text on a line of its own.
+fn write_indented(f: &mut fmt::Formatter<'_>, text: &str, indent: &str) -> fmt::Result {
+    for line in lines(text) {
+        let line = line.to_string();
+        if line.is_empty() { f.write_str("\n")? } else { write!(f, "\n{indent}{line}")? }
+    }
+    Ok(())
+}
+
+/// Who publishes a risk.
+struct Sources<'a>(&'a [Source]);
+
+impl fmt::Display for Sources<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let all: Vec<String> = self.0.iter().map(ToString::to_string).collect();
+        write!(f, "{}", OneLine(&all.join(", ")))
+    }
+}
+
+fn write_updates(f: &mut fmt::Formatter<'_>, updates: &[ConcernedUpdate]) -> fmt::Result {
+    if updates.is_empty() {
+        return f.write_str("\n\nNo listed update has it.");
+    }
+    f.write_str("\n\nUpdates that have it:")?;
+    let width = updates.iter().map(|update| update.version.len()).max().unwrap_or_default();
+    for update in updates {
+        let version = OneLine(&update.version).to_string();
+        let recommended = OneLine(&update.recommended);
+        let against = if update.meaning.stands_against { ", stands against it" } else { "" };
+        let accepted = Afterwards(&update.meaning.standing);
+        write!(f, "\n  {version:width$}  Recommended={recommended}{against}{accepted}")?;
+    }
+    Ok(())
+}
+
+fn write_acceptance(f: &mut fmt::Formatter<'_>, name: &str, accepted: &Accepted) -> fmt::Result {
+    if !accepted.named {
+        let name = OneLine(name);
+        return write!(f, "\n\nNot accepted. `fairway upgrade accept {name}` takes it.");
+    }
+    write!(f, "\n\nAccepted{}", AfterName(&accepted.terms))?;
+    match &accepted.standing {
+        Standing::Expired(_) => {
+            f.write_str("\n  It does not count any more: that time has passed.")?
+        }
+        Standing::TermsUnreadable(why) => {
+            write!(f, "\n  It does not count: its terms cannot be read: {}.", OneLine(why))?;
+        }
+        Standing::NotAccepted | Standing::Accepted { .. } | Standing::OutOfScope(_) => {}
+    }
+    if accepted.changed {
+        f.write_str("\n  What the risk says has changed since it was accepted.")?;
+    }
+    Ok(())
+}

@@ -1,0 +1,181 @@
+//! An update, and why it is offered or not.
+
+use std::fmt;
+
+use fairway_insight::Explanation;
+use fairway_insight::explain::{ExplainedUpdate, Offer, RiskOfUpdate, WhyNot};
+use fairway_insight::plan::NotOffered;
+
+use super::super::super::report::text::{Afterwards, Age};
+use super::{Sources, exposure, write_indented};
+use crate::foreign_text::OneLine;
+
+pub(super) fn write(
+    f: &mut fmt::Formatter<'_>,
+    update: &ExplainedUpdate,
+    explanation: &Explanation,
+) -> fmt::Result {
+    write_offer(f, update, explanation.current.as_deref())?;
+    write_release(f, update)?;
+    write_risks(f, &update.risks)?;
+    if !update.why_not.is_empty() {
+        f.write_str("\n\nBecause:")?;
+    }
+    update.why_not.iter().try_for_each(|why| write!(f, "\n  {}", Because { why, update }))?;
+    if update.offer == Offer::NotOffered {
+        let to = OneLine(&update.to);
+        write!(f, "\n\n`fairway upgrade plan --to={to}` looks for ways there.")?;
+    }
+    Ok(())
+}
+
+fn write_offer(
+    f: &mut fmt::Formatter<'_>,
+    update: &ExplainedUpdate,
+    current: Option<&str>,
+) -> fmt::Result {
+    let (to, from) = (OneLine(&update.to), OneLine(current.unwrap_or("an unknown version")));
+    match update.offer {
+        Offer::Here => {
+            return write!(
+                f,
+                "{to} is the version of this cluster, or the one it is on its way to."
+            );
+        }
+        Offer::NotOffered => write!(f, "{to}: not offered from {from}")?,
+        Offer::Unconditional => {
+            write!(
+                f,
+                "{to}: recommended. The update service offers it from {from} without conditions"
+            )?;
+        }
+        Offer::Conditional => {
+            write!(f, "{to}: offered from {from} to clusters that its risks do not concern")?;
+        }
+    }
+    let Some(recommended) = &update.recommended else { return Ok(()) };
+    let (status, reason) = (OneLine(&recommended.status), OneLine(&recommended.reason));
+    write!(f, "\nRecommended={status} for this cluster: {reason}")?;
+    match recommended.age_seconds {
+        Some(age) => write!(f, ", since {}", Age(age)),
+        None => Ok(()),
+    }
+}
+
+fn write_release(f: &mut fmt::Formatter<'_>, update: &ExplainedUpdate) -> fmt::Result {
+    let upstream = update.upstream.as_deref().unwrap_or("the operator's own choice");
+    let channel = update.channel.as_deref().unwrap_or("none");
+    write!(f, "\n\nChannel: {}\nUpdate service: {}", OneLine(channel), OneLine(upstream))?;
+    if !update.channels.is_empty() {
+        write!(f, "\nThe release is in: {}", OneLine(&update.channels.join(", ")))?;
+    }
+    if let Some(image) = &update.image {
+        write!(f, "\nImage: {}", OneLine(image))?;
+    }
+    if let Some(url) = &update.url {
+        write!(f, "\nRelease URL: {}", OneLine(url))?;
+    }
+    Ok(())
+}
+
+fn write_risks(f: &mut fmt::Formatter<'_>, risks: &[RiskOfUpdate]) -> fmt::Result {
+    if risks.is_empty() {
+        return Ok(());
+    }
+    f.write_str("\n\nRisks:")?;
+    for risk in risks {
+        let meaning = &risk.meaning;
+        let (name, sources) = (OneLine(&risk.name), Sources(&risk.sources));
+        let accepted = Afterwards(&meaning.standing);
+        write!(f, "\n  {name}: {}{accepted}; from {sources}", exposure(meaning.exposure))?;
+        if let Some(applies) = &risk.applies {
+            write_indented(f, &applies.message, "    ")?;
+        }
+    }
+    f.write_str("\n\n`fairway upgrade explain RISK` tells more about one of them.")
+}
+
+/// Why an update is not offered.
+struct Because<'a> {
+    why: &'a WhyNot,
+    update: &'a ExplainedUpdate,
+}
+
+impl fmt::Display for Because<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.why {
+            WhyNot::NoChannel => f.write_str(
+                "No channel is chosen, so nobody looks for updates: `fairway upgrade channel` chooses one.",
+            ),
+            WhyNot::UpdatesUnknown { reason, message } => {
+                f.write_str("It is not known which updates there are now")?;
+                write_reason(f, reason.as_deref(), message.as_deref())
+            }
+            WhyNot::NotUpgradeable { reason, message } => {
+                f.write_str("Upgradeable=False stands against later minor versions")?;
+                write_reason(f, reason.as_deref(), message.as_deref())
+            }
+            WhyNot::NoWay(why) => self.write_no_way(f, why),
+            WhyNot::NotListed { instead } if instead.is_empty() => f.write_str(
+                "The update service offers no version of that minor version from here, in this channel.",
+            ),
+            WhyNot::NotListed { instead } => write!(
+                f,
+                "The update service offers others of that minor version: {}.",
+                OneLine(&instead.join(", "))
+            ),
+        }
+    }
+}
+
+impl Because<'_> {
+    fn write_no_way(&self, f: &mut fmt::Formatter<'_>, why: &NotOffered) -> fmt::Result {
+        match why {
+            NotOffered::UnknownHere => {
+                f.write_str("The graph does not have the version of this cluster.")
+            }
+            NotOffered::UnknownVersion => f.write_str("The graph has no such release."),
+            NotOffered::Older => f.write_str("It is earlier than the version of this cluster."),
+            NotOffered::Channel { channels } => {
+                let channel = self.update.channel.as_deref().unwrap_or("the channel");
+                let (channel, channels) = (OneLine(channel), channels.join(", "));
+                write!(f, "It is not in {channel}, but in {}.", OneLine(&channels))
+            }
+            NotOffered::Tombstoned { channel, file } => {
+                write!(f, "Maintainers keep it out of {}: {}.", OneLine(channel), OneLine(file))
+            }
+            NotOffered::Blocked { causes } => {
+                let causes: Vec<String> = causes.iter().map(ToString::to_string).collect();
+                write!(f, "Maintainers have removed the update: {}.", OneLine(&causes.join("; ")))
+            }
+            NotOffered::NoEdge { from } if from.is_empty() => f.write_str("No update leads there."),
+            NotOffered::NoEdge { from } => {
+                write!(
+                    f,
+                    "Updates lead there only from elsewhere, such as {}.",
+                    OneLine(&from.join(", "))
+                )
+            }
+            NotOffered::Guard { minors: Some(minors) } => {
+                write!(f, "It is {minors} minor versions away, and one update crosses two at most.")
+            }
+            NotOffered::Guard { minors: None } => {
+                f.write_str("It is of another major version, to which no update leads from here.")
+            }
+        }
+    }
+}
+
+fn write_reason(
+    f: &mut fmt::Formatter<'_>,
+    reason: Option<&str>,
+    message: Option<&str>,
+) -> fmt::Result {
+    if let Some(reason) = reason.filter(|reason| !reason.is_empty()) {
+        write!(f, " ({})", OneLine(reason))?;
+    }
+    match message.filter(|message| !message.is_empty()) {
+        Some(message) => write!(f, ": {}", OneLine(message)),
+        None => f.write_str("."),
+    }
+}
