@@ -28,6 +28,8 @@ pub struct TargetReport {
     pub message: Option<String>,
     /// The risks that apply, or may, and are not accepted.
     pub risks: Vec<String>,
+    /// The names of what stands in the way of this update and any other.
+    pub blocked_by: Vec<String>,
     /// What that release found in the cluster; nothing where it was not asked.
     pub preflight: Option<Preflight>,
 }
@@ -66,15 +68,17 @@ impl Ground<'_> {
     /// What is known about a version; `update` is what the cluster lists about it.
     pub(super) fn report(&self, version: &str, update: Option<&Target>) -> TargetReport {
         let verdict = self.verdict(version, update);
+        let blockers: Vec<&Blocker> = self.blocking(verdict).collect();
         let preflight = self.said.preflights.iter().find(|one| one.version == version).cloned();
         let against = update.filter(|update| !update.is_recommended());
         TargetReport {
             version: version.to_owned(),
             verdict,
-            answer: self.answer(verdict, preflight.as_ref()),
+            answer: answer(verdict, &blockers, preflight.as_ref()),
             reason: against.and_then(|update| update.reason.clone()),
             message: against.and_then(|update| update.message.clone()),
             risks: against.map(|update| self.unaccepted(update)).unwrap_or_default(),
+            blocked_by: blockers.iter().map(|blocker| blocker.name.clone()).collect(),
             preflight,
         }
     }
@@ -94,20 +98,14 @@ impl Ground<'_> {
         }
     }
 
-    fn answer(&self, verdict: Verdict, preflight: Option<&Preflight>) -> Answer {
-        let of_verdict = match verdict {
-            Verdict::AlreadyThere | Verdict::AlreadyLater => return Answer::Yes,
-            Verdict::Recommended | Verdict::UnderWay => Answer::Yes,
-            Verdict::NotRecommended | Verdict::NotOffered => Answer::No,
-            Verdict::Unknown => Answer::CannotTell,
+    /// What stands in the way. An update is not in its own, and whoever is there needs none.
+    fn blocking(&self, verdict: Verdict) -> impl Iterator<Item = &Blocker> {
+        let is_over = matches!(verdict, Verdict::AlreadyThere | Verdict::AlreadyLater);
+        let is_itself = move |blocker: &Blocker| {
+            verdict == Verdict::UnderWay && blocker.name == progressing::TYPE
         };
-        let is_itself =
-            |blocker: &Blocker| verdict == Verdict::UnderWay && blocker.name == progressing::TYPE;
-        let blockers = self.blockers.iter().filter(|blocker| !is_itself(blocker));
-        let of_blockers = blockers.map(Blocker::answer).max().unwrap_or(Answer::Yes);
-        let found = preflight.is_some_and(|preflight| !preflight.findings.is_empty());
-        let of_preflight = if found { Answer::No } else { Answer::Yes };
-        of_verdict.max(of_blockers).max(of_preflight)
+        let counting = self.blockers.iter().filter(|blocker| blocker.answer() > Answer::Yes);
+        counting.filter(move |blocker| !is_over && !is_itself(blocker))
     }
 
     /// The risks of an update that are not accepted.
@@ -118,6 +116,20 @@ impl Ground<'_> {
         let open = update.risks.iter().filter(|name| !standing(name).is_accepted());
         open.cloned().collect()
     }
+}
+
+/// Whether a cluster may go there, all considered.
+fn answer(verdict: Verdict, blockers: &[&Blocker], preflight: Option<&Preflight>) -> Answer {
+    let of_verdict = match verdict {
+        Verdict::AlreadyThere | Verdict::AlreadyLater => return Answer::Yes,
+        Verdict::Recommended | Verdict::UnderWay => Answer::Yes,
+        Verdict::NotRecommended | Verdict::NotOffered => Answer::No,
+        Verdict::Unknown => Answer::CannotTell,
+    };
+    let of_blockers = blockers.iter().map(|blocker| blocker.answer()).max();
+    let found = preflight.is_some_and(|preflight| !preflight.findings.is_empty());
+    let of_preflight = if found { Answer::No } else { Answer::Yes };
+    of_verdict.max(of_blockers.unwrap_or(Answer::Yes)).max(of_preflight)
 }
 
 impl Blocker {
