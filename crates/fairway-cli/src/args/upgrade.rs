@@ -161,6 +161,22 @@ Examples:
   fairway upgrade compare 5.1.0 5.2.0 -o json | jq '.targets[] | {version: .target.version, result}'")]
     Compare(CompareArgs),
 
+    /// Tell why: where a risk comes from and what is known about it, or whether a version is offered
+    ///
+    /// Of a risk: who publishes it, its rules, what came back from their queries and when, when they
+    /// are asked again, which updates have it, and who accepted it on which terms. Of a version:
+    /// whether it is offered, its risks, and why not. What came back from queries is what the
+    /// operator has noted in the ConfigMap `risk-evaluations`.
+    ///
+    /// The exit code is 3 when a risk stands against an update, and 4 when that cannot be told.
+    #[command(after_help = "\
+Examples:
+  fairway upgrade explain SlowDisks
+  fairway upgrade explain 5.2.0
+  fairway upgrade explain SlowDisks -o json | jq '.risk.definitions[].rules[].answer'
+  fairway upgrade explain SlowDisks --from-file=cluster-cv.yaml")]
+    Explain(ExplainArgs),
+
     /// Plan the way to a version, hop by hop
     ///
     /// Of all ways that the update graph has, it shows the one with the least risk, and the one with
@@ -178,17 +194,6 @@ Examples:
   fairway upgrade plan --to=5.2 --from-file=cluster-cv.yaml --graph=https://updates.example/graph
   fairway upgrade plan --to=5.2 -o json | jq -r '.leastRisk.hops[].commands[]'")]
     Plan(PlanArgs),
-    /// Tell why: where a risk comes from and what is known about it, or whether a version is offered
-    /// Of a risk: who publishes it, its rules, what came back from their queries and when, when they
-    /// are asked again, which updates have it, and who accepted it on which terms. Of a version:
-    /// whether it is offered, its risks, and why not. What came back from queries is what the
-    /// operator has noted in the ConfigMap `risk-evaluations`.
-    /// The exit code is 3 when a risk stands against an update, and 4 when that cannot be told.
-  fairway upgrade explain SlowDisks
-  fairway upgrade explain 5.2.0
-  fairway upgrade explain SlowDisks -o json | jq '.risk.definitions[].rules[].answer'
-  fairway upgrade explain SlowDisks --from-file=cluster-cv.yaml")]
-    Explain(ExplainArgs),
 
     /// Tell which updates there are, and what speaks against them
     ///

@@ -43,7 +43,9 @@ impl Metrics {
         let query = Query::parse(query).map_err(|error| Failure::asking(&error))?;
         let value = evaluate(&query, &self.snapshot, self.at, &evaluate::Limits::default());
         let answer = match value.map_err(|error| Failure::asking(&error))? {
-            Value::Vector(vector) => Answer::Samples(vector.iter().map(|it| it.value).collect()),
+            Value::Vector(vector) => {
+                Answer::Samples(vector.iter().map(|it| it.value.into()).collect())
+            }
             Value::Scalar(_) => Answer::Other(ResultType::Scalar),
             Value::Range(_) => Answer::Other(ResultType::Range),
             Value::Text(_) => Answer::Other(ResultType::Text),
