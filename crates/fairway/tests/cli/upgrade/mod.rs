@@ -6,6 +6,7 @@ mod channel;
 mod connection;
 mod insight;
 mod preflight;
+mod recorded;
 mod report;
 mod request;
 
