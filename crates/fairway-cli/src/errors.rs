@@ -50,6 +50,22 @@ impl fmt::Display for Refused {
 
 impl std::error::Error for Refused {}
 
+/// Something that is not done because of risks that nobody knew when others were accepted; and how
+/// to go on.
+#[derive(Debug)]
+pub(crate) struct NewRisks {
+    pub(crate) message: String,
+    pub(crate) hint: String,
+}
+
+impl fmt::Display for NewRisks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for NewRisks {}
+
 /// Arguments that are right one by one and make no sense together.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct WrongUsage(pub(crate) String);
@@ -67,7 +83,8 @@ pub(crate) fn hint(error: &anyhow::Error) -> Option<&str> {
     let with = error.downcast_ref::<WithHint>().map(|with| with.hint.as_str());
     let unanswered = || error.downcast_ref::<CannotTell>().map(|question| question.hint.as_str());
     let refused = || error.downcast_ref::<Refused>().map(|refused| refused.hint.as_str());
-    with.or_else(unanswered).or_else(refused)
+    let new = || error.downcast_ref::<NewRisks>().map(|new| new.hint.as_str());
+    with.or_else(unanswered).or_else(refused).or_else(new)
 }
 
 /// How a command ends that has failed.
@@ -75,6 +92,7 @@ pub(crate) fn status(error: &anyhow::Error) -> ExitStatus {
     match error {
         _ if error.is::<CannotTell>() => ExitStatus::CannotTell,
         _ if error.is::<Refused>() => ExitStatus::No,
+        _ if error.is::<NewRisks>() => ExitStatus::NewRisks,
         _ if error.is::<WrongUsage>() => ExitStatus::Usage,
         _ => ExitStatus::Error,
     }

@@ -56,6 +56,13 @@ impl Printer {
         }
     }
 
+    /// Asks something that is to be answered on the same line.
+    pub(crate) fn question(&self, text: impl std::fmt::Display) -> io::Result<()> {
+        let mut stderr = self.stderr();
+        write!(stderr, "{text}")?;
+        stderr.flush()
+    }
+
     /// Says several things that are wrong beside the result; only the first few, unless more is
     /// wanted.
     pub(crate) fn warnings(&self, texts: &[String]) {

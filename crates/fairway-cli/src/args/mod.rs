@@ -25,6 +25,7 @@ pub(crate) mod source;
 pub(crate) mod update_service;
 pub(crate) mod upgrade;
 pub(crate) mod upgrade_preflight;
+pub(crate) mod waiting;
 
 use std::path::PathBuf;
 
@@ -153,9 +154,14 @@ Examples:
     /// ClusterVersion.
     ///
     /// `--to`, `--to-image` and `--to-latest` ask for an update, `--clear` withdraws it. The
-    /// operator decides whether it begins: its answer is waited for and shown. The exit code is 3
-    /// when a risk, a check or the operator says no, and 5 when there is no answer in time; then
-    /// the request stands all the same.
+    /// operator decides whether it begins: its answer is waited for and shown; `--wait` waits until
+    /// the update is complete. The exit code is 3 when a risk, a check or the operator says no, 5
+    /// when there is no answer in time, and then the request stands all the same; and 6 when risks
+    /// were accepted for that version, and there are new ones.
+    ///
+    /// A downgrade, a skipped minor version, a pre-release, a release of candidate channels, an
+    /// image whose version cannot be found out, and `--force` have to be confirmed: by whoever is
+    /// at the terminal, or with `--yes`.
     ///
     /// Before that, any release can be asked what it says about this cluster: `--mode=preflight` has
     /// it look, `--status-preflight` shows what it has found, `--clear-preflight` ends it, and
@@ -170,8 +176,11 @@ Examples:
   fairway upgrade
   fairway upgrade --include-not-recommended
   fairway upgrade --to=5.1.4
+  fairway upgrade --to=5.1.4 --wait=2h
   fairway upgrade --to=5.2.0 --allow-not-recommended
+  fairway upgrade --to-image=registry.example/releases@sha256:… --allow-explicit-upgrade --yes
   fairway upgrade --clear
+  fairway upgrade rollback
   fairway upgrade --mode=preflight --to=5.2.0 --wait
   fairway upgrade --status-preflight
   fairway upgrade --clear-preflight

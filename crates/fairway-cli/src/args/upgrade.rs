@@ -1,21 +1,20 @@
 //! What can be typed after `fairway upgrade`.
 
-use std::time::Duration;
-
 use clap::{ArgGroup, Subcommand};
 use fairway_api::Version;
 use fairway_risk::Range;
 
 use super::acceptance::{RiskChoice, UntilChoice, reason};
 use super::cluster::ClusterArgs;
-use super::duration::some_time;
 use super::explain::ExplainArgs;
 use super::insight::{RecommendArgs, StatusArgs};
 use super::plan::PlanArgs;
 use super::pull_spec::PullSpec;
+use super::registry::AccessArgs;
 use super::report::ReportArgs;
 use super::source::SourceArgs;
 use super::upgrade_preflight::{CompareArgs, PreflightArgs};
+use super::waiting::WaitingArgs;
 
 #[derive(clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]
@@ -35,6 +34,10 @@ pub(crate) struct UpgradeArgs {
 
     #[command(flatten)]
     pub(crate) preflight: PreflightArgs,
+
+    /// How the version of an image is found out.
+    #[command(flatten)]
+    pub(crate) registry: AccessArgs,
 
     #[command(flatten)]
     pub(crate) source: SourceArgs,
@@ -62,6 +65,14 @@ pub(crate) struct RequestArgs {
     #[arg(long, group = TARGET, conflicts_with_all = ["to", "to_image"])]
     pub(crate) to_latest: bool,
 
+    /// Keep the version, and change to its image that serves several architectures
+    #[arg(
+        long,
+        group = TARGET,
+        conflicts_with_all = ["to", "to_image", "to_latest", "allow_not_recommended"]
+    )]
+    pub(crate) to_multi_arch: bool,
+
     /// Withdraw the update that was asked for; what is complete stays, and risks stay accepted
     #[arg(long, conflicts_with = TARGET)]
     pub(crate) clear: bool,
@@ -82,18 +93,18 @@ pub(crate) struct RequestArgs {
     #[arg(long, requires = TARGET)]
     pub(crate) force: bool,
 
-    /// Run a preflight of that release, report it and withdraw it; with `--clear` and
-    /// `--clear-preflight`, say what would come of it
+    /// Confirm what is unusual about it: a downgrade, a skipped minor version, a pre-release, a
+    /// release of candidate channels, an image of an unknown version, `--force`
+    #[arg(long, short, requires = TARGET)]
+    pub(crate) yes: bool,
+
+    /// Run a preflight of that release, report it and withdraw it; with `--clear`,
+    /// `--clear-preflight` and `--to-multi-arch`, say what would come of it
     #[arg(long)]
     pub(crate) dry_run: bool,
 
-    /// Do not wait for the operator's answer
-    #[arg(long)]
-    pub(crate) no_wait: bool,
-
-    /// How long to wait for the operator's answer
-    #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = some_time, conflicts_with = "no_wait")]
-    pub(crate) timeout: Duration,
+    #[command(flatten)]
+    pub(crate) waiting: WaitingArgs,
 }
 
 /// What names a release.
@@ -102,7 +113,12 @@ pub(super) const TARGET: &str = "target";
 impl RequestArgs {
     /// Whether something is asked for or withdrawn.
     pub(crate) fn is_one(&self) -> bool {
-        self.names_a_release() || self.clear
+        self.asks() || self.clear
+    }
+
+    /// Whether something is asked for.
+    pub(crate) fn asks(&self) -> bool {
+        self.names_a_release() || self.to_multi_arch
     }
 
     /// Whether a release is named.
@@ -213,6 +229,18 @@ Examples:
   fairway upgrade recommend --from-file=cluster-cv.yaml -o json | jq '.updates[].version'")]
     Recommend(RecommendArgs),
 
+    /// Go back to the release before, within a minor version
+    ///
+    /// The release before the one that the cluster has is asked for again. That has to be an earlier
+    /// one of the same minor version, and no update may be under way: `fairway upgrade --clear`
+    /// withdraws one. The operator has the same rules.
+    #[command(after_help = "\
+Examples:
+  fairway upgrade rollback --dry-run
+  fairway upgrade rollback
+  fairway upgrade rollback --wait=1h")]
+    Rollback(RollbackArgs),
+
     /// Tell what an update is doing, how well it goes, and what it waits for
     ///
     /// How far the control plane and the pools of nodes are, who is waited for and since when,
@@ -229,6 +257,22 @@ Examples:
   fairway upgrade status --from-file=cluster-cv.yaml
   fairway upgrade status -o json | jq '.waitsFor[] | {kind, name, ageSeconds}'")]
     Status(StatusArgs),
+}
+
+#[derive(clap::Args)]
+pub(crate) struct RollbackArgs {
+    /// Say what would come of it, and change nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+
+    #[command(flatten)]
+    pub(crate) waiting: WaitingArgs,
+
+    #[command(flatten)]
+    pub(crate) output: ReportArgs,
+
+    #[command(flatten)]
+    pub(crate) cluster: ClusterArgs,
 }
 
 #[derive(clap::Args)]

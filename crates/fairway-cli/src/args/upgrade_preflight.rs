@@ -11,11 +11,7 @@ use super::source::SourceArgs;
 use super::upgrade::{RequestArgs, TARGET, version};
 use crate::errors::WrongUsage;
 
-/// How long the first pass over all checks is waited for. A check may take fifteen minutes, and an
-/// image has to be pulled before.
-const PATIENCE: Duration = Duration::from_mins(30);
-
-/// The same, as it is typed.
+/// How long the first pass over all checks of one is waited for, as it is typed.
 const PATIENCE_TEXT: &str = "30m";
 
 /// How old results may be that an update relies on: nightly runs are young enough.
@@ -29,27 +25,17 @@ pub(crate) struct PreflightArgs {
         long,
         value_name = "MODE",
         requires = TARGET,
-        conflicts_with_all = ["allow_not_recommended", "allow_upgrade_with_warnings", "dry_run"]
+        conflicts_with_all = ["to_multi_arch", "allow_not_recommended", "allow_upgrade_with_warnings",
+            "dry_run", "yes"]
     )]
     pub(crate) mode: Option<Mode>,
-
-    /// Wait until all checks of a preflight have answered, for at most 30m or that time
-    #[arg(
-        long,
-        value_name = "DURATION",
-        num_args = 0..=1,
-        require_equals = true,
-        default_missing_value = PATIENCE_TEXT,
-        value_parser = some_time,
-        conflicts_with = "no_wait"
-    )]
-    pub(crate) wait: Option<Duration>,
 
     /// Show what the preflight has found so far; with `--to`, that of another release
     #[arg(
         long,
-        conflicts_with_all = ["to_latest", "clear", "mode", "wait", "force", "dry_run", "no_wait",
-            "allow_not_recommended", "allow_explicit_upgrade", "allow_upgrade_with_warnings"]
+        conflicts_with_all = ["to_latest", "to_multi_arch", "clear", "mode", "wait", "force", "yes",
+            "dry_run", "no_wait", "allow_not_recommended", "allow_explicit_upgrade",
+            "allow_upgrade_with_warnings"]
     )]
     pub(crate) status_preflight: bool,
 
@@ -72,7 +58,7 @@ pub(crate) struct PreflightArgs {
         default_missing_value = MAX_AGE,
         value_parser = some_time,
         requires = TARGET,
-        conflicts_with_all = ["mode", "dry_run", "force", "status_preflight"]
+        conflicts_with_all = ["to_multi_arch", "mode", "dry_run", "force", "status_preflight"]
     )]
     pub(crate) require_preflight: Option<Duration>,
 }
@@ -98,11 +84,6 @@ pub(crate) enum PreflightWish {
 }
 
 impl PreflightArgs {
-    /// How long a preflight is waited for.
-    pub(crate) fn patience(&self) -> Duration {
-        self.wait.unwrap_or(PATIENCE)
-    }
-
     /// What is asked about preflights, if anything is.
     pub(crate) fn wish(&self, request: &RequestArgs) -> Result<Option<PreflightWish>, WrongUsage> {
         let wish = match self {
@@ -114,10 +95,16 @@ impl PreflightArgs {
         };
         let runs = matches!(wish, Some(PreflightWish::Ask | PreflightWish::DryRun));
         let withdraws = matches!(wish, Some(PreflightWish::Clear | PreflightWish::DryRun));
-        if self.wait.is_some() && !runs {
+        if request.waiting.wait.is_some() && !runs && !request.asks() {
             return Err(WrongUsage(
-                "--wait waits for a preflight: it needs --mode=preflight, or a release and \
-                 --dry-run"
+                "--wait waits for an update or a preflight: name a release with --to, --to-image \
+                 or --to-latest"
+                    .to_owned(),
+            ));
+        }
+        if request.dry_run && wish.is_none() && !request.is_one() {
+            return Err(WrongUsage(
+                "--dry-run is about a release, --clear or --clear-preflight, and none is given"
                     .to_owned(),
             ));
         }
@@ -128,7 +115,7 @@ impl PreflightArgs {
                     .to_owned(),
             ));
         }
-        if wish == Some(PreflightWish::DryRun) && request.no_wait {
+        if wish == Some(PreflightWish::DryRun) && request.waiting.no_wait {
             return Err(WrongUsage(
                 "with --dry-run, the preflight is waited for: --no-wait makes no sense".to_owned(),
             ));
@@ -187,11 +174,12 @@ impl std::str::FromStr for ReleaseChoice {
 
 #[cfg(test)]
 mod tests {
+    use super::super::waiting::PREFLIGHT;
     use super::*;
 
     #[test]
     fn patience_is_the_same_wherever_it_comes_from() {
-        assert_eq!(some_time(PATIENCE_TEXT), Ok(PATIENCE));
+        assert_eq!(some_time(PATIENCE_TEXT), Ok(PREFLIGHT));
     }
 
     #[test]

@@ -4,3 +4,4 @@ mod drift;
 mod killed;
 mod refusals;
 mod story;
+mod way_back;

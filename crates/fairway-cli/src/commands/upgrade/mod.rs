@@ -40,6 +40,7 @@ pub(crate) fn run(args: &UpgradeArgs, printer: &Printer) -> anyhow::Result<ExitS
         Some(UpgradeCommand::Plan(args)) => plan::run(args, printer),
         Some(UpgradeCommand::Explain(args)) => explain::run(args, printer),
         Some(UpgradeCommand::Recommend(args)) => recommend::run(args, printer),
+        Some(UpgradeCommand::Rollback(args)) => request::roll_back(args, printer),
         Some(UpgradeCommand::Status(args)) => status::run(args, printer),
     }
 }

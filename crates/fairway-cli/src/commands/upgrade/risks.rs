@@ -8,6 +8,7 @@ use fairway_api::{
     ClusterVersion, ClusterVersionStatus, Condition, ConditionStatus, Conditions as _, Version,
 };
 use fairway_risk::{ANNOTATION, Acceptance};
+use jiff::Timestamp;
 use serde::Serialize;
 
 /// Whether a risk concerns this cluster.
@@ -75,6 +76,11 @@ pub(super) fn all_names(status: &ClusterVersionStatus) -> BTreeSet<&str> {
 /// What the administrator accepts.
 pub(super) fn acceptance(cluster_version: &ClusterVersion) -> Acceptance {
     Acceptance::read(cluster_version.spec.desired_update.as_ref(), annotation(cluster_version))
+}
+
+/// Whether risks were accepted for updates to that version, whichever: then others are new.
+pub(super) fn any_accepted_for(acceptance: &Acceptance, version: &str, now: Timestamp) -> bool {
+    acceptance.names().any(|name| acceptance.standing(name, version, "", now).is_accepted())
 }
 
 /// The terms of acceptance, as they are stored.

@@ -5,6 +5,7 @@ mod alerts;
 mod channel;
 mod connection;
 mod insight;
+mod moves;
 mod preflight;
 mod recorded;
 mod report;

@@ -106,7 +106,7 @@ async fn the_answer_of_the_operator_is_shown() -> Result<()> {
     ----- stdout -----
     Requested update to 5.1.1
 
-    The operator has accepted it. Cluster version is 5.1.0
+    The operator has accepted it, and not begun yet. Cluster version is 5.1.0
     ----- stderr -----
     Waiting for the operator's answer…
     ");
@@ -187,6 +187,7 @@ async fn requests_that_make_no_sense() -> Result<()> {
       --to <VERSION>
       --to-image <IMAGE>
       --to-latest
+      --to-multi-arch
 
     Usage: fairway upgrade --clear
 
@@ -195,9 +196,9 @@ async fn requests_that_make_no_sense() -> Result<()> {
     exit code: 2
     ----- stderr -----
     error: the following required arguments were not provided:
-      <--to <VERSION>|--to-image <IMAGE>|--to-latest>
+      <--to <VERSION>|--to-image <IMAGE>|--to-latest|--to-multi-arch>
 
-    Usage: fairway upgrade --force <--to <VERSION>|--to-image <IMAGE>|--to-latest>
+    Usage: fairway upgrade --force <--to <VERSION>|--to-image <IMAGE>|--to-latest|--to-multi-arch>
 
     For more information, try '--help'.
 

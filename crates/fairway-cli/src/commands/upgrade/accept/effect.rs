@@ -21,6 +21,8 @@ pub(super) struct Effect {
     pub(super) no_longer_recommended: Vec<Held>,
     /// The update that was asked for, and waits until its risks are accepted.
     pub(super) goes_on: Option<String>,
+    /// The update that was asked for and waits for other risks to be accepted.
+    pub(super) still_waits: Option<Held>,
 }
 
 /// An update, and the risks that stand against it.
@@ -55,10 +57,17 @@ impl Effect {
             }
         }
         effect.sort();
-        effect.goes_on = waiting(cluster_version, status)
-            .filter(|update| changed.iter().any(|name| risks::names(update).contains(name)))
-            .filter(|update| open_risks(status, update, acceptance, now).is_empty())
-            .map(|update| update.release.version.clone());
+        let waiting = waiting(cluster_version, status)
+            .filter(|update| changed.iter().any(|name| risks::names(update).contains(name)));
+        if let Some(update) = waiting {
+            let version = update.release.version.clone();
+            let risks = open_risks(status, update, acceptance, now);
+            if risks.is_empty() {
+                effect.goes_on = Some(version);
+            } else {
+                effect.still_waits = Some(Held { version, risks });
+            }
+        }
         effect
     }
 

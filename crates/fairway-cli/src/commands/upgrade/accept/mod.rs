@@ -33,7 +33,7 @@ pub(super) fn run(args: &AcceptArgs, printer: &Printer) -> anyhow::Result<ExitSt
     let outcome = Outcome { dry_run, ..plan.outcome };
     printer.warnings(&outcome.warnings);
     output::report(printer.stdout(), args.output.output, "UpgradeAccept", &outcome)?;
-    Ok(ExitStatus::Yes)
+    Ok(outcome.exit_status())
 }
 
 impl Change for Plan {

@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use super::super::terms::AfterName;
 use super::effect::{Effect, Held};
+use crate::exit::ExitStatus;
 use crate::foreign_text::OneLine;
 
 /// What was accepted, and what comes of it.
@@ -38,6 +39,18 @@ pub(super) struct Accepted {
     pub(super) terms: Terms,
     /// Whether it was accepted before, on other terms.
     pub(super) again: bool,
+}
+
+impl Outcome {
+    /// How the command ends: whoever accepts risks for an update that waits, and has not known all
+    /// of them, is told.
+    pub(super) fn exit_status(&self) -> ExitStatus {
+        let accepts = !self.accepted.is_empty();
+        match &self.effect.still_waits {
+            Some(_) if accepts => ExitStatus::NewRisks,
+            _ => ExitStatus::Yes,
+        }
+    }
 }
 
 impl fmt::Display for Outcome {
@@ -75,6 +88,10 @@ impl fmt::Display for Effect {
         writeln!(f, "\nThe operator will re-evaluate; then")?;
         if let Some(version) = &self.goes_on {
             writeln!(f, "  the update to {}, which waits for this, goes on", OneLine(version))?;
+        }
+        if let Some(held) = &self.still_waits {
+            let version = OneLine(&held.version);
+            writeln!(f, "  the update to {version}, which was asked for, still waits for {held}")?;
         }
         for version in &self.become_recommended {
             writeln!(f, "  {} becomes recommended", OneLine(version))?;

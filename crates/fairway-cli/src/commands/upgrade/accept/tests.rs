@@ -10,6 +10,7 @@ use crate::args::upgrade::AcceptArgs;
 use crate::commands::upgrade::fixtures::{
     accept, cluster_version, condition, hold, now, offer, recommended, risk,
 };
+use crate::exit::ExitStatus;
 
 #[derive(Parser)]
 struct Typed {
@@ -119,6 +120,7 @@ fn what_comes_of_it_for_programs() {
       ],
       "noLongerRecommended": [],
       "goesOn": null,
+      "stillWaits": null,
       "warnings": [
         "no listed update has a risk named SlowDisk; did you mean SlowDisks?",
         "NoisyLogs was not accepted"
@@ -251,6 +253,47 @@ fn an_update_that_waits_for_it_goes_on() {
     ");
     let elsewhere = plan(&object, &["SlowDisks", "--for=5.3.x"]);
     assert_eq!(elsewhere.outcome.effect.goes_on, None);
+}
+
+#[test]
+fn an_update_that_waits_for_more_says_for_what() {
+    let mut object = risky();
+    object.spec.desired_update = Some(objects::update_to("5.2.2"));
+    hold(&mut object, condition("ReleaseAccepted", false, "UnacceptedRisks", "Two risks"));
+    let one = plan(&object, &["SlowDisks"]).outcome;
+    assert_eq!(one.exit_status(), ExitStatus::NewRisks);
+    insta::assert_snapshot!(one.effect, @"
+
+    The operator will re-evaluate; then
+      the update to 5.2.2, which was asked for, still waits for NoisyLogs
+      5.2.1 becomes recommended
+      5.2.2 is still not recommended because of NoisyLogs
+    ");
+    let both = plan(&object, &["SlowDisks", "NoisyLogs"]).outcome;
+    assert_eq!((both.exit_status(), both.effect.still_waits), (ExitStatus::Yes, None));
+    accept(&mut object, &["SlowDisks"], None);
+    let back = plan(&object, &["SlowDisks-"]).outcome;
+    assert_eq!(back.exit_status(), ExitStatus::Yes, "who accepts nothing is told nothing new");
+}
+
+/// The names that are accepted after each of several steps.
+#[test]
+fn names_come_and_go_step_by_step() {
+    let mut object = cluster_version();
+    for (arguments, names) in [
+        (&["B,A"][..], &["A", "B"][..]),
+        (&["C"], &["A", "B", "C"]),
+        (&["--replace", "D,B"], &["B", "D"]),
+        (&["D-"], &["B"]),
+        (&["B, C ,A", "B"], &["B", "A", "C"]),
+        (&["--clear"], &[]),
+    ] {
+        let plan = plan(&object, arguments);
+        assert_eq!(plan.outcome.accept_risks, names, "{arguments:?}");
+        let written = desired_update(&plan).clone();
+        assert_eq!(written.is_null(), names.is_empty(), "nothing empty is left: {written}");
+        object.spec.desired_update = serde_json::from_value(written).unwrap();
+    }
 }
 
 #[test]

@@ -18,8 +18,12 @@ use crate::printer::Printer;
 pub(super) fn run(args: &UpgradeArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
     let request = &args.request;
     let wish = wish(request, false)?;
-    let patience =
-        Patience { answer: request.timeout, result: args.preflight.wait, no_wait: request.no_wait };
+    let waiting = &request.waiting;
+    let patience = Patience {
+        answer: waiting.timeout,
+        result: waiting.for_preflight(),
+        no_wait: waiting.no_wait,
+    };
     let outcome = block_on(async {
         let cluster = Cluster::connect(&args.source.cluster).await?;
         ask(&cluster, &wish, patience, printer).await

@@ -14,7 +14,7 @@ pub(super) fn run(args: &UpgradeArgs, printer: &Printer) -> anyhow::Result<ExitS
     let outcome = block_on(async {
         let cluster = Cluster::connect(&args.source.cluster).await?;
         let mut errand = Errand::begin(&cluster, printer, args.preflight.keep_results)?;
-        let ran = errand.run(&wish, args.preflight.patience()).await;
+        let ran = errand.run(&wish, args.request.waiting.for_dry_run()).await;
         let fate = errand.end().await;
         let outcome = ran?;
         let request = match outcome.request {

@@ -345,7 +345,8 @@ fn arguments_say_what_is_wanted() {
         (&["--to=5.2.0", "--dry-run", "--wait=5m", "--keep-results"], Some(PreflightWish::DryRun)),
         (&["--status-preflight", "--to=5.2.0"], Some(PreflightWish::Status)),
         (&["--clear-preflight", "--keep-results", "--dry-run"], Some(PreflightWish::Clear)),
-        (&["--to=5.2.0", "--require-preflight=1h"], None),
+        (&["--to=5.2.0", "--require-preflight=1h", "--wait=2h"], None),
+        (&["--to-multi-arch", "--dry-run"], None),
         (&["--clear", "--dry-run"], None),
         (&[], None),
     ] {
@@ -364,7 +365,12 @@ fn arguments_that_contradict_each_other_are_refused() {
         &["--mode=preflight", "--to=5.2.0", "--require-preflight"],
         &["--mode=preflight", "--to=5.2.0", "--wait", "--no-wait"],
         &["--mode=preflight", "--to=5.2.0", "--wait=0s"],
-        &["--to=5.2.0", "--wait"],
+        &["--mode=preflight", "--to-multi-arch"],
+        &["--mode=preflight", "--to=5.2.0", "--yes"],
+        &["--wait"],
+        &["--clear", "--wait"],
+        &["--dry-run"],
+        &["--to-multi-arch", "--require-preflight"],
         &["--to=5.2.0", "--keep-results"],
         &["--to=5.2.0", "--dry-run", "--no-wait"],
         &["--to=5.2.0", "--dry-run", "--require-preflight"],
@@ -389,7 +395,12 @@ fn arguments_that_contradict_each_other_are_refused() {
     error: the argument '--mode <MODE>' cannot be used with '--require-preflight[=<MAX_AGE>]'
     error: the argument '--wait[=<DURATION>]' cannot be used with '--no-wait'
     error: invalid value '0s' for '--wait[=<DURATION>]': too short: it has to be more than nothing
-    --wait waits for a preflight: it needs --mode=preflight, or a release and --dry-run
+    error: the argument '--mode <MODE>' cannot be used with '--to-multi-arch'
+    error: the argument '--mode <MODE>' cannot be used with '--yes'
+    --wait waits for an update or a preflight: name a release with --to, --to-image or --to-latest
+    --wait waits for an update or a preflight: name a release with --to, --to-image or --to-latest
+    --dry-run is about a release, --clear or --clear-preflight, and none is given
+    error: the argument '--to-multi-arch' cannot be used with '--require-preflight[=<MAX_AGE>]'
     --keep-results is about withdrawing a preflight: it needs --clear-preflight, or a release and --dry-run
     with --dry-run, the preflight is waited for: --no-wait makes no sense
     error: the argument '--dry-run' cannot be used with '--require-preflight[=<MAX_AGE>]'

@@ -6,9 +6,10 @@ use fairway_api::{ClusterOperator, ClusterVersion};
 use fairway_insight::recommend::{Question, Verdict};
 use fairway_insight::{Alerts, Moment, Recommendation};
 use futures::try_join;
+use jiff::Timestamp;
 
-use super::notes;
 use super::status::warn;
+use super::{notes, risks};
 use crate::args::insight::RecommendArgs;
 use crate::args::source::SourceArgs;
 use crate::cluster::block_on;
@@ -32,9 +33,20 @@ pub(super) fn run(args: &RecommendArgs, printer: &Printer) -> anyhow::Result<Exi
     output::report(printer.stdout(), args.output.output, "UpgradeRecommend", &shown)?;
     Ok(match report.verdict() {
         Verdict::Yes => ExitStatus::Yes,
+        Verdict::No if was_looked_at(&version, &question, moment.now()) => ExitStatus::NewRisks,
         Verdict::No => ExitStatus::No,
         Verdict::CannotTell => ExitStatus::CannotTell,
     })
+}
+
+/// Whether somebody has looked at what speaks against the update and accepted something, with this
+/// question or in the cluster: what speaks against it still is new.
+fn was_looked_at(cluster_version: &ClusterVersion, question: &Question, now: Timestamp) -> bool {
+    let in_the_cluster = question.version.as_ref().is_some_and(|version| {
+        let acceptance = risks::acceptance(cluster_version);
+        risks::any_accepted_for(&acceptance, &version.to_string(), now)
+    });
+    in_the_cluster || !question.accept.is_empty()
 }
 
 /// What tells which updates there are, and when.

@@ -209,3 +209,19 @@ fn no_updates() {
     No updates are known. `fairway upgrade --to-image` takes a release that is not listed.
     ");
 }
+
+#[test]
+fn what_speaks_against_an_update_is_new_once_something_was_accepted_for_it() {
+    let asked = |accept: &[&str]| Question {
+        version: Some("5.2.0".parse().unwrap()),
+        accept: accept.iter().map(|&name| name.to_owned()).collect(),
+    };
+    let mut object = cluster_version();
+    let now = Timestamp::UNIX_EPOCH;
+    assert!(!was_looked_at(&object, &asked(&[]), now));
+    assert!(was_looked_at(&object, &asked(&["SlowDisks"]), now));
+    super::super::fixtures::accept(&mut object, &["A"], Some(r#"{"A":{"for":"5.1.x"}}"#));
+    assert!(!was_looked_at(&object, &asked(&[]), now), "that was for other versions");
+    super::super::fixtures::accept(&mut object, &["A"], Some(r#"{"A":{"for":"5.2.x"}}"#));
+    assert!(was_looked_at(&object, &asked(&[]), now));
+}

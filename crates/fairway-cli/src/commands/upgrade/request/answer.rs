@@ -1,8 +1,8 @@
-//! What the operator says to a request.
+//! What the operator says to a request, and how far it is with it.
 
 use std::fmt;
 
-use fairway_api::cluster_version::Update;
+use fairway_api::cluster_version::{Architecture, Update, UpdateState};
 use fairway_api::image::same_content;
 use fairway_api::reason::{invalid, progressing, release_accepted};
 use fairway_api::{
@@ -23,16 +23,20 @@ pub(super) struct Answer {
     pub(super) message: Option<String>,
 }
 
-/// Whether it says yes or no.
+/// How far a request is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) enum State {
-    /// It works towards the release.
-    Accepted,
+    /// The operator has not said whether it takes the release: it may be waiting for its signature.
+    Pending,
     /// It does not, and keeps the one before.
     Refused,
-    /// It has not said.
-    Pending,
+    /// It does, and has not begun.
+    Accepted,
+    /// It works towards the release.
+    Started,
+    /// The cluster has it.
+    Completed,
     /// Somebody has asked for something else since.
     Replaced,
 }
@@ -65,12 +69,10 @@ impl Answer {
                 _ => return Self::saying(State::Pending, Some(accepted)),
             }
         }
-        let is_target = match (update.image(), update.version()) {
-            (Some(image), _) => same_content(image, &status.desired.image),
-            (None, version) => version == Some(&status.desired.version),
-        };
         match find(invalid::TYPE).filter(|_| status.conditions.is_true(invalid::TYPE)) {
-            _ if is_target => Self::saying(State::Accepted, find(progressing::TYPE)),
+            _ if is_target(status, update) => {
+                Self::saying(reached(status), find(progressing::TYPE))
+            }
             Some(invalid) => Self::saying(State::Refused, Some(invalid)),
             None => Self::none(),
         }
@@ -84,15 +86,32 @@ impl Answer {
         }
     }
 
-    /// Whether there is nothing more to wait for.
-    pub(super) fn is_final(&self) -> bool {
+    /// Whether the operator has said yes or no, or will not be asked any more.
+    pub(super) fn is_one(&self) -> bool {
         self.state != State::Pending
+    }
+
+    /// Whether nothing more will come of the request by itself.
+    pub(super) fn is_the_last(&self) -> bool {
+        matches!(self.state, State::Refused | State::Completed | State::Replaced)
+    }
+
+    /// How far it is, in one line.
+    pub(super) fn progress(&self) -> String {
+        let said = self.message.as_deref().unwrap_or_default();
+        let said = OneLine(said).to_string();
+        match self.state {
+            State::Pending if said.is_empty() => "Waiting for the operator's answer…".to_owned(),
+            State::Pending => format!("Requested, not accepted yet: {said}"),
+            State::Accepted => format!("Accepted, not begun yet: {said}"),
+            _ => said,
+        }
     }
 
     /// How the command ends.
     pub(super) fn exit_status(&self) -> ExitStatus {
         match self.state {
-            State::Accepted => ExitStatus::Yes,
+            State::Accepted | State::Started | State::Completed => ExitStatus::Yes,
             State::Refused => ExitStatus::No,
             State::Pending => ExitStatus::TimedOut,
             State::Replaced => ExitStatus::CannotTell,
@@ -100,11 +119,36 @@ impl Answer {
     }
 }
 
+/// Whether the release that is asked for is the one that the operator has accepted last.
+fn is_target(status: &ClusterVersionStatus, update: &Update) -> bool {
+    let desired = &status.desired;
+    match (update.image(), update.version(), update.architecture()) {
+        (Some(image), _, _) => same_content(image, &desired.image),
+        (None, _, Some(Architecture::Multi)) => desired.architecture == Some(Architecture::Multi),
+        (None, version, _) => version == Some(&desired.version),
+    }
+}
+
+/// How far the operator is with the release that it has accepted last.
+fn reached(status: &ClusterVersionStatus) -> State {
+    let newest = status.history.first();
+    let newest = newest.filter(|newest| same_content(&newest.image, &status.desired.image));
+    match newest.map(|newest| &newest.state) {
+        None => State::Accepted,
+        Some(UpdateState::Completed) => State::Completed,
+        Some(_) => State::Started,
+    }
+}
+
 impl fmt::Display for Answer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let message = self.message.as_deref().unwrap_or_default();
         match self.state {
-            State::Accepted => write!(f, "The operator has accepted it. {}", OneLine(message)),
+            State::Accepted => {
+                write!(f, "The operator has accepted it, and not begun yet. {}", OneLine(message))
+            }
+            State::Started => write!(f, "The operator has accepted it. {}", OneLine(message)),
+            State::Completed => write!(f, "It is complete. {}", OneLine(message)),
             State::Refused => {
                 f.write_str("The operator refuses it:\n")?;
                 write_reason(f, self.reason.as_deref(), self.message.as_deref())?;

@@ -2,8 +2,7 @@
 
 use anyhow::anyhow;
 use fairway_api::reason::{failing, invalid, progressing, rollout};
-use fairway_api::version::Move;
-use fairway_api::{ClusterVersionStatus, Conditions as _, OperatorCondition, Version};
+use fairway_api::{ClusterVersionStatus, Conditions as _, OperatorCondition};
 
 use crate::errors::Refused;
 use crate::foreign_text::OneLine;
@@ -50,21 +49,4 @@ fn is_harmless(condition: &OperatorCondition) -> bool {
     let degraded = [rollout::CLUSTER_OPERATOR_DEGRADED, rollout::CLUSTER_OPERATORS_DEGRADED];
     let reason = condition.reason.as_deref();
     degraded.iter().any(|degraded| reason == Some(degraded.code))
-}
-
-/// What is unusual about a step from the release of the cluster to another.
-pub(super) fn unusual(status: &ClusterVersionStatus, version: &str) -> Vec<String> {
-    let parsed = |version: &str| Version::parse(version).ok();
-    let (Some(current), Some(target)) = (parsed(&status.desired.version), parsed(version)) else {
-        return Vec::new();
-    };
-    let mut unusual = Vec::new();
-    let step = Move::between(&current, &target);
-    if matches!(step, Move::Downgrade | Move::SkipLevel { .. } | Move::Major) {
-        unusual.push(format!("from {current} to {target} is {step}"));
-    }
-    if !target.pre_release().is_empty() && current.pre_release().is_empty() {
-        unusual.push(format!("{target} is a pre-release"));
-    }
-    unusual
 }

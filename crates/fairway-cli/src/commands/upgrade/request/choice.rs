@@ -36,6 +36,13 @@ impl<'a> Chosen<'a> {
     }
 }
 
+/// Whether an update to that image is listed, recommended or not.
+pub(super) fn is_listed(status: &ClusterVersionStatus, image: &str) -> bool {
+    let conditional = status.conditional_updates.iter().map(|update| &update.release);
+    let mut all = status.available_updates.iter().flatten().chain(conditional);
+    all.any(|release| same_content(&release.image, image))
+}
+
 /// The release that is meant; none where the cluster is at the latest.
 pub(super) fn choose<'a>(
     status: &'a ClusterVersionStatus,
@@ -90,11 +97,12 @@ fn by_image<'a>(
         if !wish.allow_explicit {
             return Err(not_listed(status, image));
         }
-        let release = Release {
-            version: version.unwrap_or_default().to_owned(),
-            image: image.to_owned(),
-            ..Release::default()
-        };
+        let found = wish.looked_up.as_ref().and_then(|found| found.as_ref().ok());
+        let mut release = found.map(|found| *found.clone()).unwrap_or_default();
+        if let Some(version) = version {
+            version.clone_into(&mut release.version);
+        }
+        image.clone_into(&mut release.image);
         return Ok(Chosen { release, conditional: None, is_listed: false });
     };
     if let Some(version) = version.filter(|version| *version != chosen.release.version) {

@@ -3,13 +3,16 @@
 use std::fmt;
 
 use fairway_api::cluster_version::{Release, Update};
+use fairway_api::version::Move;
 use fairway_risk::Terms;
 use serde::Serialize;
 
 use super::super::risks::Exposure;
 use super::super::terms::AfterName;
-use super::answer::Answer;
+use super::answer::{Answer, State};
 use super::shown::Shown;
+use super::unusual::Unusual;
+use crate::exit::ExitStatus;
 use crate::foreign_text::OneLine;
 
 /// What was asked for, and what comes of it.
@@ -21,6 +24,12 @@ pub(super) struct Outcome {
     pub(super) action: Action,
     /// The release that it is about.
     pub(super) release: Option<Named>,
+    /// The version that the cluster had, or was on its way to.
+    pub(super) from: Option<String>,
+    /// What kind of step it is from there.
+    pub(super) step: Option<Move>,
+    /// What is unusual about it.
+    pub(super) unusual: Vec<Unusual>,
     /// Whether signature, guards and risks are waived.
     pub(super) force: bool,
     /// The risks that are accepted now and were not before.
@@ -31,6 +40,8 @@ pub(super) struct Outcome {
     pub(super) progress: Option<String>,
     /// What the operator says; nothing where that was not waited for.
     pub(super) answer: Option<Answer>,
+    /// Whether what was waited for did not happen in time.
+    pub(super) timed_out: bool,
     /// What may not be what was meant.
     pub(super) warnings: Vec<String>,
 }
@@ -43,6 +54,14 @@ pub(super) enum Action {
     Requested,
     /// It was asked for before.
     AlreadyRequested,
+    /// The release before was asked for.
+    RolledBack,
+    /// The same version was asked for, for several architectures.
+    RequestedMultiArch,
+    /// That was asked for before.
+    AlreadyRequestedMultiArch,
+    /// The cluster has several architectures.
+    AlreadyMultiArch,
     /// The cluster has the release, or is on its way to it.
     AlreadyThere,
     /// There is no later release.
@@ -79,18 +98,43 @@ impl Outcome {
             dry_run: false,
             action,
             release: None,
+            from: None,
+            step: None,
+            unusual: Vec::new(),
             force: false,
             accepted: Vec::new(),
             accept_risks: Vec::new(),
             progress: None,
             answer: None,
+            timed_out: false,
             warnings: Vec::new(),
         }
     }
 
     /// Whether the operator has something to say to it.
     pub(super) fn awaits_an_answer(&self) -> bool {
-        matches!(self.action, Action::Requested | Action::AlreadyRequested)
+        matches!(
+            self.action,
+            Action::Requested
+                | Action::AlreadyRequested
+                | Action::RolledBack
+                | Action::RequestedMultiArch
+                | Action::AlreadyRequestedMultiArch
+        )
+    }
+
+    /// Whether the cluster is on its way there, whoever asked for it.
+    pub(super) fn is_under_way(&self) -> bool {
+        self.action == Action::AlreadyThere && self.progress.is_some()
+    }
+
+    /// How the command ends.
+    pub(super) fn exit_status(&self) -> ExitStatus {
+        match &self.answer {
+            None => ExitStatus::Yes,
+            Some(_) if self.timed_out => ExitStatus::TimedOut,
+            Some(answer) => answer.exit_status(),
+        }
     }
 }
 
@@ -123,6 +167,19 @@ impl fmt::Display for Outcome {
         match self.action {
             Action::Requested => write!(f, "Requested update to {release}")?,
             Action::AlreadyRequested => write!(f, "An update to {release} is requested already")?,
+            Action::RolledBack => {
+                let from = self.from.as_deref().unwrap_or_default();
+                write!(f, "Requested rollback from {} to {release}", OneLine(from))?;
+            }
+            Action::RequestedMultiArch => {
+                f.write_str("Requested update to multi cluster architecture")?;
+            }
+            Action::AlreadyRequestedMultiArch => {
+                f.write_str("Update to multi cluster architecture has already been requested")?;
+            }
+            Action::AlreadyMultiArch => {
+                f.write_str("Cluster has the multi cluster architecture already")?;
+            }
             Action::AlreadyThere => match &self.progress {
                 None => write!(f, "Cluster is already at version {release}")?,
                 Some(progress) => {
@@ -138,9 +195,14 @@ impl fmt::Display for Outcome {
             Action::NothingToClear => f.write_str("No update is requested")?,
         }
         self.accepted.iter().try_for_each(|accepted| write!(f, "\n\n{accepted}"))?;
-        match &self.answer {
-            Some(answer) => write!(f, "\n\n{answer}"),
-            None => Ok(()),
+        let Some(answer) = &self.answer else { return Ok(()) };
+        write!(f, "\n\n{answer}")?;
+        match answer.state {
+            State::Accepted | State::Started if self.timed_out => f.write_str(
+                "\nIt is not complete yet, and goes on; see how far it is with\n  fairway upgrade \
+                 status",
+            ),
+            _ => Ok(()),
         }
     }
 }

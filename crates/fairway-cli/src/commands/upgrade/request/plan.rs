@@ -10,21 +10,21 @@ use serde_json::{Value, json};
 
 use super::super::change::Change;
 use super::super::preflight::before::under_way;
-use super::super::risks::Exposure;
+use super::super::risks::{self, Exposure};
 use super::super::stored::{Others, Stored, accepted};
-use super::checks;
 use super::choice::{Chosen, choose};
 use super::outcome::{Accepted, Action, Named, Outcome};
 use super::shown::{Shown, open_risks};
+use super::unusual::Step;
 use super::wish::{Target, UpdateWish, Wish};
-use super::withdrawal;
-use crate::errors::{CannotTell, Refused};
+use super::{checks, multi_arch, rollback, withdrawal};
+use crate::errors::{CannotTell, NewRisks, Refused};
 use crate::foreign_text::OneLine;
 
 /// What is to be written, and what comes of it.
 pub(super) struct Plan {
     /// A merge patch of ClusterVersion; none where nothing changes.
-    patch: Option<Value>,
+    pub(super) patch: Option<Value>,
     /// What is asked for then.
     pub(super) update: Update,
     pub(super) outcome: Outcome,
@@ -42,6 +42,8 @@ impl Plan {
         match wish {
             Wish::Clear => clear(cluster_version, status),
             Wish::Update(wish) => Request { cluster_version, status, wish, now }.plan(),
+            Wish::MultiArch(wish) => multi_arch::plan(cluster_version, status, wish),
+            Wish::Rollback => rollback::plan(cluster_version, status),
         }
     }
 
@@ -69,7 +71,8 @@ impl Change for Plan {
 
 /// Whether two requests are for the same release.
 pub(super) fn same_release(one: &Update, other: &Update) -> bool {
-    (one.version(), one.image()) == (other.version(), other.image())
+    (one.version(), one.image(), one.architecture())
+        == (other.version(), other.image(), other.architecture())
 }
 
 /// Withdraws what was asked for, and keeps the risks that are accepted.
@@ -98,7 +101,7 @@ fn clear(cluster_version: &ClusterVersion, status: &ClusterVersionStatus) -> any
     Ok(Plan { patch: Some(patch), update, outcome })
 }
 
-fn names_of(risks: &[AcceptRisk]) -> Vec<String> {
+pub(super) fn names_of(risks: &[AcceptRisk]) -> Vec<String> {
     risks.iter().map(|risk| risk.name.clone()).collect()
 }
 
@@ -118,7 +121,13 @@ impl Request<'_> {
         let Some(chosen) = choose(self.status, self.wish)? else {
             return Ok(self.already_there(Action::Latest));
         };
-        let mut warnings = self.warnings(&chosen)?;
+        if let Some(update) = chosen.conditional.filter(|_| !self.wish.allow_not_recommended) {
+            return Err(self.not_recommended(update));
+        }
+        let mut warnings = Vec::new();
+        if !chosen.is_listed {
+            warnings.push("the image is not that of any listed update".to_owned());
+        }
         let Consent { names, newly, metadata } = self.consent(&chosen)?;
         let release = &chosen.release;
         let update = Update {
@@ -138,8 +147,13 @@ impl Request<'_> {
             "metadata": metadata,
             "spec": { "desiredUpdate": update.merge_patch()? },
         });
+        let step = self.step(&chosen);
+        let from = &self.status.desired.version;
         let outcome = Outcome {
             release: Some(Named::asked(&update)),
+            from: Some(from.clone()).filter(|from| !from.is_empty()),
+            step: step.kind(),
+            unusual: step.unusual(),
             force: self.wish.force,
             accept_risks: names_of(&update.accept_risks),
             accepted: newly,
@@ -182,9 +196,10 @@ impl Request<'_> {
                     .to_owned(),
             );
         }
+        let update = self.asked().filter(|asked| asked.is_update() && self.is_at(asked));
         let release = Some(Named::of(&self.status.desired));
         let outcome = Outcome { release, progress, warnings, ..Outcome::new(action) };
-        Plan { patch: None, update: Update::default(), outcome }
+        Plan { patch: None, update: update.cloned().unwrap_or_default(), outcome }
     }
 
     /// Whether a request is for the release that the cluster has.
@@ -196,22 +211,16 @@ impl Request<'_> {
         )
     }
 
-    /// What may not be what was meant; a refusal where the update is not recommended.
-    fn warnings(&self, chosen: &Chosen) -> anyhow::Result<Vec<String>> {
-        if let Some(update) = chosen.conditional.filter(|_| !self.wish.allow_not_recommended) {
-            return Err(self.not_recommended(update));
+    /// The step to the release.
+    fn step<'a>(&'a self, chosen: &'a Chosen) -> Step<'a> {
+        let not_looked_up = self.wish.looked_up.as_ref().and_then(|found| found.as_ref().err());
+        Step {
+            status: self.status,
+            channel: self.cluster_version.spec.channel.as_deref(),
+            release: &chosen.release,
+            not_looked_up: not_looked_up.map(String::as_str),
+            force: self.wish.force,
         }
-        let mut warnings = checks::unusual(self.status, &chosen.release.version);
-        if !chosen.is_listed {
-            warnings.push("the image is not that of any listed update".to_owned());
-        }
-        if self.wish.force {
-            warnings.push(
-                "--force waives the signature, all guards and all risks: be sure that you know this image"
-                    .to_owned(),
-            );
-        }
-        Ok(warnings)
     }
 
     /// What is accepted so that the update may begin.
@@ -252,7 +261,18 @@ impl Request<'_> {
              --to={version} --allow-not-recommended` accepts these risks for {version}, and no \
              others, and asks for the update"
         );
-        let risks = open.iter().map(Shown::to_string).collect::<Vec<_>>().join(", ");
+        let names =
+            |open: &[&Shown]| open.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+        let acceptance = risks::acceptance(self.cluster_version);
+        let new: Vec<&Shown> = open.iter().filter(|risk| risk.was_never_accepted()).collect();
+        if !new.is_empty()
+            && risks::any_accepted_for(&acceptance, &update.release.version, self.now)
+        {
+            let message =
+                format!("risks were accepted for {version}, and these are new: {}", names(&new));
+            return anyhow!(why).context(NewRisks { message, hint });
+        }
+        let risks = names(&open.iter().collect::<Vec<_>>());
         if open.iter().any(|risk| risk.exposure == Exposure::Applies) || open.is_empty() {
             let message = format!("{version} is not recommended for this cluster: {risks}");
             let message = message.trim_end_matches(": ").to_owned();
@@ -276,9 +296,8 @@ struct Consent {
 }
 
 /// Whether what is asked for already is what is to be asked for.
-fn is_same(asked: &Update, update: &Update) -> bool {
+pub(super) fn is_same(asked: &Update, update: &Update) -> bool {
     asked.mode.is_none()
-        && asked.architecture().is_none()
         && same_release(asked, update)
         && asked.forced() == update.forced()
         && asked.accept_risks == update.accept_risks

@@ -54,6 +54,11 @@ fn standing(
 }
 
 impl Shown {
+    /// Whether nobody has ever accepted it, on whatever terms.
+    pub(super) fn was_never_accepted(&self) -> bool {
+        self.standing == Standing::NotAccepted
+    }
+
     /// The terms on which it is accepted: for this version, and those for which it was before.
     pub(super) fn terms(
         &self,

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::answer::Answer;
 use super::outcome::Outcome;
 use super::plan::Plan;
+use super::unusual::Unusual;
 use super::wish::Wish;
 use crate::args::upgrade::RequestArgs;
 use crate::commands::upgrade::change::Change as _;
@@ -15,6 +16,7 @@ use crate::commands::upgrade::fixtures::{
     accept, cluster_version, condition, hold, now, offer, recommended, risk,
 };
 use crate::errors;
+use crate::exit::ExitStatus;
 
 #[derive(Parser)]
 struct Typed {
@@ -88,6 +90,11 @@ fn an_update_is_asked_for_with_all_that_names_it() {
         "version": "5.1.9",
         "image": "registry.example/release@sha256:f73d25856ea13b7a2c6a955ef62007088ec360578dbe2141a5425ad9cf27d41b"
       },
+      "from": "5.1.0",
+      "step": {
+        "kind": "patch"
+      },
+      "unusual": [],
       "force": false,
       "accepted": [],
       "acceptRisks": [
@@ -95,6 +102,7 @@ fn an_update_is_asked_for_with_all_that_names_it() {
       ],
       "progress": null,
       "answer": null,
+      "timedOut": false,
       "warnings": []
     }
     "#);
@@ -193,7 +201,9 @@ fn there_may_be_nothing_later() {
 
 /// The text, and the warnings below.
 fn said(outcome: &Outcome) -> String {
-    let warnings = outcome.warnings.iter().map(|warning| format!("\nwarning: {warning}"));
+    let unusual = outcome.unusual.iter().map(ToString::to_string);
+    let warnings = unusual.chain(outcome.warnings.iter().cloned());
+    let warnings = warnings.map(|warning| format!("\nwarning: {warning}"));
     format!("{outcome}{}", warnings.collect::<String>())
 }
 
@@ -222,8 +232,8 @@ fn an_image_is_taken_as_it_is_typed() {
     insta::assert_snapshot!(said(&plan.outcome), @"
     Requested update to 5.3.0
     warning: from 5.1.0 to 5.3.0 is a skip-level update, past one minor version
-    warning: the image is not that of any listed update
     warning: --force waives the signature, all guards and all risks: be sure that you know this image
+    warning: the image is not that of any listed update
     ");
 }
 
@@ -235,18 +245,62 @@ fn a_tag_is_refused_unless_it_is_forced() {
 }
 
 #[test]
-fn unusual_steps_are_named() {
-    let mut object = cluster_version();
-    let versions = ["5.0.9", "5.1.11-rc.1", "5.3.0", "6.0.0"];
-    object.status.as_mut().unwrap().available_updates = Some(versions.map(objects::release).into());
-    let warnings = versions
-        .map(|version| plan(&object, &[&format!("--to={version}")]).outcome.warnings.join("; "));
-    insta::assert_snapshot!(warnings.join("\n"), @"
-    from 5.1.0 to 5.0.9 is a downgrade
-    5.1.11-rc.1 is a pre-release
-    from 5.1.0 to 5.3.0 is a skip-level update, past one minor version
-    from 5.1.0 to 6.0.0 is an update to another major version
+fn an_image_that_is_not_listed_is_known_by_what_it_says_about_itself() {
+    let image = format!("registry.example/release@sha256:{}", "0".repeat(64));
+    let asked = |looked_up: Result<&str, &str>| {
+        let arguments = [&format!("--to-image={image}"), "--allow-explicit-upgrade"];
+        let Wish::Update(mut wish) = wish(&arguments).unwrap() else { panic!("an update") };
+        assert_eq!(wish.unknown_image(), Some(&image[..]));
+        let found = looked_up.map(objects::release).map_err(str::to_owned);
+        wish.looked_up = Some(found.map(Box::new));
+        Plan::of(&risky(), &Wish::Update(wish), now()).unwrap()
+    };
+    let earlier = asked(Ok("5.0.9"));
+    let update = desired_update(&earlier);
+    assert_eq!((&update["version"], &update["image"]), (&json!("5.0.9"), &json!(image)));
+    let unknown = asked(Err("nobody\nanswers"));
+    assert_eq!(desired_update(&unknown)["version"], Value::Null);
+    insta::assert_snapshot!(said(&earlier.outcome), @"
+    Requested update to 5.0.9
+    warning: from 5.1.0 to 5.0.9 is a downgrade
+    warning: the image is not that of any listed update
     ");
+    insta::assert_snapshot!(said(&unknown.outcome), @"
+    Requested update to registry.example/release@sha256:0000000000000000000000000000000000000000000000000000000000000000
+    warning: it is not known which version that image has: nobody answers
+    warning: the image is not that of any listed update
+    ");
+    assert!(unknown.outcome.unusual.iter().all(Unusual::has_to_be_confirmed));
+
+    for known in [&["--to=5.1.9"][..], &["--to-image=a/b:c", "--force"]] {
+        let Wish::Update(wish) = wish(known).unwrap() else { panic!("an update") };
+        assert_eq!(wish.unknown_image(), None, "{known:?}: nobody needs to look");
+    }
+}
+
+#[test]
+fn risks_that_appear_after_others_were_accepted_are_new() {
+    let mut object = risky();
+    accept(&mut object, &["NoisyLogs"], None);
+    insta::assert_snapshot!(refusal(&object, &["--to=5.2.1"]), @"
+    6: risks were accepted for 5.2.1, and these are new: SlowDisks (applies)
+      Not now. Really.
+    hint: `fairway upgrade --include-not-recommended` tells more; `fairway upgrade --to=5.2.1 --allow-not-recommended` accepts these risks for 5.2.1, and no others, and asks for the update
+    ");
+    for (annotation, code) in [
+        (r#"{"NoisyLogs":{"for":"5.2.x"}}"#, "6"),
+        (r#"{"NoisyLogs":{"for":"5.0.x"}}"#, "3"),
+        (r#"{"NoisyLogs":{"until":"2025-12-31"}}"#, "3"),
+    ] {
+        accept(&mut object, &["NoisyLogs"], Some(annotation));
+        let refused = refusal(&object, &["--to=5.2.1"]);
+        assert!(refused.starts_with(code), "{annotation}: {refused}");
+    }
+    accept(&mut object, &["SlowDisks", "NoisyLogs"], Some(r#"{"NoisyLogs":{"for":"5.0.x"}}"#));
+    let refused = refusal(&object, &["--to=5.2.1"]);
+    assert!(refused.starts_with('4'), "what was accepted for others is not new: {refused}");
+    accept(&mut object, &["SomethingElse"], Some("{}"));
+    assert!(refusal(&object, &["--to=5.2.2"]).starts_with('6'), "it may apply, and is new");
 }
 
 #[test]
@@ -425,6 +479,16 @@ fn what_the_operator_says() {
             object.status.as_mut().unwrap().desired = objects::release("5.1.9");
         }),
         answer(&|object| {
+            hold(object, loaded());
+            hold(object, condition("Progressing", true, "", "Working towards 5.1.9: 1 of 9"));
+            begin(object, UpdateState::Partial);
+        }),
+        answer(&|object| {
+            hold(object, loaded());
+            hold(object, condition("Progressing", false, "", "Cluster version is 5.1.9"));
+            begin(object, UpdateState::Completed);
+        }),
+        answer(&|object| {
             hold(object, accepted(false.into(), "UnacceptedRisks", "SlowDisks.\nAccept it."));
         }),
         answer(&|object| {
@@ -434,7 +498,11 @@ fn what_the_operator_says() {
         answer(&|object| object.spec.desired_update = None),
     ];
     insta::assert_snapshot!(decided.join("\n\n"), @"
-    0: The operator has accepted it. Working towards 5.1.9
+    0: The operator has accepted it, and not begun yet. Working towards 5.1.9
+
+    0: The operator has accepted it. Working towards 5.1.9: 1 of 9
+
+    0: It is complete. Cluster version is 5.1.9
 
     3: The operator refuses it:
 
@@ -455,6 +523,39 @@ fn what_the_operator_says() {
       fairway upgrade --clear
 
     4: Somebody else has asked for something else since.
+    ");
+}
+
+/// Gives the cluster a history with 5.1.9 in that state.
+fn begin(object: &mut ClusterVersion, state: UpdateState) {
+    let status = object.status.as_mut().unwrap();
+    status.desired = objects::release("5.1.9");
+    let image = status.desired.image.clone();
+    status.history.insert(0, UpdateHistory { state, image, ..UpdateHistory::default() });
+}
+
+#[test]
+fn what_was_waited_for_in_vain_goes_on() {
+    let mut object = cluster_version();
+    let asked = objects::update_to("5.1.9");
+    object.spec.desired_update = Some(asked.clone());
+    hold(&mut object, condition("Progressing", true, "", "Working towards 5.1.9: 1 of 9"));
+    begin(&mut object, UpdateState::Partial);
+    let answer = Answer::of(&object, &asked);
+    assert!(answer.is_one() && !answer.is_the_last());
+    assert_eq!(answer.progress(), "Working towards 5.1.9: 1 of 9");
+    let outcome = Outcome {
+        answer: Some(answer),
+        timed_out: true,
+        ..plan(&cluster_version(), &["--to=5.1.9"]).outcome
+    };
+    assert_eq!(outcome.exit_status(), ExitStatus::TimedOut);
+    insta::assert_snapshot!(outcome, @"
+    Requested update to 5.1.9
+
+    The operator has accepted it. Working towards 5.1.9: 1 of 9
+    It is not complete yet, and goes on; see how far it is with
+      fairway upgrade status
     ");
 }
 
@@ -484,6 +585,14 @@ fn arguments_that_make_no_sense_together() {
         &["--allow-upgrade-with-warnings"],
         &["--to=5.1.9", "--allow-explicit-upgrade"],
         &["--to=5.1.9", "--timeout=soon"],
+        &["--to-multi-arch", "--to=5.1.9"],
+        &["--to-multi-arch", "--to-latest"],
+        &["--to-multi-arch", "--to-image=a/b:c"],
+        &["--to-multi-arch", "--clear"],
+        &["--to-multi-arch", "--allow-not-recommended"],
+        &["--to=5.1.9", "--wait", "--no-wait"],
+        &["--yes"],
+        &["--clear", "--yes"],
     ] {
         let typed = Typed::try_parse_from([&["upgrade"], arguments].concat());
         assert!(typed.is_err(), "{arguments:?}");

@@ -1,5 +1,7 @@
 //! What the administrator wants.
 
+use fairway_api::cluster_version::Release;
+
 use crate::args::upgrade::RequestArgs;
 use crate::errors::WrongUsage;
 
@@ -8,6 +10,10 @@ use crate::errors::WrongUsage;
 pub(super) enum Wish {
     /// An update.
     Update(UpdateWish),
+    /// The same version for several architectures.
+    MultiArch(MultiArchWish),
+    /// The release before.
+    Rollback,
     /// The update that was asked for no more.
     Clear,
 }
@@ -27,6 +33,17 @@ pub(super) struct UpdateWish {
     pub(super) force: bool,
     /// Who wishes it.
     pub(super) by: Option<String>,
+    /// What an image that is not listed says about itself, once that was looked up; or why not.
+    pub(super) looked_up: Option<Result<Box<Release>, String>>,
+}
+
+/// Several architectures, and what may be overlooked for them.
+#[derive(Debug)]
+pub(super) struct MultiArchWish {
+    /// What is wrong with the cluster.
+    pub(super) allow_warnings: bool,
+    /// The signature and the guards.
+    pub(super) force: bool,
 }
 
 /// Which release.
@@ -63,14 +80,30 @@ impl Target {
 impl Wish {
     /// What the arguments say.
     pub(super) fn of(args: &RequestArgs) -> Result<Self, WrongUsage> {
+        let (allow_warnings, force) = (args.allow_upgrade_with_warnings, args.force);
+        if args.to_multi_arch {
+            return Ok(Self::MultiArch(MultiArchWish { allow_warnings, force }));
+        }
         let Some(target) = Target::of(args)? else { return Ok(Self::Clear) };
         Ok(Self::Update(UpdateWish {
             target,
             allow_not_recommended: args.allow_not_recommended,
             allow_explicit: args.allow_explicit_upgrade,
-            allow_warnings: args.allow_upgrade_with_warnings,
-            force: args.force,
+            allow_warnings,
+            force,
             by: None,
+            looked_up: None,
         }))
+    }
+}
+
+impl UpdateWish {
+    /// The image that has to be looked up before anybody can tell where it leads: one that may be
+    /// taken although it is not listed, and whose version nobody names.
+    pub(super) fn unknown_image(&self) -> Option<&str> {
+        match &self.target {
+            Target::Image { image, version: None } if self.allow_explicit => Some(image),
+            _ => None,
+        }
     }
 }

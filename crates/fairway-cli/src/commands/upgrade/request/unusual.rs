@@ -1,0 +1,223 @@
+//! What is unusual about a step to another release, and has to be meant.
+
+use std::fmt;
+
+use fairway_api::Version;
+use fairway_api::cluster_version::{ClusterVersionStatus, Release};
+use fairway_api::version::Move;
+use serde::Serialize;
+
+use crate::foreign_text::OneLine;
+
+/// What the channels begin with whose releases are tried out before they are supported.
+const CANDIDATE: &str = "candidate";
+
+/// Words by which versions say that they are not finished, as platforms call them: engineering,
+/// feature and release candidates, and what is built each night.
+const UNFINISHED: [&str; 8] = ["alpha", "beta", "ec", "fc", "rc", "nightly", "ci", "dev"];
+
+/// What is unusual about a step.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase", tag = "kind")]
+pub(super) enum Unusual {
+    /// It leads to an earlier version.
+    Downgrade { from: String, to: String },
+    /// It leaves out minor versions.
+    SkipLevel { from: String, to: String, skipped: u64 },
+    /// It leads to another major version.
+    Major { from: String, to: String },
+    /// The version says of itself that it is not finished.
+    PreRelease { version: String },
+    /// The release is in candidate channels, and in no others that are known.
+    Candidate { channel: String },
+    /// Nobody knows which version the image has.
+    UnknownVersion { why: String },
+    /// Whatever the operator objects is waived.
+    Forced,
+}
+
+/// A step to another release.
+pub(super) struct Step<'a> {
+    pub(super) status: &'a ClusterVersionStatus,
+    /// The channel that updates come from.
+    pub(super) channel: Option<&'a str>,
+    pub(super) release: &'a Release,
+    /// Why the version of the release could not be looked up.
+    pub(super) not_looked_up: Option<&'a str>,
+    pub(super) force: bool,
+}
+
+impl Step<'_> {
+    /// What kind of step it is, where both versions are known.
+    pub(super) fn kind(&self) -> Option<Move> {
+        let (from, to) = self.ends()?;
+        Some(Move::between(&from, &to))
+    }
+
+    fn ends(&self) -> Option<(Version, Version)> {
+        let parsed = |version: &str| Version::parse(version).ok();
+        Some((parsed(&self.status.desired.version)?, parsed(&self.release.version)?))
+    }
+
+    /// Everything that is unusual about it.
+    pub(super) fn unusual(&self) -> Vec<Unusual> {
+        let between = self.ends().into_iter().flat_map(|(from, to)| between(&from, &to));
+        let unknown = self.release.version.is_empty().then(|| Unusual::UnknownVersion {
+            why: self.not_looked_up.unwrap_or("nobody has looked it up").to_owned(),
+        });
+        let forced = self.force.then_some(Unusual::Forced);
+        between.chain(self.candidate()).chain(unknown).chain(forced).collect()
+    }
+
+    /// The release says which channels it is in; where it does not, it comes from the chosen one.
+    fn candidate(&self) -> Option<Unusual> {
+        let is_candidate = |channel: &&str| channel.starts_with(CANDIDATE);
+        let mut known = self.release.channels.iter().map(String::as_str).peekable();
+        let channel = if known.peek().is_some() {
+            let mut known = known;
+            let first = known.next()?;
+            (is_candidate(&first) && known.all(|channel| is_candidate(&channel))).then_some(first)
+        } else {
+            self.channel.filter(is_candidate)
+        };
+        channel.map(|channel| Unusual::Candidate { channel: channel.to_owned() })
+    }
+}
+
+fn between(from: &Version, to: &Version) -> Vec<Unusual> {
+    let (names, kind) = (|| (from.to_string(), to.to_string()), Move::between(from, to));
+    let step = match (names(), kind) {
+        ((from, to), Move::Downgrade) => Some(Unusual::Downgrade { from, to }),
+        ((from, to), Move::SkipLevel { skipped }) => Some(Unusual::SkipLevel { from, to, skipped }),
+        ((from, to), Move::Major) => Some(Unusual::Major { from, to }),
+        _ => None,
+    };
+    let pre_release =
+        is_less_finished(from, to).then(|| Unusual::PreRelease { version: names().1 });
+    step.into_iter().chain(pre_release).collect()
+}
+
+/// Whether a version is not finished, and the one before was. Some platforms have a pre-release in
+/// every version, and only its words tell.
+fn is_less_finished(from: &Version, to: &Version) -> bool {
+    let says_so = |version: &Version| {
+        let mut words = version.pre_release().split(['.', '-']);
+        words.any(|word| UNFINISHED.iter().any(|unfinished| word.eq_ignore_ascii_case(unfinished)))
+    };
+    let is_plain = |version: &Version| version.pre_release().is_empty();
+    !is_plain(to) && (is_plain(from) || (says_so(to) && !says_so(from)))
+}
+
+impl Unusual {
+    /// Whether it has to be confirmed. Between major versions there is one way, and the operator
+    /// guards it.
+    pub(super) fn has_to_be_confirmed(&self) -> bool {
+        !matches!(self, Self::Major { .. })
+    }
+}
+
+impl fmt::Display for Unusual {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Downgrade { from, to } => {
+                write!(f, "from {from} to {to} is {}", Move::Downgrade)
+            }
+            Self::SkipLevel { from, to, skipped } => {
+                write!(f, "from {from} to {to} is {}", Move::SkipLevel { skipped: *skipped })
+            }
+            Self::Major { from, to } => write!(f, "from {from} to {to} is {}", Move::Major),
+            Self::PreRelease { version } => write!(f, "{version} is a pre-release"),
+            Self::Candidate { channel } => write!(
+                f,
+                "it comes from {}, whose releases are tried out and may never be supported",
+                OneLine(channel)
+            ),
+            Self::UnknownVersion { why } => {
+                write!(f, "it is not known which version that image has: {}", OneLine(why))
+            }
+            Self::Forced => f.write_str(
+                "--force waives the signature, all guards and all risks: be sure that you know \
+                 this image",
+            ),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fairway_testkit::objects;
+
+    use super::*;
+
+    /// What is said about a step, from a release of that channel to one of those channels.
+    fn said(from: &str, to: &str, channel: &str, channels: &[&str]) -> String {
+        let status = objects::status_at(from);
+        let channels = channels.iter().map(|&channel| channel.to_owned()).collect();
+        let release = Release { channels, ..objects::release(to) };
+        let step = Step {
+            status: &status,
+            channel: Some(channel),
+            release: &release,
+            not_looked_up: None,
+            force: false,
+        };
+        let unusual = step.unusual().into_iter().map(|unusual| {
+            let confirmed = if unusual.has_to_be_confirmed() { ", to be confirmed" } else { "" };
+            format!("; {unusual}{confirmed}")
+        });
+        format!("{from} {to}{}", unusual.collect::<String>())
+    }
+
+    #[test]
+    fn a_step_is_unusual_by_its_versions() {
+        let okd = "4.20.0-okd-scos.5";
+        let said = [
+            ("5.1.0", "5.1.1"),
+            ("5.1.0", "5.2.0"),
+            ("5.1.1", "5.1.0"),
+            ("5.1.0", "5.3.0"),
+            ("4.22.0", "5.0.0"),
+            ("5.1.0", "5.2.0-rc.1"),
+            ("5.2.0-ec.3", "5.2.0-rc.1"),
+            ("5.2.0-rc.1", "5.2.0-rc.2"),
+            ("5.2.0-rc.2", "5.2.0"),
+            (okd, "4.20.0-okd-scos.6"),
+            (okd, "4.21.0-okd-scos.ec.15"),
+            ("what is that", "5.1.0"),
+        ]
+        .map(|(from, to)| said(from, to, "stable-5.1", &[]));
+        insta::assert_snapshot!(said.join("\n"), @"
+        5.1.0 5.1.1
+        5.1.0 5.2.0
+        5.1.1 5.1.0; from 5.1.1 to 5.1.0 is a downgrade, to be confirmed
+        5.1.0 5.3.0; from 5.1.0 to 5.3.0 is a skip-level update, past one minor version, to be confirmed
+        4.22.0 5.0.0; from 4.22.0 to 5.0.0 is an update to another major version
+        5.1.0 5.2.0-rc.1; 5.2.0-rc.1 is a pre-release, to be confirmed
+        5.2.0-ec.3 5.2.0-rc.1
+        5.2.0-rc.1 5.2.0-rc.2
+        5.2.0-rc.2 5.2.0
+        4.20.0-okd-scos.5 4.20.0-okd-scos.6
+        4.20.0-okd-scos.5 4.21.0-okd-scos.ec.15; 4.21.0-okd-scos.ec.15 is a pre-release, to be confirmed
+        what is that 5.1.0
+        ");
+    }
+
+    #[test]
+    fn a_release_is_a_candidate_by_its_channels_or_by_the_chosen_one() {
+        let said = [
+            ("stable-5.1", &["candidate-5.1", "candidate-5.2"][..]),
+            ("stable-5.1", &["candidate-5.1", "stable-5.1"]),
+            ("candidate-5.1", &["candidate-5.1", "fast-5.1"]),
+            ("candidate-5.1", &[]),
+            ("stable-5.1", &[]),
+        ]
+        .map(|(channel, channels)| said("5.1.0", "5.1.1", channel, channels));
+        insta::assert_snapshot!(said.join("\n"), @"
+        5.1.0 5.1.1; it comes from candidate-5.1, whose releases are tried out and may never be supported, to be confirmed
+        5.1.0 5.1.1
+        5.1.0 5.1.1
+        5.1.0 5.1.1; it comes from candidate-5.1, whose releases are tried out and may never be supported, to be confirmed
+        5.1.0 5.1.1
+        ");
+    }
+}

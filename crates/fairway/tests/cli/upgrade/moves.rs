@@ -1,0 +1,251 @@
+//! Where a request leads: what has to be confirmed, the way back, several architectures, and an
+//! update that is waited for.
+
+use anyhow::{Context, Result};
+use fairway_api::cluster_version::{Architecture, UpdateHistory, UpdateState};
+use fairway_api::{
+    CLUSTER_VERSION_NAME as NAME, ClusterVersion, ClusterVersionStatus, Conditions as _,
+    OperatorCondition,
+};
+use fairway_testkit::{TestCluster, objects, wait};
+use kube::Api;
+use kube::api::PostParams;
+use serde_json::json;
+
+use super::{document, risky, said};
+
+/// Changes the status, as the operator would.
+async fn operate(
+    api: &Api<ClusterVersion>,
+    change: impl Fn(&mut ClusterVersionStatus),
+) -> Result<()> {
+    let mut object = api.get(NAME).await?;
+    let status = object.status.as_mut().context("no status")?;
+    status.observed_generation = object.metadata.generation.unwrap_or_default();
+    change(status);
+    api.replace_status(NAME, &PostParams::default(), &object).await?;
+    Ok(())
+}
+
+/// Puts a release at the top of the history, as the operator does when it begins one.
+fn begin(status: &mut ClusterVersionStatus, version: &str, state: UpdateState) {
+    status.desired = objects::release(version);
+    status.history.retain(|entry| entry.state == UpdateState::Completed);
+    let completion_time = (state == UpdateState::Completed).then(objects::beginning);
+    let entry = UpdateHistory {
+        state,
+        started_time: Some(objects::beginning()),
+        completion_time,
+        version: Some(version.to_owned()),
+        image: status.desired.image.clone(),
+        verified: true,
+        ..UpdateHistory::default()
+    };
+    status.history.insert(0, entry);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_seldom_meant_has_to_be_confirmed() -> Result<()> {
+    let cluster = TestCluster::in_turn().await?;
+    let api = risky(&cluster).await?;
+    operate(&api, |status| {
+        let others = ["5.0.9", "5.3.0", "5.1.2-rc.1"].map(objects::release);
+        status.available_updates.get_or_insert_default().extend(others);
+    })
+    .await?;
+    let before = api.get(NAME).await?.spec;
+    let said =
+        |arguments: &[&str]| said(cluster.kubeconfig(), &[&["--no-wait"], arguments].concat());
+    let image = format!("--to-image=127.0.0.1:1/release@sha256:{}", "0".repeat(64));
+    let refused = [
+        said(&["--to=5.0.9"]),
+        said(&["--to=5.3.0"]),
+        said(&["--to=5.1.2-rc.1"]),
+        said(&["--to=5.1.1", "--force"]),
+        said(&[&image, "--allow-explicit-upgrade"]),
+    ];
+    insta::assert_snapshot!(refused.join("\n"), @"
+    exit code: 2
+    ----- stderr -----
+    error: this has to be confirmed, and nobody is at the terminal: from 5.1.0 to 5.0.9 is a downgrade; --yes confirms it
+
+    exit code: 2
+    ----- stderr -----
+    error: this has to be confirmed, and nobody is at the terminal: from 5.1.0 to 5.3.0 is a skip-level update, past one minor version; --yes confirms it
+
+    exit code: 2
+    ----- stderr -----
+    error: this has to be confirmed, and nobody is at the terminal: 5.1.2-rc.1 is a pre-release; --yes confirms it
+
+    exit code: 2
+    ----- stderr -----
+    error: this has to be confirmed, and nobody is at the terminal: --force waives the signature, all guards and all risks: be sure that you know this image; --yes confirms it
+
+    exit code: 2
+    ----- stderr -----
+    error: this has to be confirmed, and nobody is at the terminal: it is not known which version that image has: http://127.0.0.1:1/v2/release/manifests/sha256:0000000000000000000000000000000000000000000000000000000000000000: Connection refused (os error 111); --yes confirms it
+    ");
+    assert_eq!(api.get(NAME).await?.spec, before);
+
+    insta::assert_snapshot!(said(&["--to=5.3.0", "--yes"]), @"
+    exit code: 0
+    ----- stdout -----
+    Requested update to 5.3.0
+    ----- stderr -----
+    warning: from 5.1.0 to 5.3.0 is a skip-level update, past one minor version
+    ");
+    let step = document(cluster.kubeconfig(), &["--to=5.0.9", "--yes", "--no-wait"])?;
+    assert_eq!((&step["from"], &step["step"]["kind"]), (&json!("5.1.0"), &json!("downgrade")));
+    assert_eq!(step["unusual"][0]["kind"], "downgrade");
+    let plain = said(&["--to=5.1.1"]);
+    assert!(plain.starts_with("exit code: 0") && !plain.contains("warning"), "{plain}");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_way_back_leads_to_the_release_before() -> Result<()> {
+    let cluster = TestCluster::in_turn().await?;
+    let api = risky(&cluster).await?;
+    let said =
+        |arguments: &[&str]| said(cluster.kubeconfig(), &[&["rollback"], arguments].concat());
+    let none = said(&[]);
+    assert!(none.starts_with("exit code: 3"), "{none}");
+    operate(&api, |status| begin(status, "5.1.1", UpdateState::Completed)).await?;
+    insta::assert_snapshot!(said(&["--dry-run"]), @"
+    exit code: 0
+    ----- stdout -----
+    Nothing was changed; without --dry-run it would be:
+
+    Requested rollback from 5.1.1 to 5.1.0
+    ");
+    assert_eq!(api.get(NAME).await?.spec.desired_update, None);
+    insta::assert_snapshot!(said(&["--no-wait"]), @"
+    exit code: 0
+    ----- stdout -----
+    Requested rollback from 5.1.1 to 5.1.0
+    ");
+    let asked = api.get(NAME).await?.spec.desired_update.context("no request")?;
+    let release = objects::release("5.1.0");
+    assert_eq!((asked.version(), asked.image()), (Some("5.1.0"), Some(&*release.image)));
+    assert!(asked.is_update());
+    insta::assert_snapshot!(said(&["5.1.0"]), @"
+    exit code: 2
+    ----- stderr -----
+    error: unexpected argument '5.1.0' found
+
+    Usage: fairway upgrade rollback [OPTIONS]
+
+    For more information, try '--help'.
+    ");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn several_architectures_are_asked_for_in_the_same_version() -> Result<()> {
+    let cluster = TestCluster::in_turn().await?;
+    let api = risky(&cluster).await?;
+    let said = |arguments: &[&str]| {
+        said(cluster.kubeconfig(), &[&["--to-multi-arch"], arguments].concat())
+    };
+    let tried = said(&["--dry-run"]);
+    assert!(tried.contains("Nothing was changed"), "{tried}");
+    insta::assert_snapshot!(said(&["--no-wait"]), @"
+    exit code: 0
+    ----- stdout -----
+    Requested update to multi cluster architecture
+    ");
+    let asked = api.get(NAME).await?.spec.desired_update.context("no request")?;
+    assert_eq!(asked.architecture(), Some(&Architecture::Multi));
+    assert_eq!((asked.version(), asked.image()), (Some("5.1.0"), None));
+
+    let nothing = OperatorCondition::new("Invalid", true)
+        .reason("InvalidClusterVersion")
+        .message("There is no such image.");
+    operate(&api, |status| status.conditions.set(nothing.clone(), objects::beginning().0)).await?;
+    insta::assert_snapshot!(said(&[]), @"
+    exit code: 3
+    ----- stdout -----
+    Update to multi cluster architecture has already been requested
+
+    The operator refuses it:
+
+      Reason: InvalidClusterVersion
+      Message: There is no such image.
+
+    The request stands, and is looked at again when something changes. Withdraw it with
+      fairway upgrade --clear
+    ----- stderr -----
+    Waiting for the operator's answer…
+    ");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn risks_that_are_new_since_the_last_acceptance_have_their_own_exit_code() -> Result<()> {
+    let cluster = TestCluster::in_turn().await?;
+    let api = risky(&cluster).await?;
+    let said = |arguments: &[&str]| said(cluster.kubeconfig(), arguments);
+    assert!(said(&["--to=5.2.0"]).starts_with("exit code: 3"));
+    assert!(said(&["recommend", "--version=5.2.0"]).starts_with("exit code: 3"));
+    said(&["accept", "Other", "--for=5.2.x"]);
+    insta::assert_snapshot!(said(&["--to=5.2.0"]), @"
+    exit code: 6
+    ----- stderr -----
+    error: risks were accepted for 5.2.0, and these are new: SlowDisks (applies)
+      caused by: Nodes with slow disks may miss leases. https://example.com/slow-disks
+    hint: `fairway upgrade --include-not-recommended` tells more; `fairway upgrade --to=5.2.0 --allow-not-recommended` accepts these risks for 5.2.0, and no others, and asks for the update
+    ");
+    assert!(said(&["recommend", "--version=5.2.0"]).starts_with("exit code: 6"));
+    said(&["accept", "Other", "--for=5.1.x"]);
+    assert!(said(&["--to=5.2.0"]).starts_with("exit code: 3"), "that was for another version");
+    let accepted = ["recommend", "--version=5.2.0", "--accept=SlowDisks"];
+    assert!(said(&accepted).starts_with("exit code: 0"));
+
+    operate(&api, |status| {
+        let mut another = status.conditional_updates[0].risks[0].clone();
+        another.name = "NoisyLogs".to_owned();
+        status.conditional_updates[0].risk_names.push(another.name.clone());
+        status.conditional_updates[0].risks.push(another.clone());
+        status.conditional_update_risks.push(another);
+        let refused = OperatorCondition::new("ReleaseAccepted", false).reason("UnacceptedRisks");
+        status.conditions.set(refused, objects::beginning().0);
+    })
+    .await?;
+    said(&["--to=5.2.0", "--allow-not-recommended", "--no-wait"]);
+    said(&["accept", "SlowDisks-", "NoisyLogs-"]);
+    let waits = said(&["accept", "SlowDisks"]);
+    assert!(waits.starts_with("exit code: 6"), "{waits}");
+    assert!(waits.contains("which was asked for, still waits for NoisyLogs"), "{waits}");
+    assert!(said(&["accept", "NoisyLogs"]).starts_with("exit code: 0"));
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_update_is_waited_for_until_it_is_complete() -> Result<()> {
+    let cluster = TestCluster::in_turn().await?;
+    let api = risky(&cluster).await?;
+    let kubeconfig = cluster.kubeconfig().to_owned();
+    let asking = tokio::spawn(async move { said(&kubeconfig, &["--to=5.1.1", "--wait=5m"]) });
+    wait::until("the request", || async {
+        Ok(api.get(NAME).await?.spec.desired_update.map(|_| ()))
+    })
+    .await?;
+    let progress = |holds: bool, message: &'static str| {
+        move |status: &mut ClusterVersionStatus| {
+            let state = if holds { UpdateState::Partial } else { UpdateState::Completed };
+            begin(status, "5.1.1", state);
+            let progressing = OperatorCondition::new("Progressing", holds).message(message);
+            let accepted = OperatorCondition::new("ReleaseAccepted", true).reason("PayloadLoaded");
+            status.conditions.set(progressing, objects::beginning().0);
+            status.conditions.set(accepted, objects::beginning().0);
+        }
+    };
+    operate(&api, progress(true, "Working towards 5.1.1: 3 of 9")).await?;
+    let in_vain = said(cluster.kubeconfig(), &["--to=5.1.1", "--wait=1s"]);
+    assert!(in_vain.starts_with("exit code: 5"), "{in_vain}");
+    operate(&api, progress(false, "Cluster version is 5.1.1")).await?;
+    let waited = asking.await?;
+    assert!(waited.starts_with("exit code: 0"), "{waited}");
+    assert!(waited.contains("It is complete. Cluster version is 5.1.1"), "{waited}");
+    Ok(())
+}
