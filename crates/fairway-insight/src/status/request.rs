@@ -37,7 +37,10 @@ pub(super) fn of(
     let other_version = wanted.version().is_some_and(|version| version != status.desired.version);
     let other_image =
         wanted.image().is_some_and(|wanted| !image::same_content(wanted, &status.desired.image));
-    if !other_version && !other_image {
+    let architecture = wanted.architecture();
+    let other_architecture =
+        architecture.is_some() && architecture != status.desired.architecture.as_ref();
+    if !other_version && !other_image && !other_architecture {
         return None;
     }
     let accepted = status.conditions.find(release_accepted::TYPE);

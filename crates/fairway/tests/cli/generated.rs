@@ -45,6 +45,7 @@ fn manual_pages() {
     fairway-upgrade-channel.1
     fairway-upgrade-compare.1
     fairway-upgrade-recommend.1
+    fairway-upgrade-rollback.1
     fairway-upgrade-status.1
     fairway-upgrade.1
     fairway.1

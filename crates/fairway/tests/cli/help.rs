@@ -30,7 +30,7 @@ fn help_of_each_question_about_graphs() {
 
 #[test]
 fn help_of_each_step_of_an_upgrade() {
-    let steps = ["accept", "channel", "compare", "recommend", "status"];
+    let steps = ["accept", "channel", "compare", "recommend", "rollback", "status"];
     let helps = steps.map(|step| transcript(fairway().args(["upgrade", step, "--help"])));
     insta::assert_snapshot!(helps.join("\n"));
 }

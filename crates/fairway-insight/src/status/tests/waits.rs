@@ -45,6 +45,9 @@ fn a_request_that_has_not_begun_is_told() {
     ask(&mut cluster, json!({"version": "5.3.0", "mode": "Preflight"}));
     assert_eq!(told(&cluster, 600).requested, None, "a preflight is no update");
 
+    ask(&mut cluster, json!({"version": "5.2.0", "architecture": "Multi"}));
+    assert!(told(&cluster, 600).requested.is_some(), "the same version, for one architecture");
+
     ask(&mut cluster, json!({"version": "5.3.0"}));
     let status = cluster.version.status.as_mut().unwrap();
     status.conditions[0].status = ConditionStatus::False;

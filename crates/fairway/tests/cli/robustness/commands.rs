@@ -20,11 +20,13 @@ pub(super) const QUESTIONS: &[&[&str]] = &[
 pub(super) const REQUESTS: &[&[&str]] = &[
     &["upgrade", "--to=5.1.1", "--no-wait"],
     &["upgrade", "--to-latest", "--no-wait"],
+    &["upgrade", "--to-multi-arch", "--no-wait"],
     &["upgrade", "--mode=preflight", "--to=5.1.1"],
     &["upgrade", "--clear-preflight"],
     &["upgrade", "--clear"],
     &["upgrade", "accept", "SlowDisks"],
     &["upgrade", "channel", "candidate-5.1"],
+    &["upgrade", "rollback", "--no-wait"],
 ];
 
 /// Those that begin with a release image, or run where others start them: their own tests have them

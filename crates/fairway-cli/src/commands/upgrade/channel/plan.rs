@@ -8,6 +8,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::super::change::Change;
+use super::super::request::unusual::is_candidate;
 use super::super::similar;
 use crate::args::upgrade::ChannelArgs;
 use crate::errors::WithHint;
@@ -79,6 +80,7 @@ impl Plan {
         match wish {
             Wish::Choose { channel, explicit } if changed => {
                 warnings.extend(doubt(channel, available, *explicit)?);
+                warnings.extend(is_candidate(channel).then(|| tried_out(channel)));
             }
             Wish::Clear if changed => {
                 warnings.push("without a channel, no updates are looked for".to_owned());
@@ -111,6 +113,10 @@ impl Change for Plan {
         );
         Ok(())
     }
+}
+
+fn tried_out(channel: &str) -> String {
+    format!("releases of {} are tried out, and may never be supported", OneLine(channel))
 }
 
 /// What speaks against a channel: it is refused, unless somebody means it.

@@ -84,6 +84,13 @@ fn what_comes_of_it_for_programs() {
 }
 
 #[test]
+fn who_chooses_candidates_is_told_what_they_are() {
+    let object = in_channel(Some("stable-5.1"));
+    let warnings = plan(&object, &["candidate-5.1"]).unwrap().outcome.warnings;
+    insta::assert_snapshot!(warnings.join("\n"), @"releases of candidate-5.1 are tried out, and may never be supported");
+}
+
+#[test]
 fn without_a_name_nothing_changes() {
     for arguments in [&[][..], &["stable-5.1"]] {
         let plan = plan(&in_channel(Some("stable-5.1")), arguments).unwrap();

@@ -63,8 +63,12 @@ pub(super) struct Release {
 struct Requested {
     version: Option<String>,
     image: Option<String>,
+    architecture: Option<String>,
     mode: Option<String>,
     force: bool,
+    /// Whether the cluster has the architecture that is asked for.
+    #[serde(skip)]
+    fits_architecture: bool,
 }
 
 /// Something that holds for the cluster or not.
@@ -133,7 +137,10 @@ impl Report {
         Self {
             current: current(status),
             desired: Some(Release::of(&status.desired)).filter(|release| !release.is_empty()),
-            requested: spec.desired_update.as_ref().and_then(Requested::of),
+            requested: spec
+                .desired_update
+                .as_ref()
+                .and_then(|update| Requested::of(update, status)),
             up_to_date: Some(status.observed_generation) >= cluster_version.metadata.generation,
             conditions: status.conditions.iter().map(|one| Condition::of(one, now)).collect(),
             upstream: spec.upstream.clone().filter(|upstream| !upstream.is_empty()),
@@ -200,10 +207,14 @@ fn current(status: &ClusterVersionStatus) -> Option<Release> {
 }
 
 impl Requested {
-    fn of(update: &Update) -> Option<Self> {
+    fn of(update: &Update, status: &ClusterVersionStatus) -> Option<Self> {
+        let architecture = update.architecture();
         (update.names_a_release() || update.mode.is_some()).then(|| Self {
             version: update.version().map(str::to_owned),
             image: update.image().map(str::to_owned),
+            architecture: architecture.map(ToString::to_string),
+            fits_architecture: architecture.is_none()
+                || architecture == status.desired.architecture.as_ref(),
             mode: update.mode.as_ref().map(ToString::to_string),
             force: update.forced(),
         })

@@ -1,4 +1,4 @@
-use fairway_api::cluster_version::Update;
+use fairway_api::cluster_version::{Architecture, Update};
 use fairway_api::{ClusterVersion, read};
 use fairway_testkit::{environment, objects};
 use serde_json::Value;
@@ -244,6 +244,17 @@ fn there_is_nothing_to_update_to() {
             ");
         }
     }
+}
+
+#[test]
+fn several_architectures_that_are_asked_for_are_no_release_that_is_there() {
+    let mut object = cluster_version();
+    let architecture = Some(Architecture::Multi);
+    object.spec.desired_update = Some(Update { architecture, ..objects::update_to("5.1.0") });
+    let asked = text(&object);
+    assert!(asked.contains("Requested: 5.1.0 for several architectures, which has not begun"));
+    object.status.as_mut().unwrap().desired.architecture = Some(Architecture::Multi);
+    assert!(!text(&object).contains("Requested"));
 }
 
 #[test]

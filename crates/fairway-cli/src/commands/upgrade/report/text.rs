@@ -93,7 +93,8 @@ impl Report {
         let Some(desired) = &self.desired else { return false };
         let same_image = requested.image.as_ref().is_none_or(|image| *image == desired.image);
         let same_version = requested.version.is_none() || requested.version == desired.version;
-        requested.mode.is_none() && same_image && same_version
+        let fits = requested.fits_architecture && same_image && same_version;
+        requested.mode.is_none() && fits
     }
 
     fn condition(&self, type_: &str) -> Option<&Condition> {
@@ -204,6 +205,9 @@ impl fmt::Display for Requested {
         let target = OneLine(self.target());
         match &self.mode {
             Some(mode) => write!(f, "Requested: {} of {target}", OneLine(mode)),
+            None if !self.fits_architecture => {
+                write!(f, "Requested: {target} for several architectures, which has not begun")
+            }
             None => write!(f, "Requested: update to {target}, which has not begun"),
         }
     }

@@ -11,7 +11,7 @@ pub(super) mod outcome;
 mod plan;
 mod rollback;
 mod shown;
-mod unusual;
+pub(super) mod unusual;
 pub(super) mod wish;
 mod withdrawal;
 

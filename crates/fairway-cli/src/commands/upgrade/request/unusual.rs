@@ -9,8 +9,10 @@ use serde::Serialize;
 
 use crate::foreign_text::OneLine;
 
-/// What the channels begin with whose releases are tried out before they are supported.
-const CANDIDATE: &str = "candidate";
+/// Whether releases of that channel are tried out before they are supported.
+pub(in super::super) fn is_candidate(channel: &str) -> bool {
+    channel == "candidate" || channel.starts_with("candidate-")
+}
 
 /// Words by which versions say that they are not finished, as platforms call them: engineering,
 /// feature and release candidates, and what is built each night.
@@ -71,14 +73,10 @@ impl Step<'_> {
 
     /// The release says which channels it is in; where it does not, it comes from the chosen one.
     fn candidate(&self) -> Option<Unusual> {
-        let is_candidate = |channel: &&str| channel.starts_with(CANDIDATE);
-        let mut known = self.release.channels.iter().map(String::as_str).peekable();
-        let channel = if known.peek().is_some() {
-            let mut known = known;
-            let first = known.next()?;
-            (is_candidate(&first) && known.all(|channel| is_candidate(&channel))).then_some(first)
-        } else {
-            self.channel.filter(is_candidate)
+        let known = &self.release.channels;
+        let channel = match known.first() {
+            Some(first) => known.iter().all(|channel| is_candidate(channel)).then_some(&first[..]),
+            None => self.channel.filter(|channel| is_candidate(channel)),
         };
         channel.map(|channel| Unusual::Candidate { channel: channel.to_owned() })
     }
