@@ -10,6 +10,7 @@ mod olm;
 mod operator;
 mod preflight;
 mod release;
+mod requests;
 mod robustness;
 mod sandbox;
 mod signatures;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use anyhow::bail;
 use fairway_api::read;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::file;
 use crate::cluster::kind::{Kind, Selection};
@@ -90,10 +90,10 @@ pub(super) fn of_bytes(path: &Path, bytes: &[u8]) -> anyhow::Result<Vec<Object>>
     let mut objects = Vec::new();
     for document in read::documents(&file, bytes)? {
         let each = each(&file, document)?;
-        objects.extend(
-            each.into_iter()
-                .map(|value| Object { file: Arc::clone(&file), value: Arc::new(value) }),
-        );
+        objects.extend(each.into_iter().filter(|value| !value.is_null()).map(|mut value| {
+            complete(&mut value);
+            Object { file: Arc::clone(&file), value: Arc::new(value) }
+        }));
     }
     Ok(objects)
 }
@@ -114,6 +114,30 @@ fn each(file: &str, mut document: Value) -> anyhow::Result<Vec<Value>> {
         }
     }
     Ok(items)
+}
+
+/// As an API server has it, whatever somebody wrote down of it: nothing in it is null, and what it is
+/// meant to be is never missing.
+fn complete(object: &mut Value) {
+    forget_nulls(object);
+    if let Value::Object(fields) = object {
+        fields.entry("spec").or_insert_with(|| Value::Object(Map::new()));
+    }
+}
+
+/// Documents have a limited depth, and so has this.
+fn forget_nulls(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            fields.retain(|_, field| !field.is_null());
+            fields.values_mut().for_each(forget_nulls);
+        }
+        Value::Array(items) => {
+            items.retain(|item| !item.is_null());
+            items.iter_mut().for_each(forget_nulls);
+        }
+        _ => {}
+    }
 }
 
 fn kind(document: &Value) -> &str {

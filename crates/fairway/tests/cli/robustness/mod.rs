@@ -4,6 +4,7 @@
 mod cluster;
 mod commands;
 mod reader;
+mod recording;
 mod terminal;
 
 use std::fmt::Write;
