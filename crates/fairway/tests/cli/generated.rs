@@ -51,5 +51,7 @@ fn manual_pages() {
     fairway.1
     ");
     let root = std::fs::read_to_string(dir.path().join("fairway.1")).unwrap();
-    assert!(root.contains("Exit codes") && root.contains(".TH fairway 1"), "{root}");
+    assert!(root.contains(".TH fairway 1"), "{root}");
+    let channel = std::fs::read_to_string(dir.path().join("fairway-upgrade-channel.1")).unwrap();
+    insta::assert_snapshot!(channel);
 }
