@@ -30,6 +30,11 @@ impl Printer {
         Self { color, verbosity, program, characters: Characters::of_environment() }
     }
 
+    /// Whether only what has to be known is to be said.
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.verbosity == Verbosity::Quiet
+    }
+
     /// Where results go as they are: documents, scripts, files. That nobody reads them any more is
     /// an error of its own kind.
     pub(crate) fn stdout(&self) -> impl Output {

@@ -57,6 +57,8 @@ impl Details {
 #[derive(clap::Args)]
 pub(crate) struct RecommendArgs {
     /// Only this version, and whether something speaks against updating to it
+    ///
+    /// The exit code is the answer; with --quiet, nothing is said but what keeps it from being yes.
     #[arg(long, value_name = "VERSION")]
     pub(crate) version: Option<Version>,
 

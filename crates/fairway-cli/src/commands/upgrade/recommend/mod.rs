@@ -1,5 +1,6 @@
 //! `fairway upgrade recommend`: which updates there are, and what speaks against them.
 
+mod quiet;
 mod text;
 
 use fairway_api::{ClusterOperator, ClusterVersion};
@@ -11,6 +12,7 @@ use jiff::Timestamp;
 use super::status::warn;
 use super::{notes, risks};
 use crate::args::insight::RecommendArgs;
+use crate::args::report::ReportFormat;
 use crate::args::source::SourceArgs;
 use crate::cluster::block_on;
 use crate::exit::ExitStatus;
@@ -24,6 +26,15 @@ pub(super) fn run(args: &RecommendArgs, printer: &Printer) -> anyhow::Result<Exi
     let accept = args.accept.iter().map(|name| name.trim().to_owned()).collect();
     let question = Question { version: args.version.clone(), accept };
     let report = Recommendation::of(&version, &alerts, &question, moment.now());
+    let status = match report.verdict() {
+        Verdict::Yes => ExitStatus::Yes,
+        Verdict::No if was_looked_at(&version, &question, moment.now()) => ExitStatus::NewRisks,
+        Verdict::No => ExitStatus::No,
+        Verdict::CannotTell => ExitStatus::CannotTell,
+    };
+    if let Some(version) = question.version.as_ref().filter(|_| is_quiet(args, printer)) {
+        return quiet::answer(&report, version, status);
+    }
     warn(&alerts, printer);
     let mut notes = notes::of(&components, &version);
     if let Some(version) = &question.version {
@@ -31,12 +42,7 @@ pub(super) fn run(args: &RecommendArgs, printer: &Printer) -> anyhow::Result<Exi
     }
     let shown = Shown { report: &report, notes, in_full: args.show_outdated_releases };
     output::report(printer.stdout(), args.output.output, "UpgradeRecommend", &shown)?;
-    Ok(match report.verdict() {
-        Verdict::Yes => ExitStatus::Yes,
-        Verdict::No if was_looked_at(&version, &question, moment.now()) => ExitStatus::NewRisks,
-        Verdict::No => ExitStatus::No,
-        Verdict::CannotTell => ExitStatus::CannotTell,
-    })
+    Ok(status)
 }
 
 /// Whether somebody has looked at what speaks against the update and accepted something, with this
@@ -47,6 +53,11 @@ fn was_looked_at(cluster_version: &ClusterVersion, question: &Question, now: Tim
         risks::any_accepted_for(&acceptance, &version.to_string(), now)
     });
     in_the_cluster || !question.accept.is_empty()
+}
+
+/// Whether the exit code is the answer. Whoever asks for a document wants it all the same.
+fn is_quiet(args: &RecommendArgs, printer: &Printer) -> bool {
+    printer.is_quiet() && matches!(args.output.output, ReportFormat::Text)
 }
 
 /// What tells which updates there are, and when.

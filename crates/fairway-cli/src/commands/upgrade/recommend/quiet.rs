@@ -1,0 +1,44 @@
+//! The answer about one update for whoever asks by exit code alone.
+
+use fairway_api::Version;
+use fairway_insight::Recommendation;
+use fairway_insight::recommend::Answer;
+
+use crate::errors::{CannotTell, NewRisks, Refused};
+use crate::exit::ExitStatus;
+use crate::foreign_text::OneLine;
+
+/// Nothing is said but what keeps the answer from being yes.
+pub(super) fn answer(
+    report: &Recommendation,
+    version: &Version,
+    status: ExitStatus,
+) -> anyhow::Result<ExitStatus> {
+    let (message, hint) = why_not(report, version);
+    match status {
+        ExitStatus::No => Err(Refused { message, hint }.into()),
+        ExitStatus::NewRisks => Err(NewRisks { message, hint }.into()),
+        ExitStatus::CannotTell => Err(CannotTell { message, hint }.into()),
+        status => Ok(status),
+    }
+}
+
+/// What keeps the answer from being yes, and who tells more.
+fn why_not(report: &Recommendation, version: &Version) -> (String, String) {
+    let told = format!("`fairway upgrade recommend --version={version}` tells more");
+    match (&report.answer, &report.alerts.why) {
+        (Answer::One { not_offered: Some(why), .. }, _) => {
+            let hint = "`fairway upgrade recommend --show-outdated-releases` lists what is";
+            (OneLine(why).to_string(), hint.to_owned())
+        }
+        _ if !report.unaccepted.is_empty() => {
+            let names = report.unaccepted.join(",");
+            let names = OneLine(&names);
+            (format!("an update to {version} has issues that are not accepted: {names}"), told)
+        }
+        (_, why) => {
+            let why = why.as_deref().unwrap_or("nobody says why");
+            (format!("the alerts are not known: {}", OneLine(why)), told)
+        }
+    }
+}
