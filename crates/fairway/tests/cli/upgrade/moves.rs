@@ -104,6 +104,16 @@ async fn what_is_seldom_meant_has_to_be_confirmed() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_way_back_leads_to_the_release_before() -> Result<()> {
+    go_back().await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a cluster: cargo xtask test"]
+async fn the_way_back_leads_to_the_release_before_in_a_real_cluster() -> Result<()> {
+    go_back().await
+}
+
+async fn go_back() -> Result<()> {
     let cluster = TestCluster::in_turn().await?;
     let api = risky(&cluster).await?;
     let said =
@@ -142,6 +152,16 @@ async fn the_way_back_leads_to_the_release_before() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn several_architectures_are_asked_for_in_the_same_version() -> Result<()> {
+    become_multi().await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a cluster: cargo xtask test"]
+async fn several_architectures_are_asked_for_in_a_real_cluster() -> Result<()> {
+    become_multi().await
+}
+
+async fn become_multi() -> Result<()> {
     let cluster = TestCluster::in_turn().await?;
     let api = risky(&cluster).await?;
     let said = |arguments: &[&str]| {

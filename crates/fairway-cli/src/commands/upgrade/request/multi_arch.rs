@@ -119,6 +119,17 @@ mod tests {
     }
 
     #[test]
+    fn what_is_withdrawn_before_it_has_begun_is_cancelled() {
+        let mut object = cluster_version();
+        object.spec.desired_update = Some(planned(&object).update);
+        let plan = Plan::of(&object, &Wish::Clear, now()).unwrap();
+        assert_eq!(plan.outcome.action, Action::Cancelled);
+        object.status.as_mut().unwrap().desired.architecture = Some(Architecture::Multi);
+        let plan = Plan::of(&object, &Wish::Clear, now()).unwrap();
+        assert_eq!(plan.outcome.action, Action::Cleared);
+    }
+
+    #[test]
     fn it_is_a_bad_time_while_the_cluster_fails_and_force_has_to_be_confirmed() {
         let mut object = cluster_version();
         let planned = |object: &ClusterVersion, allow_warnings, force| {

@@ -10,9 +10,11 @@ use crate::foreign_text::OneLine;
 /// What it is to withdraw a request.
 pub(super) fn action(asked: &Update, status: &ClusterVersionStatus) -> Action {
     let desired = &status.desired;
+    let architecture = asked.architecture();
+    let fits = architecture.is_none() || architecture == desired.architecture.as_ref();
     let was_begun = match (asked.image(), asked.version()) {
         (Some(image), _) => same_content(image, &desired.image),
-        (None, Some(version)) => version == desired.version,
+        (None, Some(version)) => fits && version == desired.version,
         (None, None) => false,
     };
     if !was_begun || asked.mode.is_some() {
