@@ -1,0 +1,294 @@
+//! Recorded clusters of every shape: what is told about them, and how their files may look.
+
+mod fixture;
+
+use std::fs;
+
+use anyhow::{Context as _, Result};
+use serde_json::{Value, json};
+
+use fixture::{
+    BEGAN, CONFIGURATION, DRAINING, LATER, PENDING, REBOOTING, Recording, UPDATED, choices,
+    condition, document, facts, list, node, operator, pool,
+};
+
+#[test]
+fn a_paused_pool_is_left_out_of_an_update() -> Result<()> {
+    let mut recording = Recording::new()?;
+    recording.pools[1]["spec"]["paused"] = json!(true);
+    recording.nodes.push(node("compute-1", &["worker"], UPDATED));
+    insta::assert_snapshot!(recording.facts()?, @"
+    Progressing to 9.2.0 (update) 50% of {total:2,updated:1,updating:1,waiting:0} by [machine-config], {degraded:0,healthy:2,unavailable:0} with 56m left
+    pool worker Excluded 1 of 2
+    node compute-0 worker Excluded Paused 9.1.0 - null
+    node compute-1 worker Completed Updated 9.2.0 - null
+    Warning Update Stalled [machineconfigpools.machineconfiguration.openshift.io: worker]
+    ");
+    Ok(())
+}
+
+#[test]
+fn nodes_of_several_pools_go_at_their_own_pace() -> Result<()> {
+    let mut recording = Recording::new()?;
+    recording.pools.push(pool("infra"));
+    recording.pools.push(pool("gpu"));
+    recording.nodes = vec![
+        node("control-0", &["master", "worker"], REBOOTING),
+        node("control-1", &["master", "worker"], UPDATED),
+        node("infra-0", &["infra", "worker"], DRAINING),
+        node("infra-1", &["infra", "worker"], PENDING),
+        node("compute-0", &["worker"], UPDATED),
+        node("stranger", &[], PENDING),
+    ];
+    insta::assert_snapshot!(recording.facts()?, @"
+    Progressing to 9.2.0 (update) 50% of {total:2,updated:1,updating:1,waiting:0} by [machine-config], {degraded:0,healthy:2,unavailable:0} with 56m left
+    pool worker Completed 1 of 1
+    pool infra Progressing 0 of 2
+    pool gpu Empty 0 of 0
+    node control-0 master Progressing Rebooting 9.1.0 +5m null
+    node control-1 master Completed Updated 9.2.0 - null
+    node compute-0 worker Completed Updated 9.2.0 - null
+    node infra-0 infra Progressing Draining 9.1.0 +10m null
+    node infra-1 infra Outdated Pending 9.1.0 ? null
+    ");
+    Ok(())
+}
+
+#[test]
+fn only_operators_of_the_release_count_however_long_the_history() -> Result<()> {
+    let mut recording = Recording::new()?;
+    let mut stranger = operator("stranger", "1.0.0", "True");
+    stranger["metadata"]["annotations"] = json!(null);
+    stranger["status"]["conditions"][1] = condition("Degraded", "True", BEGAN);
+    recording.operators.insert(0, stranger);
+    let old = recording.version["status"]["history"][2].clone();
+    let history = recording.version["status"]["history"].as_array_mut().context("no history")?;
+    history.extend(vec![old; 67]);
+    insta::assert_snapshot!(recording.facts()?, @"
+    Progressing to 9.2.0 (update) 50% of {total:2,updated:1,updating:1,waiting:0} by [machine-config], {degraded:0,healthy:2,unavailable:0} with 56m left
+    pool worker Pending 0 of 1
+    node compute-0 worker Outdated Pending 9.1.0 ? null
+    ");
+    Ok(())
+}
+
+#[test]
+fn a_compact_cluster_has_no_nodes_but_those_of_the_control_plane() -> Result<()> {
+    let mut recording = Recording::new()?;
+    let names = ["control-0", "control-1", "control-2"];
+    recording.nodes = names.map(|name| node(name, &["master", "worker"], PENDING)).to_vec();
+    let annotations = &mut recording.nodes[1]["metadata"]["annotations"];
+    annotations[format!("{CONFIGURATION}/state")] = json!("Degraded");
+    annotations[format!("{CONFIGURATION}/reason")] =
+        json!("cannot pull on control-1:\nfirst try\nsecond try");
+    let conditions = &mut recording.operators[1]["status"]["conditions"];
+    conditions[2]["reason"] = json!("A_Reason::That_Is_Longer::Than_Anybody_Would_Think");
+    conditions[2]["message"] = json!("Working towards 9.2.0:\n* one thing\n* another");
+    insta::assert_snapshot!(recording.facts()?, @r"
+    Progressing to 9.2.0 (update) 50% of {total:2,updated:1,updating:1,waiting:0} by [machine-config], {degraded:0,healthy:2,unavailable:0} with 56m left
+    node control-1 master Degraded Pending 9.1.0 ? cannot pull on <node>:\nfirst try\nsecond try
+    node control-0 master Outdated Pending 9.1.0 ? null
+    node control-2 master Outdated Pending 9.1.0 ? null
+    Error Update Stalled [nodes: control-1]
+    ");
+    Ok(())
+}
+
+#[test]
+fn a_change_of_architectures_is_told_by_images() -> Result<()> {
+    let mut recording = Recording::new()?;
+    recording.version["status"]["history"][1]["version"] = json!("9.2.0");
+    let versions = json!([
+        {"name": "operator", "version": "9.2.0"}, {"name": "operator-image", "version": "mco@sha256:1"},
+    ]);
+    recording.operators[1]["status"]["versions"] = versions;
+    recording.write()?;
+    let container = |name: &str, image: &str| json!({"name": name, "image": image});
+    let containers = json!([
+        container("kube-rbac-proxy", "p"),
+        container("machine-config-operator", "mco@sha256:2")
+    ]);
+    let deployment = json!({
+        "apiVersion": "apps/v1", "kind": "Deployment",
+        "metadata": {"name": "machine-config-operator", "namespace": "openshift-machine-config-operator"},
+        "spec": {"template": {"spec": {"containers": containers}}},
+    });
+    let without = facts(&recording.document(&["status"])?);
+    assert!(without.starts_with("completed 9.2.0\n"), "{without}");
+    recording.file("-mco-deployment.yaml", &deployment)?;
+    let alone = facts(&recording.document(&["status"])?);
+    insta::assert_snapshot!(alone, @"
+    Progressing to 9.2.0 (multiArch) 50% of {total:2,updated:1,updating:1,waiting:0} by [machine-config], {degraded:0,healthy:2,unavailable:0} with N/A for Multi-Architecture Migration left
+    pool worker Pending 0 of 1
+    node compute-0 worker Outdated Pending 9.1.0 ? null
+    ");
+    recording.file("-mco-deployment.yaml", &list(&[deployment]))?;
+    assert_eq!(facts(&recording.document(&["status"])?), alone);
+    Ok(())
+}
+
+#[test]
+fn alerts_beside_a_recording_are_part_of_it() -> Result<()> {
+    let recording = Recording::new()?;
+    let alert = |name: &str, severity: &str, since: &str| {
+        json!({"labels": {"alertname": name, "severity": severity, "namespace": "shop"},
+               "annotations": {"summary": "It is"}, "state": "firing", "activeAt": since, "value": "1e+00"})
+    };
+    let alerts = [
+        alert("Watchdog", "none", BEGAN),
+        alert("Fire", "critical", LATER),
+        alert("Smoke", "warning", "2026-02-28T10:00:00Z"),
+        alert("PodDisruptionBudgetAtLimit", "warning", "2026-02-28T10:00:00.123456789Z"),
+    ];
+    recording.file("-alerts.json", &json!({"status": "success", "data": {"alerts": alerts}}))?;
+    insta::assert_snapshot!(recording.facts()?, @"
+    Progressing to 9.2.0 (update) 50% of {total:2,updated:1,updating:1,waiting:0} by [machine-config], {degraded:0,healthy:2,unavailable:0} with 56m left
+    pool worker Pending 0 of 1
+    node compute-0 worker Outdated Pending 9.1.0 ? null
+    Critical Unknown [alerts.config.openshift.io: shop/Fire]
+    Warning Unknown [alerts.config.openshift.io: shop/PodDisruptionBudgetAtLimit]
+    ");
+    Ok(())
+}
+
+#[test]
+fn a_finished_control_plane_leaves_workers_to_be_told_about() -> Result<()> {
+    let mut recording = Recording::new()?;
+    recording.operators[1] = operator("machine-config", "9.2.0", "False");
+    let status = &mut recording.version["status"];
+    status["conditions"][0]["status"] = json!("False");
+    status["history"][0]["state"] = json!("Completed");
+    status["history"][0]["completionTime"] = json!(LATER);
+    insta::assert_snapshot!(recording.facts()?, @"
+    completed 9.2.0
+    pool worker Pending 0 of 1
+    node compute-0 worker Outdated Pending 9.1.0 ? null
+    ");
+    recording.nodes[1] = node("compute-0", &["worker"], UPDATED);
+    assert_eq!(recording.facts()?, "not updating");
+    Ok(())
+}
+
+#[test]
+fn the_same_objects_in_files_of_any_shape_are_the_same_cluster() -> Result<()> {
+    let mut recording = Recording::new()?;
+    let usual = recording.facts()?;
+
+    let typed = |kind: &str, version: &str, items: &[Value]| {
+        let items: Vec<Value> = items.to_vec();
+        let mut list =
+            json!({"apiVersion": version, "kind": format!("{kind}List"), "items": items});
+        for item in
+            list["items"].as_array_mut().into_iter().flatten().filter_map(Value::as_object_mut)
+        {
+            item.remove("kind");
+            item.remove("apiVersion");
+        }
+        list
+    };
+    let pools = typed("MachineConfigPool", &format!("{CONFIGURATION}/v1"), &recording.pools);
+    recording.file(
+        "-co.yaml",
+        &typed("ClusterOperator", "config.openshift.io/v1", &recording.operators),
+    )?;
+    recording.file("-cv.yaml", &list(std::slice::from_ref(&recording.version)))?;
+    recording.file("-node.yaml", &typed("Node", "v1", &recording.nodes))?;
+    recording.file("-mcp.yaml", &pools)?;
+    assert_eq!(facts(&recording.document(&["status"])?), usual, "typed lists");
+
+    let path = recording.folder.path().join("X-node.yaml");
+    fs::write(path, format!("---\n# nodes\n{}\n", list(&recording.nodes)))?;
+    assert_eq!(facts(&recording.document(&["status"])?), usual, "a comment before it");
+
+    recording.nodes.truncate(1);
+    recording.write()?;
+    let alone = facts(&recording.document(&["status"])?);
+    recording.file("-node.yaml", &recording.nodes[0])?;
+    assert_eq!(facts(&recording.document(&["status"])?), alone, "one object");
+
+    recording.nodes.clear();
+    let none = recording.facts()?;
+    recording
+        .file("-node.yaml", &json!({"apiVersion": "v1", "kind": "NodeList", "items": null}))?;
+    assert_eq!(facts(&recording.document(&["status"])?), none, "no items");
+    recording.file("-mcp.yaml", &json!({"apiVersion": "v1", "kind": "List", "items": null}))?;
+    assert_eq!(facts(&recording.document(&["status"])?), none, "no pools");
+    recording.file("-co.yaml", &json!({"apiVersion": "v1", "kind": "List", "items": null}))?;
+    assert!(recording.said(&["status"]).starts_with("exit code: 4\n"), "nobody says anything");
+    Ok(())
+}
+
+#[test]
+fn every_update_of_a_recording_has_its_verdict() -> Result<()> {
+    let recording = Recording { version: choices(), ..Recording::new()? };
+    recording.file("-cv.yaml", &recording.version)?;
+    let told = recording.document(&["recommend"])?;
+    let updates = told["updates"].as_array().context("no updates")?;
+    let line = |one: &Value| format!("{} {} {}", one["version"], one["recommended"], one["reason"]);
+    insta::assert_snapshot!(updates.iter().map(line).collect::<Vec<_>>().join("\n"), @r#"
+    "9.2.4" "False" "AdminAckRequired"
+    "9.2.3" "False" "MultipleReasons"
+    "9.2.2" "False" "AdminAckRequired"
+    "9.2.1" "False" "AdminAckRequired"
+    "9.1.6" "Unknown" "NoConditions"
+    "9.1.5" "True" null
+    "9.1.4" "True" null
+    "9.1.3" "True" null
+    "9.1.2" "False" "SlowDisks"
+    "9.1.1" "Unknown" "EvaluationFailed"
+    "#);
+
+    let one = |version: &str| {
+        let told = recording.document(&["recommend", "--version", version])?;
+        anyhow::Ok(format!(
+            "{} {} {}",
+            line(&told["target"]),
+            told["unaccepted"],
+            told["notOffered"]
+        ))
+    };
+    let versions = ["9.1.4", "9.1.1", "9.2.1", "9.1.9", "9.3.0", "10.0.0"];
+    let answers = versions.map(one).into_iter().collect::<Result<Vec<_>>>()?;
+    insta::assert_snapshot!(answers.join("\n"), @r#"
+    "9.1.4" "True" null [] null
+    "9.1.1" "Unknown" "EvaluationFailed" ["ConditionalUpdateRisk"] null
+    "9.2.1" "False" "AdminAckRequired" ["ConditionalUpdateRisk"] null
+    null null null [] "no update to 9.1.9 is offered"
+    null null null [] "no updates to 9.3 are offered"
+    null null null [] "no updates to 10 are offered"
+    "#);
+    Ok(())
+}
+
+#[test]
+fn a_quiet_question_is_answered_by_its_exit_code() -> Result<()> {
+    let recording = Recording { version: choices(), ..Recording::new()? };
+    recording.file("-cv.yaml", &recording.version)?;
+    let ask = |arguments: &[&str]| {
+        recording.said(&[&["recommend", "--quiet", "--version"], arguments].concat())
+    };
+    insta::assert_snapshot!(ask(&["9.1.2"]), @"
+    exit code: 3
+    ----- stderr -----
+    error: an update to 9.1.2 has issues that are not accepted: ConditionalUpdateRisk
+    hint: `fairway upgrade recommend --version=9.1.2` tells more
+    ");
+    insta::assert_snapshot!(ask(&["9.3.0"]), @"
+    exit code: 4
+    ----- stderr -----
+    error: no updates to 9.3 are offered
+    hint: `fairway upgrade recommend --show-outdated-releases` lists what is
+    ");
+    insta::assert_snapshot!(ask(&["9.1.4"]), @"
+    exit code: 4
+    ----- stderr -----
+    error: the alerts are not known: the recording has no alerts
+    hint: `fairway upgrade recommend --version=9.1.4` tells more
+    ");
+    recording.file("-alerts.json", &json!({"status": "success", "data": {"alerts": []}}))?;
+    insta::assert_snapshot!(ask(&["9.1.4"]), @"exit code: 0");
+    insta::assert_snapshot!(ask(&["9.1.2", "--accept=SlowDisks"]), @"exit code: 0");
+    let document = document(&ask(&["9.1.4", "-o", "json"]))?;
+    assert_eq!(document["target"]["version"], "9.1.4", "a document is what is asked for");
+    Ok(())
+}
