@@ -53,7 +53,7 @@ mod tests {
 
     #[derive(Debug, thiserror::Error)]
     #[error("{0}")]
-    struct Told(String, #[source] Option<Box<Told>>);
+    struct Told(String, #[source] Option<Box<Self>>);
 
     #[test]
     fn nothing_is_said_twice_and_nothing_at_length() {

@@ -21,6 +21,7 @@ use crate::clock;
 use crate::endpoint::Endpoint;
 use crate::metrics::Metrics;
 use crate::needs;
+use crate::observed;
 use crate::report::{self, Reporter, Sources};
 use crate::settings::Settings;
 use crate::sight::{Sight, WriterSight};
@@ -177,12 +178,16 @@ impl Guard {
         tasks.spawn(catalogs::follow(client.clone(), subscribed, sources, told));
         let (learned, needs) = watch::channel(None);
         tasks.spawn(needs::follow(client.clone(), sight.operators.clone(), learned));
+        let (told, observed) = watch::channel(None);
+        let version = self.sight.cluster_version.clone();
+        tasks.spawn(observed::follow(client.clone(), version, told));
         let sources = Sources {
             cluster_version: self.sight.cluster_version.clone(),
             blind: self.sight.blind.clone(),
             sight,
             catalogs,
             needs,
+            observed,
             trouble: troubled,
         };
         let metrics = Arc::clone(&self.metrics);

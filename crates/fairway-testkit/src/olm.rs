@@ -17,27 +17,14 @@ const KINDS: [(&str, &str, &str, &str); 4] = [
     ("packages.operators.coreos.com", "v1", "PackageManifest", "packagemanifests"),
 ];
 
+/// What was asked of APIs: not OLM's own, and the only one without namespaces.
+const COUNTS: (&str, &str, &str, &str) =
+    ("apiserver.openshift.io", "v1", "APIRequestCount", "apirequestcounts");
+
 /// Defines the kinds, and waits until they are served.
 pub async fn define(client: &Client) -> Result<()> {
-    let api = Api::<CustomResourceDefinition>::all(client.clone());
-    for (group, version, kind, plural) in KINDS {
-        let name = format!("{plural}.{group}");
-        let definition = serde_json::from_value(json!({
-            "metadata": {"name": name},
-            "spec": {
-                "group": group, "scope": "Namespaced",
-                "names": {"kind": kind, "plural": plural},
-                "versions": [{
-                    "name": version, "served": true, "storage": true,
-                    "schema": {"openAPIV3Schema": {
-                        "type": "object", "x-kubernetes-preserve-unknown-fields": true,
-                    }},
-                }],
-            },
-        }))?;
-        if api.get_opt(&name).await?.is_none() {
-            api.create(&PostParams::default(), &definition).await?;
-        }
+    for kind in KINDS {
+        define_one(client, kind, "Namespaced").await?;
     }
     for (_, _, kind, _) in KINDS {
         let objects = objects(client, kind, "default")?;
@@ -49,10 +36,49 @@ pub async fn define(client: &Client) -> Result<()> {
     Ok(())
 }
 
+/// What was asked of APIs, on a cluster that counts it from now on.
+pub async fn request_counts(client: &Client) -> Result<Api<DynamicObject>> {
+    define_one(client, COUNTS, "Cluster").await?;
+    let (group, version, kind, plural) = COUNTS;
+    let kind = GroupVersionKind::gvk(group, version, kind);
+    let counts = Api::all_with(client.clone(), &ApiResource::from_gvk_with_plural(&kind, plural));
+    wait::until("request counts to be served", || async {
+        Ok(counts.list(&ListParams::default()).await.ok().map(drop))
+    })
+    .await?;
+    Ok(counts)
+}
+
+async fn define_one(
+    client: &Client,
+    (group, version, kind, plural): (&str, &str, &str, &str),
+    scope: &str,
+) -> Result<()> {
+    let api = Api::<CustomResourceDefinition>::all(client.clone());
+    let name = format!("{plural}.{group}");
+    let definition = serde_json::from_value(json!({
+        "metadata": {"name": name},
+        "spec": {
+            "group": group, "scope": scope,
+            "names": {"kind": kind, "plural": plural},
+            "versions": [{
+                "name": version, "served": true, "storage": true,
+                "schema": {"openAPIV3Schema": {
+                    "type": "object", "x-kubernetes-preserve-unknown-fields": true,
+                }},
+            }],
+        },
+    }))?;
+    if api.get_opt(&name).await?.is_none() {
+        api.create(&PostParams::default(), &definition).await?;
+    }
+    Ok(())
+}
+
 /// Removes the kinds.
 pub async fn remove(client: &Client) {
     let api = Api::<CustomResourceDefinition>::all(client.clone());
-    for (group, _, _, plural) in KINDS {
+    for (group, _, _, plural) in KINDS.into_iter().chain([COUNTS]) {
         // Whoever comes next finds what is left, and goes on.
         let _ = api.delete(&format!("{plural}.{group}"), &DeleteParams::default()).await;
     }

@@ -6,6 +6,7 @@ use std::fmt;
 use super::apis::{Needs, Outlook};
 use super::catalog::WayOut;
 use super::{Declaration, Policy, Stream, Verdict};
+use crate::Minor;
 
 /// The label of a copy: where the original is.
 const COPIED_FROM: &str = "olm.copiedFrom";
@@ -31,6 +32,9 @@ pub struct Operator {
     pub ways_out: Vec<WayOut>,
     /// The first version of the platform without an API that it uses, and what it would miss there.
     pub api_loss: Option<(Stream, Outlook)>,
+    /// The same by the version of Kubernetes, where nobody knows which version of the platform has
+    /// that one.
+    pub api_loss_ahead: Option<(Minor, Outlook)>,
 }
 
 impl Operator {
@@ -48,6 +52,7 @@ impl Operator {
             superseded: None,
             ways_out: Vec::new(),
             api_loss: None,
+            api_loss_ahead: None,
         }
     }
 
@@ -64,6 +69,12 @@ impl Operator {
     /// With what it uses, seen from a running version.
     pub fn using(mut self, needs: &Needs, running: Stream) -> Self {
         self.api_loss = Outlook::first_loss(needs, running);
+        self
+    }
+
+    /// With what it uses, seen from a running version of Kubernetes.
+    pub fn using_on(mut self, needs: &Needs, kubernetes: Minor) -> Self {
+        self.api_loss_ahead = Outlook::first_loss_after(needs, kubernetes);
         self
     }
 

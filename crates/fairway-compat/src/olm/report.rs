@@ -15,7 +15,7 @@ const MAX_RISKS: usize = 49;
 /// that readers take.
 const MAX_MESSAGE: usize = 500;
 
-/// Bytes of a note, of which there is one.
+/// Bytes of a note, of which there are two.
 const MAX_NOTE: usize = 2000;
 
 /// Where people read about it.
@@ -33,15 +33,21 @@ pub(super) fn report(operators: &[Operator], running: Stream, policy: Policy) ->
     rest.extend(named.drain(named.len().min(MAX_RISKS)..));
     let risks: Vec<Value> = named.iter().chain(&stand_in(&rest)).map(Risk::to_json).collect();
     let mut report = json!({"kind": "RiskReport", "version": "v1", "risks": risks});
-    if let Some(note) = note(operators, running, policy) {
-        report["notes"] = json!([note]);
+    let notes = [unclear(operators, running, policy), apis_ahead(operators, running)];
+    let notes: Vec<Value> = notes.into_iter().flatten().collect();
+    if !notes.is_empty() {
+        report["notes"] = json!(notes);
     }
     report
 }
 
-/// What is shown with updates and holds nothing up: operators of which nobody knows whether they
-/// run on what follows.
-fn note(operators: &[Operator], running: Stream, policy: Policy) -> Option<Value> {
+/// What is shown with updates and holds nothing up.
+fn note(message: &str, running: Stream) -> Value {
+    json!({"message": text::excerpt(message, MAX_NOTE), "targets": running.next().and_later()})
+}
+
+/// Operators of which nobody knows whether they run on what follows.
+fn unclear(operators: &[Operator], running: Stream, policy: Policy) -> Option<Value> {
     let next = running.next();
     let may_not_run =
         |it: &&Operator| policy.verdict(&it.declared, running, next) == Verdict::MayNotRun;
@@ -50,8 +56,21 @@ fn note(operators: &[Operator], running: Stream, policy: Policy) -> Option<Value
         "These operators may not run there, for they do not say clearly up to which version they do: {}",
         text::list(&doubtful, ", ")
     );
-    let message = text::excerpt(&message, MAX_NOTE);
-    (!doubtful.is_empty()).then(|| json!({"message": message, "targets": next.and_later()}))
+    (!doubtful.is_empty()).then(|| note(&message, running))
+}
+
+/// Operators that use what goes with a later Kubernetes, though nobody knows when that comes.
+fn apis_ahead(operators: &[Operator], running: Stream) -> Option<Value> {
+    let told = operators.iter().filter_map(|operator| {
+        let (kubernetes, outlook) = operator.api_loss_ahead.as_ref()?;
+        Some(format!("{operator} with Kubernetes {kubernetes}: {outlook}"))
+    });
+    let told: Vec<String> = told.collect();
+    let message = format!(
+        "These operators may stop working with a later Kubernetes, and which version brings it is not known: {}",
+        text::list(&told, "; ")
+    );
+    (!told.is_empty()).then(|| note(&message, running))
 }
 
 struct Risk {

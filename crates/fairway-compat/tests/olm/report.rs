@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use fairway_compat::Minor;
 use fairway_compat::olm::apis::Needs;
 use fairway_compat::olm::{Guard, InvalidPolicy, MissingPolicy, Operator, Policy, Stream};
 use fairway_risk::sources::cluster_operators;
@@ -59,6 +60,26 @@ fn apis_that_go_are_risks_of_their_own() {
     OperatorApisMissing-namespace:etcd.v1 >=4.12.0: The operator namespace/etcd.v1 may stop working on 4.12: it uses an API that would be gone: podsecuritypolicies.v1beta1.policy (it requires it; nothing takes its place).
     OperatorWillNotRun-namespace:etcd.v1 >=4.13.0: The operator namespace/etcd.v1 does not run on versions after 4.12, as the annotation operators.coreos.com/maxOpenShiftVersion says.
     ");
+}
+
+#[test]
+fn apis_that_go_some_time_are_noted() {
+    let needs = Needs::read(&json!({"metadata": {"namespace": "namespace"}, "spec": {
+        "nativeAPIs": [
+            {"group": "flowcontrol.apiserver.k8s.io", "version": "v1beta3", "kind": "FlowSchema"},
+        ],
+    }}));
+    let running = Stream::new(5, 1);
+    let on = |kubernetes: &str| {
+        let kubernetes = Minor::parse(kubernetes).unwrap();
+        let operator = annotated("flows.v1", "5.9").using(&needs, running);
+        let operator = operator.using_on(&needs, kubernetes);
+        report(vec![operator], "5.1.0", Policy::default())
+    };
+    let ahead = on("1.31");
+    assert_eq!(ahead["notes"][0]["targets"], ">=5.2.0");
+    insta::assert_snapshot!(ahead["notes"][0]["message"].as_str().unwrap(), @"These operators may stop working with a later Kubernetes, and which version brings it is not known: namespace/flows.v1 with Kubernetes 1.32: it uses an API that would be gone: flowschemas.v1beta3.flowcontrol.apiserver.k8s.io (it requires it; flowcontrol.apiserver.k8s.io/v1 takes its place)");
+    assert!(on("1.32").get("notes").is_none(), "it is gone already");
 }
 
 #[test]

@@ -23,6 +23,7 @@ use tokio::time::{Instant, sleep_until, timeout_at};
 use crate::clock;
 use crate::metrics::Metrics;
 use crate::needs;
+use crate::observed::Observed;
 use crate::settings::Settings;
 use crate::sight::{Blind, Only, Seen, WriterSight};
 use compose::{Facts, compose};
@@ -52,6 +53,8 @@ pub(crate) struct Sources {
     pub(crate) catalogs: Seen<Catalogs>,
     /// Which APIs operators use.
     pub(crate) needs: Seen<needs::Known>,
+    /// What the cluster tells about APIs.
+    pub(crate) observed: Seen<Observed>,
     /// What keeps the webhook from its work.
     pub(crate) trouble: watch::Receiver<Option<String>>,
 }
@@ -113,6 +116,7 @@ impl Sources {
             changed = self.sight.blind.changed() => changed,
             changed = self.catalogs.changed() => changed,
             changed = self.needs.changed() => changed,
+            changed = self.observed.changed() => changed,
             changed = self.trouble.changed() => changed,
         };
         changed.is_ok()
@@ -138,6 +142,7 @@ impl Sources {
             blind: self.sight.blind.borrow_and_update().clone(),
             catalogs: self.catalogs.borrow_and_update().clone(),
             needs: self.needs.borrow_and_update().clone(),
+            observed: self.observed.borrow_and_update().clone(),
             is_late,
         }
     }

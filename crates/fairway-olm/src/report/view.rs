@@ -3,10 +3,12 @@
 use std::sync::Arc;
 
 use fairway_api::ClusterVersion;
+use fairway_compat::olm::apis::Needs;
 use fairway_compat::olm::catalog::Catalogs;
 use fairway_compat::olm::{ClusterVersions, Guard, Hindrance, Operator, Policy, Stream};
 
 use crate::needs;
+use crate::observed::Observed;
 use crate::sight::{
     Blind, CATALOGS, CLUSTER_VERSIONS, INSTALLED, Installed, Only, SUBSCRIPTIONS, Subscriptions,
 };
@@ -21,6 +23,7 @@ pub(super) struct View {
     pub(super) blind: Blind,
     pub(super) catalogs: Option<Arc<Catalogs>>,
     pub(super) needs: Option<Arc<needs::Known>>,
+    pub(super) observed: Option<Arc<Observed>>,
     /// Whether nobody waits any more for what was not seen.
     pub(super) is_late: bool,
 }
@@ -48,8 +51,9 @@ impl View {
     }
 
     fn is_whole(&self) -> bool {
-        let Self { version, operators, catalogs, needs, .. } = self;
-        version.is_some() && operators.is_some() && catalogs.is_some() && needs.is_some()
+        let Self { version, operators, catalogs, needs, observed, .. } = self;
+        let is_listed = version.is_some() && operators.is_some();
+        is_listed && catalogs.is_some() && needs.is_some() && observed.is_some()
     }
 
     fn running(&self) -> Result<Stream, Hindrance> {
@@ -75,11 +79,23 @@ impl View {
                 None => operator.clone(),
             };
             match needs.and_then(|needs| needs.get(place)) {
-                Some((_, needs)) => operator.using(needs, running),
+                Some((_, needs)) => self.using(operator, needs, running),
                 None => operator,
             }
         });
         Ok(told.collect())
+    }
+
+    fn using(&self, operator: Operator, needs: &Needs, running: Stream) -> Operator {
+        let Some(observed) = self.observed.as_deref() else {
+            return operator.using(needs, running);
+        };
+        let needs = needs.clone().with_requests(&observed.requests);
+        let operator = operator.using(&needs, running);
+        match observed.kubernetes {
+            Some(kubernetes) => operator.using_on(&needs, kubernetes),
+            None => operator,
+        }
     }
 }
 
@@ -119,19 +135,21 @@ mod tests {
     fn the_first_word_is_a_whole_one_or_a_late_one() {
         let catalogs = || Some(Arc::default());
         let needs = || Some(Arc::default());
-        let early = || View { is_late: false, ..late("4.9.0") };
+        let early = || View { is_late: false, observed: Some(Arc::default()), ..late("4.9.0") };
         let all = [
             told(early()),
             told(View { catalogs: catalogs(), ..early() }),
             told(View { catalogs: catalogs(), needs: needs(), ..early() }),
             told(View { catalogs: catalogs(), needs: needs(), operators: None, ..early() }),
             told(View { catalogs: catalogs(), needs: needs(), version: None, ..early() }),
+            told(View { catalogs: catalogs(), needs: needs(), observed: None, ..early() }),
             told(late("4.9.0")),
         ];
         insta::assert_snapshot!(all.join("\n"), @"
         nothing
         nothing
         0 operators on 4.9
+        nothing
         nothing
         nothing
         0 operators on 4.9

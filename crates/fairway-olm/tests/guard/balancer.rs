@@ -9,7 +9,7 @@ use fairway_testkit::wait;
 use tokio::io::copy_bidirectional;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, interval};
 
 use crate::support::http_client;
 
@@ -73,8 +73,9 @@ async fn is_ready(client: &reqwest::Client, address: SocketAddr) -> bool {
 
 /// Asks until a guard is not ready, which it never is again.
 async fn probe(address: SocketAddr, client: reqwest::Client, guards: Guards) {
+    let mut period = interval(PERIOD);
     while is_ready(&client, address).await {
-        sleep(PERIOD).await;
+        period.tick().await;
     }
     let now = Instant::now();
     for guard in lock(&guards).iter_mut().filter(|guard| guard.address == address) {

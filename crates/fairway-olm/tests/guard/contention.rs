@@ -7,7 +7,7 @@ use k8s_openapi::api::events::v1::Event;
 use kube::Api;
 use kube::api::{ListParams, Patch, PatchParams};
 use serde_json::json;
-use tokio::time::{Duration, sleep};
+use tokio::time::{Duration, interval};
 
 use crate::access::deployed;
 use crate::support::{OPERATOR, Platform};
@@ -21,9 +21,10 @@ async fn rival(operators: Api<ClusterOperator>) {
     let patch = Patch::Merge(json!({ "status": { "conditions": [condition] } }));
     let parameters =
         PatchParams { field_manager: Some("olm".to_owned()), ..PatchParams::default() };
+    // It hears of changes a little later, as everybody does.
+    let mut period = interval(Duration::from_millis(100));
     loop {
-        // It hears of changes a little later, as everybody does.
-        sleep(Duration::from_millis(100)).await;
+        period.tick().await;
         let _ = operators.patch_status(OPERATOR, &parameters, &patch).await;
     }
 }

@@ -8,6 +8,7 @@ use fairway_testkit::wait;
 use kube::Api;
 use serde_json::{Value, json};
 
+use crate::access::deployed;
 use crate::support::{OPERATOR, Platform, up_to, with_property};
 
 #[tokio::test]
@@ -108,6 +109,48 @@ async fn an_api_that_goes_is_a_risk_of_who_uses_it() -> Result<()> {
     platform.put("ClusterServiceVersion", "uses.v1", spec(&json!([]))).await?;
     let risks = wait::until("one risk", || told(1)).await?;
     assert_eq!(risks[0]["targets"], ">=4.21.0");
+    guard.stop().await
+}
+
+#[tokio::test]
+async fn an_operator_is_seen_to_ask_for_what_goes() -> Result<()> {
+    let platform = Platform::begin(Some("4.8.1")).await?;
+    let rules = json!([{ "apiGroups": ["batch"], "resources": ["cronjobs"], "verbs": ["list"] }]);
+    let permissions = json!([{ "serviceAccountName": "asks", "rules": rules }]);
+    let install = json!({ "spec": { "permissions": permissions } });
+    let asks = json!({ "metadata": up_to("4.20"), "spec": { "install": install } });
+    platform.put("ClusterServiceVersion", "asks.v1", asks).await?;
+    let account = format!("system:serviceaccount:{}:asks", platform.namespace.name());
+    platform.count_request("cronjobs.v1beta1.batch", &account).await?;
+    // With no more than what is deployed.
+    let guard = platform.start_as(deployed(&platform).await?, platform.settings()?)?;
+    let api = Api::<ClusterOperator>::all(platform.client());
+    let message = wait::until("the risk", || async {
+        let operator = api.get_opt(OPERATOR).await?;
+        let report = operator.and_then(|it| it.status?.extension).unwrap_or_default();
+        Ok(report.pointer("/risks/0/message").and_then(Value::as_str).map(str::to_owned))
+    })
+    .await?;
+    let message = message.replace(platform.namespace.name(), "NS");
+    insta::assert_snapshot!(message, @"The operator NS/asks.v1 may stop working on 4.12: it uses an API that would be gone: cronjobs.v1beta1.batch (it asked for it within a day; batch/v1 takes its place).");
+    guard.stop().await
+}
+
+#[tokio::test]
+async fn a_platform_of_other_versions_asks_its_kubernetes() -> Result<()> {
+    let platform = Platform::begin(Some("7.1.0")).await?;
+    let group = "flowcontrol.apiserver.k8s.io";
+    let native = json!([{ "group": group, "version": "v1beta3", "kind": "FlowSchema" }]);
+    let uses = json!({ "metadata": up_to("7.20"), "spec": { "nativeAPIs": native } });
+    platform.put("ClusterServiceVersion", "uses.v1", uses).await?;
+    let guard = platform.start(platform.settings()?)?;
+    platform.until_upgradeable("True AsExpected: Ready for upgrade").await?;
+    let operator = Api::<ClusterOperator>::all(platform.client()).get(OPERATOR).await?;
+    let report = operator.status.and_then(|status| status.extension).unwrap_or_default();
+    let kubernetes = platform.client().apiserver_version().await?;
+    let is_ahead = kubernetes.minor.trim_end_matches('+').parse::<u32>()? < 32;
+    let told = report.pointer("/notes/0/message").and_then(Value::as_str).unwrap_or_default();
+    assert_eq!(told.contains("uses.v1 with Kubernetes 1.32"), is_ahead, "{report}");
     guard.stop().await
 }
 

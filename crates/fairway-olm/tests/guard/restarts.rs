@@ -1,13 +1,14 @@
 //! Two guards, of which one ends and comes back.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Result, ensure};
 use fairway_election::{ElectionSettings, Timing};
 use fairway_olm::{CertificateSettings, Reach, Settings};
 use fairway_testkit::wait;
 use tokio::net::TcpListener;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::balancer::Balancer;

@@ -3,7 +3,8 @@
 use std::fmt;
 
 use super::super::Stream;
-use crate::{Minor, removed_apis};
+use crate::Minor;
+use crate::removed_apis::{self, KNOWN_UP_TO};
 
 /// An API that goes.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -34,6 +35,11 @@ impl Lost {
         lost.collect()
     }
 
+    /// The APIs that go some time after a version of Kubernetes, as far as that is known.
+    pub fn after(running: Minor) -> Vec<Self> {
+        Self::between(running, KNOWN_UP_TO)
+    }
+
     /// Whether no version of it stays: whoever uses it at all uses what goes.
     pub fn is_whole(&self) -> bool {
         let group_of = |instead: &str| instead.split_once('/').map(|(group, _)| group.to_owned());
@@ -55,7 +61,7 @@ const AHEAD: u64 = 13;
 const KNOWN: std::ops::RangeInclusive<u64> = 3..=22;
 
 /// The Kubernetes of a version of the platform, where it is known.
-pub(super) fn kubernetes_of(platform: Stream) -> Option<Minor> {
+pub fn kubernetes_of(platform: Stream) -> Option<Minor> {
     let minor = KNOWN.clone().find(|minor| Stream::new(4, *minor) == platform)?;
     u32::try_from(minor + AHEAD).ok().map(Minor::one)
 }

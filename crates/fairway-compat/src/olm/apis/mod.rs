@@ -7,7 +7,9 @@
 mod lost;
 mod needs;
 mod outlook;
+mod requests;
 
-pub use lost::Lost;
+pub use lost::{Lost, kubernetes_of};
 pub use needs::{Needs, Use};
 pub use outlook::{Loss, Outlook};
+pub use requests::Requests;

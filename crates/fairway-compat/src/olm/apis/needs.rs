@@ -6,7 +6,7 @@ use std::fmt;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::Lost;
+use super::{Lost, Requests};
 
 /// How it is known that an operator uses an API.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -87,8 +87,16 @@ impl Needs {
         needs
     }
 
+    /// With what it was seen to ask for.
+    pub fn with_requests(mut self, requests: &Requests) -> Self {
+        for (api, users) in requests.iter() {
+            self.observed(api, users);
+        }
+        self
+    }
+
     /// Takes down that users asked for an API, by its name: `cronjobs.v1beta1.batch`.
-    pub fn observed<'a>(&mut self, api: &str, users: impl IntoIterator<Item = &'a str>) {
+    pub(super) fn observed<'a>(&mut self, api: &str, users: impl IntoIterator<Item = &'a str>) {
         let mut parts = api.splitn(3, '.');
         let [Some(name), Some(version)] = [parts.next(), parts.next()] else { return };
         let is_ours = |user: &str| {

@@ -6,6 +6,7 @@ use std::fmt;
 use super::super::{Stream, text};
 use super::lost::{kubernetes_of, platform_with};
 use super::{Lost, Needs, Use};
+use crate::Minor;
 use crate::removed_apis::{self, KNOWN_UP_TO};
 
 /// Whether the APIs that an operator uses are there on a target.
@@ -55,16 +56,18 @@ impl Outlook {
     /// The first version of the platform without an API that an operator is known to use, as far as
     /// that can be told without the release: by the APIs of Kubernetes that went.
     pub fn first_loss(needs: &Needs, running: Stream) -> Option<(Stream, Self)> {
-        let now = kubernetes_of(running)?;
-        let mut removals: Vec<_> =
+        let (removal, outlook) = Self::first_loss_after(needs, kubernetes_of(running)?)?;
+        Some((platform_with(removal)?, outlook))
+    }
+
+    /// The first version of Kubernetes without an API that an operator is known to use.
+    pub fn first_loss_after(needs: &Needs, running: Minor) -> Option<(Minor, Self)> {
+        let removals: BTreeSet<Minor> =
             removed_apis::gone_in(KNOWN_UP_TO).map(|it| it.removed_in).collect();
-        removals.sort();
-        removals.dedup();
-        let mut to_come = removals.into_iter().filter(|removal| *removal > now);
+        let mut to_come = removals.into_iter().filter(|removal| *removal > running);
         to_come.find_map(|removal| {
-            let outlook = Self::of(needs, &Lost::between(now, removal));
-            let is_missing = matches!(outlook, Self::Missing(_));
-            is_missing.then_some((platform_with(removal)?, outlook))
+            let outlook = Self::of(needs, &Lost::between(running, removal));
+            matches!(outlook, Self::Missing(_)).then_some((removal, outlook))
         })
     }
 }

@@ -11,13 +11,11 @@ mod lost;
 
 use fairway_compat::Minor;
 use fairway_compat::olm::Operator;
-use fairway_compat::olm::apis::{Needs, Outlook};
+use fairway_compat::olm::apis::{Needs, Outlook, Requests};
 use fairway_findings::Finding;
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
-use kube::ResourceExt as _;
 use kube::api::DynamicObject;
-use serde_json::Value;
 
 use crate::check::{Answer, BuiltIn, CannotTell};
 use crate::checks::removed_apis::COUNTS;
@@ -66,47 +64,32 @@ async fn look(cluster: &Cluster, target: &Target) -> Result<Answer, CannotTell> 
         );
     }
     let lost = lost::all(cluster, target, kubernetes).await?;
-    let counts = match counts(cluster).await {
-        Ok(counts) => counts,
-        Err(Unseen::NotServed(_)) => Vec::new(),
+    let requests = match requests(cluster).await {
+        Ok(requests) => requests,
+        Err(Unseen::NotServed(_)) => Requests::default(),
         Err(why) => {
             unknown.push(quoted(&chain(&why)));
-            Vec::new()
+            Requests::default()
         }
     };
     let mut outlooks = Vec::new();
     for operator in operators {
         let csv = cluster.one_of(&OPERATORS.into(), &operator.namespace, &operator.name).await?;
         let Some(csv) = csv else { continue };
-        let mut needs = Needs::read(&serde_json::to_value(csv).unwrap_or_default());
-        for (api, users) in &counts {
-            needs.observed(api, users.iter().map(String::as_str));
-        }
+        let needs = Needs::read(&serde_json::to_value(csv).unwrap_or_default());
+        let needs = needs.with_requests(&requests);
         outlooks.push((operator, Outlook::of(&needs, &lost)));
     }
     Ok(Answer { findings: judge(&outlooks), unknown, left_out: String::new() })
 }
 
 /// Who asked for which API within a day.
-async fn counts(cluster: &Cluster) -> Result<Vec<(String, Vec<String>)>, Unseen> {
-    let mut counts = Vec::new();
-    let take = |count: DynamicObject| counts.push((count.name_any(), users(&count.data)));
+async fn requests(cluster: &Cluster) -> Result<Requests, Unseen> {
+    let mut requests = Requests::default();
+    let take =
+        |count: DynamicObject| requests.add(&serde_json::to_value(count).unwrap_or_default());
     cluster.each_of(&COUNTS.into(), take).await?;
-    Ok(counts)
-}
-
-fn users(count: &Value) -> Vec<String> {
-    let list = |value: &Value, field: &str| -> Vec<Value> {
-        value.get(field).and_then(Value::as_array).cloned().unwrap_or_default()
-    };
-    let hours = list(count.get("status").unwrap_or(&Value::Null), "last24h").into_iter();
-    let nodes = hours.flat_map(|hour| list(&hour, "byNode"));
-    let users = nodes.flat_map(|node| list(&node, "byUser"));
-    let names = users.filter_map(|user| Some(user.get("username")?.as_str()?.to_owned()));
-    let mut names: Vec<String> = names.collect();
-    names.sort();
-    names.dedup();
-    names
+    Ok(requests)
 }
 
 /// What is to be said of all operators.
