@@ -172,6 +172,7 @@ impl Guard {
             configuration: sight.configuration.clone(),
             trouble,
             metrics: Arc::clone(&self.metrics),
+            known: None,
         }));
         let (told, catalogs) = watch::channel(None);
         let (subscribed, sources) = (sight.subscriptions.clone(), sight.catalogs.clone());

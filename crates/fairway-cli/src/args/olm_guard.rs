@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::{ValueEnum, ValueHint};
 use url::Url;
 
-use super::duration::some_time;
+use super::duration::duration;
 use super::lease::LeaseArgs;
 use super::operator::LogFormat;
 
@@ -78,11 +78,11 @@ pub(crate) struct WebhookArgs {
     pub(crate) service: String,
 
     /// Where the API server reaches the webhook, if it cannot reach Services
-    #[arg(long, value_name = "URL", env = "FAIRWAY_OLM_WEBHOOK_URL", value_parser = secure_url)]
+    #[arg(long, value_name = "URL", env = "FAIRWAY_OLM_WEBHOOK_URL", value_parser = webhook_url)]
     pub(crate) webhook_url: Option<Url>,
 
     /// How long a certificate of the webhook is valid; it is renewed when a third of that is left
-    #[arg(long, value_name = "DURATION", env = "FAIRWAY_OLM_CERTIFICATE_LIFETIME", default_value = "8760h", value_parser = some_time)]
+    #[arg(long, value_name = "DURATION", env = "FAIRWAY_OLM_CERTIFICATE_LIFETIME", default_value = "8760h", value_parser = lifetime)]
     pub(crate) certificate_lifetime: Duration,
 }
 
@@ -115,11 +115,67 @@ pub(crate) enum Missing {
     Block,
 }
 
-/// API servers ask webhooks by TLS alone.
-fn secure_url(text: &str) -> Result<Url, String> {
-    let url: Url = text.parse().map_err(|error| format!("{error}"))?;
-    if url.scheme() == "https" && url.host().is_some() {
-        return Ok(url);
+/// API servers ask webhooks by TLS alone, and the guard answers them at one place.
+fn webhook_url(text: &str) -> Result<Url, String> {
+    let mut url: Url = text.parse().map_err(|error| format!("{error}"))?;
+    if url.scheme() != "https" || url.host().is_none() {
+        let example = "https://127.0.0.1:9443/validate";
+        return Err(format!("API servers ask webhooks by https, such as {example}"));
     }
-    Err("API servers ask webhooks by https, such as https://127.0.0.1:9443/validate".to_owned())
+    if !url.username().is_empty() || url.query().is_some() || url.fragment().is_some() {
+        return Err("API servers take no user, query or fragment in it".to_owned());
+    }
+    if url.path() == "/" {
+        url.set_path("/validate");
+    }
+    match url.path() {
+        "/validate" => Ok(url),
+        other => Err(format!("the guard answers at /validate, and not at {other}")),
+    }
+}
+
+/// A certificate has to last longer than API servers need to learn of the next one, many times over.
+fn lifetime(text: &str) -> Result<Duration, String> {
+    let lifetime = duration(text)?;
+    if lifetime < SHORTEST_LIFETIME {
+        return Err("too short: an hour is the least".to_owned());
+    }
+    Ok(lifetime)
+}
+
+/// Clocks may differ by minutes, and a renewal that fails needs time to be noticed.
+const SHORTEST_LIFETIME: Duration = Duration::from_hours(1);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_webhook_is_where_the_guard_answers() {
+        let told = |text: &str| webhook_url(text).map_or_else(|why| why, |url| url.to_string());
+        let all = [
+            "https://127.0.0.1:9443",
+            "https://guard.example/validate",
+            "http://127.0.0.1:9443/validate",
+            "https://127.0.0.1:9443/webhook",
+            "https://me@127.0.0.1/validate",
+            "https://127.0.0.1/validate?a=b",
+            "guard",
+        ];
+        insta::assert_snapshot!(all.map(told).join("\n"), @"
+        https://127.0.0.1:9443/validate
+        https://guard.example/validate
+        API servers ask webhooks by https, such as https://127.0.0.1:9443/validate
+        the guard answers at /validate, and not at /webhook
+        API servers take no user, query or fragment in it
+        API servers take no user, query or fragment in it
+        relative URL without a base
+        ");
+    }
+
+    #[test]
+    fn a_certificate_lasts_for_a_while() {
+        assert_eq!(lifetime("24h"), Ok(Duration::from_hours(24)));
+        assert_eq!(lifetime("59m").unwrap_err(), "too short: an hour is the least");
+    }
 }

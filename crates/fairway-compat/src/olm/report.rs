@@ -11,9 +11,15 @@ use super::{Declaration, Operator, Policy, Stream, Verdict, text};
 /// Risks that a report names: readers take 50, and one of them stands for the rest.
 const MAX_RISKS: usize = 49;
 
-/// Bytes of a message. 50 of them, with everything else doubled by escapes, stay within the 64 KiB
-/// that readers take.
+/// Bytes of a report that readers take.
+const MAX_REPORT: usize = 64 << 10;
+
+/// Bytes of a message, where a report has room for that.
 const MAX_MESSAGE: usize = 500;
+
+/// Bytes of a message otherwise: a character may take six as JSON, and names of channels are
+/// anybody's. 50 of these have room with the longest names and notes.
+const SHORT_MESSAGE: usize = 50;
 
 /// Bytes of a note, of which there are two.
 const MAX_NOTE: usize = 2000;
@@ -31,10 +37,19 @@ pub(super) fn report(operators: &[Operator], running: Stream, policy: Policy) ->
     let (mut named, mut rest): (Vec<Risk>, Vec<Risk>) = risks.partition(Risk::has_legal_name);
     named.sort_by_key(|risk| risk.first);
     rest.extend(named.drain(named.len().min(MAX_RISKS)..));
-    let risks: Vec<Value> = named.iter().chain(&stand_in(&rest)).map(Risk::to_json).collect();
-    let mut report = json!({"kind": "RiskReport", "version": "v1", "risks": risks});
+    named.extend(stand_in(&rest));
     let notes = [unclear(operators, running, policy), apis_ahead(operators, running)];
     let notes: Vec<Value> = notes.into_iter().flatten().collect();
+    let whole = assemble(&named, &notes, MAX_MESSAGE);
+    if whole.to_string().len() <= MAX_REPORT {
+        return whole;
+    }
+    assemble(&named, &notes, SHORT_MESSAGE)
+}
+
+fn assemble(risks: &[Risk], notes: &[Value], message: usize) -> Value {
+    let risks: Vec<Value> = risks.iter().map(|risk| risk.to_json(message)).collect();
+    let mut report = json!({"kind": "RiskReport", "version": "v1", "risks": risks});
     if !notes.is_empty() {
         report["notes"] = json!(notes);
     }
@@ -94,10 +109,10 @@ impl Risk {
             && self.name.ends_with(|last: char| last.is_ascii_alphanumeric())
     }
 
-    fn to_json(&self) -> Value {
+    fn to_json(&self, message: usize) -> Value {
         json!({
             "name": self.name,
-            "message": text::excerpt(&self.message, MAX_MESSAGE),
+            "message": text::excerpt(&self.message, message),
             "url": DOCS,
             "targets": self.first.and_later(),
         })
@@ -108,6 +123,9 @@ impl Risk {
 fn maximum(operator: &Operator, running: Stream, policy: Policy) -> Option<Risk> {
     let first = policy.first_without(&operator.declared, running)?;
     let problem = match &operator.declared {
+        Declaration::Maximum(maximum, origin) if *maximum < running => format!(
+            "The operator {operator} does not run on versions after {maximum}, as the {origin} says, and the cluster has {running} already."
+        ),
         Declaration::Maximum(maximum, origin) => format!(
             "The operator {operator} does not run on versions after {maximum}, as the {origin} says."
         ),

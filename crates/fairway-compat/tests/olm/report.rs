@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 
 use fairway_compat::Minor;
 use fairway_compat::olm::apis::Needs;
-use fairway_compat::olm::{Guard, InvalidPolicy, MissingPolicy, Operator, Policy, Stream};
+use fairway_compat::olm::{
+    Declaration, Guard, InvalidPolicy, MissingPolicy, Operator, Origin, Policy, Stream,
+};
 use fairway_risk::sources::cluster_operators;
 use fairway_risk::{Ledger, Source, Targets};
 use serde_json::{Value, json};
@@ -38,7 +40,7 @@ fn every_operator_says_which_targets_it_stands_against() {
         ]
     };
     insta::assert_snapshot!(told(&report(operators(), "4.8.0", Policy::default())), @"
-    OperatorWillNotRun-namespace:behind.v1 >=4.9.0: The operator namespace/behind.v1 does not run on versions after 4.6, as the annotation operators.coreos.com/maxOpenShiftVersion says.
+    OperatorWillNotRun-namespace:behind.v1 >=4.9.0: The operator namespace/behind.v1 does not run on versions after 4.6, as the annotation operators.coreos.com/maxOpenShiftVersion says, and the cluster has 4.8 already.
     OperatorWillNotRun-namespace:next.v1 >=4.9.0: The operator namespace/next.v1 does not run on versions after 4.8, as the annotation operators.coreos.com/maxOpenShiftVersion says.
     OperatorWillNotRun-namespace:skip-level.v1 >=4.10.0: The operator namespace/skip-level.v1 does not run on versions after 4.9, as the annotation operators.coreos.com/maxOpenShiftVersion says.
     OperatorWillNotRun-namespace:renamed.v1 >=5.1.0: The operator namespace/renamed.v1 does not run on versions after 4.23, as the annotation operators.coreos.com/maxOpenShiftVersion says.
@@ -80,6 +82,18 @@ fn apis_that_go_some_time_are_noted() {
     assert_eq!(ahead["notes"][0]["targets"], ">=5.2.0");
     insta::assert_snapshot!(ahead["notes"][0]["message"].as_str().unwrap(), @"These operators may stop working with a later Kubernetes, and which version brings it is not known: namespace/flows.v1 with Kubernetes 1.32: it uses an API that would be gone: flowschemas.v1beta3.flowcontrol.apiserver.k8s.io (it requires it; flowcontrol.apiserver.k8s.io/v1 takes its place)");
     assert!(on("1.32").get("notes").is_none(), "it is gone already");
+}
+
+#[test]
+fn whatever_catalogs_are_called_a_report_can_be_read() {
+    let hostile = "\u{1}".repeat(2000);
+    let operators = (0..60).map(|number| {
+        let catalog = Declaration::Maximum(Stream::new(4, 7), Origin::Catalog(hostile.clone()));
+        annotated(&format!("{}{number:02}", "n".repeat(200)), "4.8").updated_by(&catalog)
+    });
+    let report = report(operators.collect(), "4.8.0", Policy::default());
+    assert_eq!(report["risks"].as_array().unwrap().len(), 50);
+    assert!(report.to_string().len() <= 64 << 10, "{}", report.to_string().len());
 }
 
 #[test]

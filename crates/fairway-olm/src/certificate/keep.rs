@@ -39,6 +39,8 @@ pub(crate) struct Keeper {
     /// What keeps it from its work, for people.
     pub(crate) trouble: watch::Sender<Option<String>>,
     pub(crate) metrics: Arc<Metrics>,
+    /// The next certificate whose authority API servers know, and since when.
+    pub(crate) known: Option<(String, Timestamp)>,
 }
 
 /// Why something was not written.
@@ -96,12 +98,15 @@ impl Keeper {
         let stored = (*secret).as_ref().and_then(|secret| Stored::read(secret).ok());
         let names = webhook::names(&self.settings);
         let published = (*configuration).as_ref().map(webhook::bundle).unwrap_or_default();
+        let next = stored.as_ref().and_then(|stored| stored.next.as_ref());
+        let is_known = |it: &&Generation| published.contains(&it.authority.certificate);
+        let known_since = self.known_since(next.filter(is_known), clock::now());
         let served = (*secret).as_ref().map_or_else(BTreeMap::new, served);
         let now = clock::now();
         let view = View {
             now,
             names: &names,
-            published: &published,
+            known_since,
             served: &served,
             settings: self.settings.certificate,
         };
@@ -118,6 +123,15 @@ impl Keeper {
             // The news of what was written comes by the watch.
             _ => None,
         })
+    }
+
+    /// Since when the authority of a certificate is known, which was just seen to be published.
+    fn known_since(&mut self, next: Option<&Generation>, now: Timestamp) -> Option<Timestamp> {
+        let fingerprint = next.map(Generation::fingerprint);
+        if self.known.as_ref().map(|(known, _)| known) != fingerprint.as_ref() {
+            self.known = fingerprint.map(|fingerprint| (fingerprint, now));
+        }
+        self.known.as_ref().map(|(_, since)| *since)
     }
 
     /// What the Secret is to have.

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
+use super::generation::Generation;
 use super::stored::Stored;
 use crate::settings::CertificateSettings;
 
@@ -16,8 +17,8 @@ pub(super) struct View<'a> {
     pub(super) now: Timestamp,
     /// What API servers call the webhook.
     pub(super) names: &'a [String],
-    /// The authorities that API servers know.
-    pub(super) published: &'a str,
+    /// Since when the authority of the next certificate is published, if it is.
+    pub(super) known_since: Option<Timestamp>,
     /// Which certificates guards serve.
     pub(super) served: &'a BTreeMap<&'a str, &'a str>,
     pub(super) settings: CertificateSettings,
@@ -42,15 +43,11 @@ pub(super) enum Step {
 pub(super) fn plan(stored: Option<&Stored>, view: &View<'_>) -> Step {
     let Some(stored) = stored.filter(|it| it.current.expires > view.now) else { return Step::Make };
     let Stored { current, next, previous } = stored;
-    if let Some(next) = next.as_ref().filter(|next| next.names == view.names) {
-        let settled = next.made.saturating_add(view.settings.settling).unwrap_or(next.expires);
-        return if !view.published.contains(&next.authority.certificate) {
-            Step::Wait(next.expires)
-        } else if settled <= view.now {
-            Step::Promote
-        } else {
-            Step::Wait(settled)
-        };
+    let is_usable = |it: &&Generation| it.names == view.names && it.expires > view.now;
+    if let Some(next) = next.as_ref().filter(is_usable) {
+        let Some(known_since) = view.known_since else { return Step::Wait(next.expires) };
+        let settled = known_since.saturating_add(view.settings.settling).unwrap_or(next.expires);
+        return if settled <= view.now { Step::Promote } else { Step::Wait(settled) };
     }
     let renewal = renewal(current.expires, view.settings);
     if current.names != view.names || renewal <= view.now {
@@ -74,7 +71,6 @@ fn renewal(expires: Timestamp, settings: CertificateSettings) -> Timestamp {
 mod tests {
     use std::time::Duration;
 
-    use super::super::generation::Generation;
     use super::*;
 
     const SETTINGS: CertificateSettings = CertificateSettings {
@@ -96,14 +92,13 @@ mod tests {
 
     struct Case {
         stored: Option<Stored>,
-        published: String,
+        known_since: Option<Timestamp>,
         served: Vec<String>,
     }
 
     impl Case {
         fn of(stored: Stored) -> Self {
-            let published = stored.bundle();
-            Self { stored: Some(stored), published, served: Vec::new() }
+            Self { stored: Some(stored), known_since: None, served: Vec::new() }
         }
 
         fn step(&self, now: Timestamp) -> Step {
@@ -114,15 +109,15 @@ mod tests {
             let served = self.served.iter().map(|it| ("guard", it.as_str())).enumerate();
             let guards: Vec<String> = served.clone().map(|(index, _)| index.to_string()).collect();
             let served = served.map(|(index, (_, it))| (guards[index].as_str(), it)).collect();
-            let published = &self.published;
-            let view = View { now, names, published, served: &served, settings: SETTINGS };
+            let known_since = self.known_since;
+            let view = View { now, names, known_since, served: &served, settings: SETTINGS };
             plan(self.stored.as_ref(), &view)
         }
     }
 
     #[test]
     fn a_certificate_is_made_where_there_is_none_that_counts() {
-        let nothing = Case { stored: None, published: String::new(), served: Vec::new() };
+        let nothing = Case { stored: None, known_since: None, served: Vec::new() };
         assert_eq!(nothing.step(at(0)), Step::Make);
         let expired = Case::of(Stored::new(made(0)));
         assert_eq!(expired.step(at(30)), Step::Make);
@@ -144,13 +139,19 @@ mod tests {
 
     #[test]
     fn a_new_certificate_is_served_when_its_authority_is_known() {
-        let next = made(20);
-        let settled = next.made + SETTINGS.settling;
-        let mut case = Case::of(Stored { next: Some(next), ..Stored::new(made(0)) });
-        assert_eq!(case.step(at(20)), Step::Wait(settled));
+        let mut case = Case::of(Stored { next: Some(made(20)), ..Stored::new(made(0)) });
+        assert_eq!(case.step(at(20)), Step::Wait(at(50)), "nobody knows its authority");
+        let settled = at(21) + SETTINGS.settling;
+        case.known_since = Some(at(21));
+        assert_eq!(case.step(at(21)), Step::Wait(settled), "not everybody may know it");
         assert_eq!(case.step(settled), Step::Promote);
-        case.published = Stored::new(made(0)).bundle();
-        assert!(matches!(case.step(settled), Step::Wait(_)), "nobody knows its authority");
+    }
+
+    #[test]
+    fn a_next_certificate_that_has_expired_is_made_anew() {
+        let lasting = Generation::make(&names(), at(0), SETTINGS.lifetime * 2).unwrap();
+        let case = Case::of(Stored { next: Some(made(10)), ..Stored::new(lasting) });
+        assert_eq!(case.step(at(45)), Step::Prepare);
     }
 
     #[test]

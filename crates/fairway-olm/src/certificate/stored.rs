@@ -82,7 +82,9 @@ impl Stored {
             };
             annotations.retain(|key, value| is_kept(key, value));
         }
-        Secret { metadata, data: Some(data), ..Secret::default() }
+        // The type of a Secret cannot be changed.
+        let type_ = before.and_then(|before| before.type_.clone());
+        Secret { metadata, data: Some(data), type_, ..Secret::default() }
     }
 
     /// The authorities that API servers have to know.

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use fairway_api::ClusterOperator;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ManagedFieldsEntry;
 use kube::ResourceExt as _;
 use tokio::time::Instant;
 
@@ -63,8 +64,11 @@ impl Rivalry {
 
 /// Who wrote the status last, other than the guard.
 pub(super) fn rival_of(object: &ClusterOperator, own: &str) -> Option<String> {
-    let fields = object.managed_fields().iter();
-    let others = fields.filter(|it| it.subresource.as_deref() == Some("status"));
+    // Old API servers do not say that it was the status that was written, but which fields were.
+    let has_status = |it: &&ManagedFieldsEntry| {
+        it.fields_v1.as_ref().is_some_and(|fields| fields.0.get("f:status").is_some())
+    };
+    let others = object.managed_fields().iter().filter(has_status);
     let others = others.filter(|it| it.manager.as_deref() != Some(own));
     let latest = others.max_by_key(|it| it.time.as_ref().map(|time| time.0))?;
     latest.manager.clone()
@@ -110,9 +114,9 @@ mod tests {
 
     #[test]
     fn the_rival_is_who_wrote_the_status_last() {
-        let entry = |manager: &str, subresource: &str, minute: u8| {
+        let entry = |manager: &str, field: &str, minute: u8| {
             json!({
-                "manager": manager, "operation": "Update", "subresource": subresource,
+                "manager": manager, "operation": "Update", "fieldsV1": { field: {} },
                 "time": format!("2026-01-01T00:{minute:02}:00Z"),
             })
         };
@@ -124,9 +128,9 @@ mod tests {
             rival_of(&serde_json::from_value(object).unwrap(), "own")
         };
         assert_eq!(rival(&[]), None);
-        assert_eq!(rival(&[entry("own", "status", 9), entry("labeller", "", 8)]), None);
+        assert_eq!(rival(&[entry("own", "f:status", 9), entry("labeller", "f:metadata", 8)]), None);
         let fields =
-            [entry("old", "status", 1), entry("olm", "status", 5), entry("own", "status", 9)];
+            [entry("old", "f:status", 1), entry("olm", "f:status", 5), entry("own", "f:status", 9)];
         assert_eq!(rival(&fields).as_deref(), Some("olm"));
     }
 }

@@ -7,6 +7,7 @@ use k8s_openapi::api::admissionregistration::v1::{
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelectorRequirement};
 use kube::api::ObjectMeta;
+use url::Host;
 
 use crate::settings::{Reach, Settings};
 
@@ -26,10 +27,13 @@ const TIMEOUT_SECONDS: i32 = 3;
 pub(crate) fn names(settings: &Settings) -> Vec<String> {
     match &settings.reach {
         Reach::Service(name) => vec![format!("{name}.{}.svc", settings.namespace)],
-        Reach::Url(url) => {
-            let host = url.host_str().unwrap_or_default();
-            vec![host.trim_start_matches('[').trim_end_matches(']').to_owned()]
-        }
+        // Addresses as certificates are read, so that the two can be compared.
+        Reach::Url(url) => match url.host() {
+            Some(Host::Domain(name)) => vec![name.to_owned()],
+            Some(Host::Ipv4(address)) => vec![address.to_string()],
+            Some(Host::Ipv6(address)) => vec![address.to_string()],
+            None => Vec::new(),
+        },
     }
 }
 

@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-/// Which accounts asked for which APIs within a day, as APIRequestCounts say.
+/// Which accounts asked for which APIs within a day, as `APIRequestCount` objects say.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Requests(BTreeMap<String, BTreeSet<String>>);
 
 impl Requests {
-    /// Takes down what an APIRequestCount says. Only accounts of pods can be those of an operator.
+    /// Takes down what an `APIRequestCount` says. Only accounts of pods can be those of an operator.
     pub fn add(&mut self, count: &Value) {
         let Some(api) = count.pointer("/metadata/name").and_then(Value::as_str) else { return };
         let hours = list(count.pointer("/status/last24h"));

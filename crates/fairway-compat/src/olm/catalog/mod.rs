@@ -45,6 +45,9 @@ pub struct Package {
     pub channels: BTreeMap<String, Vec<String>>,
     /// What is known about bundles, by name.
     pub bundles: BTreeMap<String, Bundle>,
+    /// Whether it says something about those only who subscribe to it: anybody can bring a catalog
+    /// into a cluster, and what it says about the operators of others is nothing.
+    pub is_for_subscribers: bool,
 }
 
 /// One version of an operator in a catalog.
@@ -109,8 +112,8 @@ impl Catalogs {
         Operator { ways_out, ..operator }
     }
 
-    /// The package that an operator was installed from. Without a subscription, it is the one that
-    /// has its bundle, if there is only one.
+    /// The package that an operator was installed from. Without a subscription, it is the one of
+    /// files that has its bundle, if there is only one.
     fn package_of(
         &self,
         operator: &Operator,
@@ -118,7 +121,7 @@ impl Catalogs {
     ) -> Option<&Package> {
         let is_it = |package: &&Package| match subscription {
             Some(it) => package.catalog == it.catalog && package.name == it.package,
-            None => package.bundles.contains_key(&operator.name),
+            None => !package.is_for_subscribers && package.bundles.contains_key(&operator.name),
         };
         let mut found = self.packages.iter().filter(is_it);
         let first = found.next()?;
@@ -134,6 +137,7 @@ impl Package {
             default_channel: None,
             channels: BTreeMap::new(),
             bundles: BTreeMap::new(),
+            is_for_subscribers: false,
         }
     }
 
@@ -244,6 +248,21 @@ mod tests {
         insta::assert_snapshot!(way_out(Policy::default()).unwrap(), @"update to etcd.v2.0.0 in channel stable of market/main (it does not say up to which version it runs)");
         let strict = Policy { missing: MissingPolicy::Block, ..Policy::default() };
         assert_eq!(way_out(strict), None);
+    }
+
+    #[test]
+    fn a_catalog_of_a_cluster_speaks_to_its_subscribers_alone() {
+        let manifest = json!({"status": {
+            "catalogSource": "main", "catalogSourceNamespace": "market", "packageName": "etcd",
+            "channels": [{"name": "stable", "currentCSV": "etcd.v1.0.0", "currentCSVDesc": {
+                "version": "1.0.0", "annotations": {MAXIMUM_ANNOTATION: "4.20"},
+            }}],
+        }});
+        let mut catalogs = Catalogs::default();
+        catalogs.add(Package::read(&manifest).unwrap()).unwrap();
+        assert_eq!(catalogs.tell_about(etcd("4.7"), &[]), etcd("4.7"));
+        let told = catalogs.tell_about(etcd("4.7"), &[subscription("stable", "Automatic")]);
+        assert_eq!(told.declared.maximum(), Some(Stream::new(4, 20)));
     }
 
     #[test]

@@ -56,6 +56,7 @@ impl Package {
         }
         let catalog = format!("{}/{}", status.catalog_source_namespace, status.catalog_source);
         let mut package = Self::new(&catalog, &status.package_name);
+        package.is_for_subscribers = true;
         package.default_channel = Some(status.default_channel).filter(|name| !name.is_empty());
         for channel in status.channels {
             package.add_channel(channel);
