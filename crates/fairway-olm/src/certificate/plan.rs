@@ -148,10 +148,11 @@ mod tests {
     }
 
     #[test]
-    fn a_next_certificate_that_has_expired_is_made_anew() {
+    fn a_next_certificate_that_has_expired_is_none() {
         let lasting = Generation::make(&names(), at(0), SETTINGS.lifetime * 2).unwrap();
         let case = Case::of(Stored { next: Some(made(10)), ..Stored::new(lasting) });
-        assert_eq!(case.step(at(45)), Step::Prepare);
+        assert_eq!(case.step(at(45)), Step::Wait(at(50)));
+        assert_eq!(case.step(at(50)), Step::Prepare);
     }
 
     #[test]

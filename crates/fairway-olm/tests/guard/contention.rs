@@ -4,8 +4,8 @@ use anyhow::Result;
 use fairway_api::ClusterOperator;
 use fairway_testkit::wait;
 use k8s_openapi::api::events::v1::Event;
-use kube::Api;
-use kube::api::{ListParams, Patch, PatchParams};
+use kube::api::{DeleteParams, ListParams, Patch, PatchParams};
+use kube::{Api, ResourceExt as _};
 use serde_json::json;
 use tokio::time::{Duration, interval};
 
@@ -29,9 +29,21 @@ async fn rival(operators: Api<ClusterOperator>) {
     }
 }
 
+/// What was told of fights for the ClusterOperator.
+async fn told(events: &Api<Event>) -> Result<Vec<Event>> {
+    let of_fights = ListParams::default().fields("reason=ContendedObject");
+    let mut told = events.list(&of_fights).await?.items;
+    told.retain(|it| it.regarding.as_ref().is_some_and(|it| it.name.as_deref() == Some(OPERATOR)));
+    Ok(told)
+}
+
 #[tokio::test]
 async fn a_fight_is_given_way_to_and_named() -> Result<()> {
     let platform = Platform::begin(Some("4.6.3")).await?;
+    let events = Api::<Event>::namespaced(platform.client(), "default");
+    for old in told(&events).await? {
+        events.delete(&old.name_any(), &DeleteParams::default()).await?;
+    }
     // With no more than what is deployed.
     let guard = platform.start_as(deployed(&platform).await?, platform.settings()?)?;
     platform.until_upgradeable("True AsExpected: Ready for upgrade").await?;
@@ -51,14 +63,7 @@ async fn a_fight_is_given_way_to_and_named() -> Result<()> {
     let writes: u32 = writes.unwrap_or_default().parse()?;
     assert!((6..=10).contains(&writes), "{metrics}");
 
-    let events = Api::<Event>::namespaced(platform.client(), "default");
-    let about = ListParams::default().fields("reason=ContendedObject");
-    let told = wait::until("the event", || async {
-        let told = events.list(&about).await?.items;
-        let ours = |it: &Event| it.regarding.as_ref().and_then(|it| it.name.clone());
-        Ok(told.into_iter().find(|it| ours(it).as_deref() == Some(OPERATOR)))
-    })
-    .await?;
+    let told = wait::until("the event", || async { Ok(told(&events).await?.pop()) }).await?;
     let note = told.note.unwrap_or_default();
     assert!(note.starts_with(r#""olm" changes again and again"#), "{note}");
     guard.stop().await
