@@ -4,6 +4,7 @@ mod accept;
 mod alerts;
 mod channel;
 mod connection;
+mod gathered;
 mod insight;
 mod moves;
 mod preflight;
