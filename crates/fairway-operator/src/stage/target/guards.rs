@@ -73,7 +73,6 @@ fn rollback(Step { from, to, previous, .. }: Step) -> Option<Objection> {
 fn giant_hop(Step { from, to, offered, checked, .. }: Step) -> Option<Objection> {
     let object = |reason, why| Some(Objection { check: giant_hop::TYPE, reason, why });
     match Leap::between(from, to) {
-        Leap::Usual | Leap::Back => None,
         Leap::Major => object(
             giant_hop::MAJOR_VERSION_UPDATE,
             format!(
@@ -103,7 +102,7 @@ fn giant_hop(Step { from, to, offered, checked, .. }: Step) -> Option<Objection>
                  `fairway upgrade --mode=preflight --to={to}`, or go by way of a release in between"
             ),
         ),
-        Leap::SkipLevel => None,
+        Leap::Usual | Leap::SkipLevel | Leap::Back => None,
     }
 }
 
