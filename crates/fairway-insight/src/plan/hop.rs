@@ -56,9 +56,6 @@ pub struct HopRisk {
     pub acceptance: &'static str,
     /// Whether it stands against the update.
     pub stands: bool,
-    /// The queries that tell whether it applies, where they were not asked yet.
-    #[serde(skip)]
-    pub(super) open_queries: Vec<String>,
 }
 
 /// Whether a risk concerns this cluster.
@@ -135,10 +132,9 @@ impl HopRisk {
         let exposure = match &risk.status {
             ConditionStatus::True => Exposure::Applies,
             ConditionStatus::False => Exposure::DoesNotApply,
-            _ if risk.awaited => Exposure::NotKnownYet,
+            _ if risk.is_open() => Exposure::NotKnownYet,
             _ => Exposure::Unknown,
         };
-        let open = exposure == Exposure::NotKnownYet;
         Self {
             name: risk.name.clone(),
             message: risk.message.clone(),
@@ -148,7 +144,6 @@ impl HopRisk {
             why: risk.why.clone(),
             acceptance: faced.standing.word(),
             stands: faced.stands(),
-            open_queries: if open { risk.queries.clone() } else { Vec::new() },
         }
     }
 }

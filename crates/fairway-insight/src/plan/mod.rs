@@ -62,6 +62,9 @@ pub struct Plan {
     pub known_from: KnownFrom,
     /// What could not be looked at.
     pub not_known: Vec<Gap>,
+    /// Queries that were not asked, and that would tell more about updates on the way.
+    #[serde(skip)]
+    pub open_queries: BTreeSet<String>,
 }
 
 /// A version that is the goal, and is not planned for.
@@ -122,6 +125,7 @@ impl Plan {
             not_offered: None,
             known_from: known_from.clone(),
             not_known: if outlook.gates.is_none() { vec![Gap::Gates] } else { Vec::new() },
+            open_queries: BTreeSet::new(),
         };
         let goals = goal.releases(graph, outlook.channel());
         let later = goals.iter().filter(|id| graph.node(**id).version > from).copied();
@@ -151,6 +155,7 @@ impl Plan {
         let Sight { graph, lanes, .. } = sight;
         let scale = Scale::new(graph, here, outlook);
         let ways = Ways::find(graph, here, goals, lanes, &scale);
+        self.open_queries = scale.open_queries(ways.passable());
         let free = goals.iter().position(|goal| ways.risks_to(*goal) == Some(0));
         let reached = goals.iter().position(|goal| ways.risks_to(*goal).is_some());
         let way = |edges: Option<Vec<_>>| {
@@ -177,13 +182,6 @@ impl Plan {
         let hops = self.least_risk.iter().flat_map(|way| &way.hops);
         let stream = |version: &str| Version::parse(version).map(|version| version.stream()).ok();
         hops.skip(1).any(|hop| stream(&hop.from) != stream(&self.from) && !hop.step.within_minor())
-    }
-
-    /// Queries that were not asked and would tell more about the ways.
-    pub fn open_queries(&self) -> BTreeSet<&str> {
-        let ways = self.least_risk.iter().chain(&self.fewest_hops);
-        let risks = ways.flat_map(|way| &way.hops).flat_map(|hop| &hop.risks);
-        risks.flat_map(|risk| &risk.open_queries).map(String::as_str).collect()
     }
 
     /// What it means for somebody who wants to begin.

@@ -15,6 +15,8 @@ pub(super) struct Ways {
     safest: Cheapest<4>,
     /// By hops, then as above.
     shortest: Cheapest<4>,
+    /// The updates that a way to a goal may have.
+    passable: Vec<Edge>,
 }
 
 /// What one hop costs.
@@ -57,10 +59,15 @@ impl Ways {
                 })
             })
         };
-        Self {
-            safest: Cheapest::find(graph, here, |edge| burden(edge).map(Burden::by_risk)),
-            shortest: Cheapest::find(graph, here, |edge| burden(edge).map(Burden::by_hops)),
-        }
+        let safest = Cheapest::find(graph, here, |edge| burden(edge).map(Burden::by_risk));
+        let shortest = Cheapest::find(graph, here, |edge| burden(edge).map(Burden::by_hops));
+        let passable = known.into_iter().filter(|(_, burden)| burden.is_some());
+        Self { safest, shortest, passable: passable.map(|(edge, _)| edge).collect() }
+    }
+
+    /// The updates that a way to a goal may have, in no order.
+    pub(super) fn passable(&self) -> &[Edge] {
+        &self.passable
     }
 
     /// The way with the least risk.

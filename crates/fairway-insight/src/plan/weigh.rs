@@ -3,7 +3,7 @@
 //! Every risk is looked at once, by the ledger that the operator uses: what a query says now, else
 //! what the operator has found out about the same risk, else that it is not known yet.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use fairway_api::cluster_version::{MatchingRule, Release};
@@ -29,13 +29,13 @@ pub(super) struct Weighed {
     /// Why that is known, or not.
     pub(super) why: String,
     /// A query that was not asked will tell.
-    pub(super) awaited: bool,
+    awaited: bool,
     /// It is shown, and stands against nothing.
     advisory: bool,
     /// What the definition is known by.
     hash: String,
     /// The queries that tell whether it applies.
-    pub(super) queries: Vec<String>,
+    queries: Vec<String>,
 }
 
 /// A risk of one update.
@@ -123,6 +123,12 @@ impl<'a> Scale<'a> {
         by_name.into_values().map(|risk| Faced { standing: face(risk), risk }).collect()
     }
 
+    /// The queries that were not asked and tell whether risks of these updates apply.
+    pub(super) fn open_queries(&self, edges: &[Edge]) -> BTreeSet<String> {
+        let risks = edges.iter().flat_map(|edge| self.faced(*edge)).map(|faced| faced.risk);
+        risks.filter(|risk| risk.is_open()).flat_map(|risk| &risk.queries).cloned().collect()
+    }
+
     /// How many of them stand against it, and how many of these surely.
     pub(super) fn burden(&self, edge: Edge) -> (usize, usize) {
         let faced = self.faced(edge);
@@ -132,6 +138,11 @@ impl<'a> Scale<'a> {
 }
 
 impl Weighed {
+    /// Whether nobody knows yet if it applies.
+    pub(super) fn is_open(&self) -> bool {
+        self.awaited && self.status == ConditionStatus::Unknown
+    }
+
     /// Whether it stands against updates, for those who have not accepted it.
     fn counts(&self) -> bool {
         self.status != ConditionStatus::False && !self.advisory

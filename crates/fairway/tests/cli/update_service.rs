@@ -19,18 +19,18 @@ use crate::{fairway, transcript};
 const PATIENCE: Duration = Duration::from_mins(2);
 
 /// What it is to serve.
-const FILES: [&str; 2] = ["--graph-data=graph-data", "--releases=releases.json"];
+pub(crate) const FILES: [&str; 2] = ["--graph-data=graph-data", "--releases=releases.json"];
 
 /// The program, listening.
-struct Running {
+pub(crate) struct Running {
     child: Child,
     greeting: String,
     /// Its addresses, in the order in which the greeting first has them.
-    addresses: Vec<String>,
+    pub(crate) addresses: Vec<String>,
 }
 
 impl Running {
-    fn start(directory: &Path, arguments: &[&str]) -> Self {
+    pub(crate) fn start(directory: &Path, arguments: &[&str]) -> Self {
         let mut command = fairway();
         command.current_dir(directory).args(["update-service", "--address=127.0.0.1:0"]);
         command
@@ -55,7 +55,7 @@ impl Running {
     }
 
     /// The nodes of a graph, once there is one.
-    fn nodes(&self, channel: &str) -> Vec<Value> {
+    pub(crate) fn nodes(&self, channel: &str) -> Vec<Value> {
         let path = format!("/api/upgrades_info/v1/graph?channel={channel}");
         let body = until("a graph", PATIENCE, || {
             let answer = get(&self.addresses[0], &path);

@@ -3,7 +3,7 @@
 mod check;
 mod files;
 mod list;
-mod state;
+pub(super) mod state;
 
 use crate::args::olm::OlmCommand;
 use crate::exit::ExitStatus;

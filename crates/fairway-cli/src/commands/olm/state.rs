@@ -24,9 +24,9 @@ use crate::source::{Recording, Source};
 
 /// What is known about operators and updates.
 #[derive(Default)]
-pub(super) struct State {
+pub(in crate::commands) struct State {
     pub(super) cluster: Option<ClusterVersion>,
-    pub(super) operators: Vec<Operator>,
+    pub(in crate::commands) operators: Vec<Operator>,
     /// Which channels they follow.
     subscriptions: Vec<Subscription>,
     /// What could not be looked at.
@@ -88,7 +88,8 @@ impl State {
         Ok(state)
     }
 
-    fn of_recording(recording: &Recording) -> anyhow::Result<Self> {
+    /// What files say.
+    pub(in crate::commands) fn of_recording(recording: &Recording) -> anyhow::Result<Self> {
         let mut objects = Vec::new();
         for kind in [CLUSTER_VERSIONS, CLUSTER_SERVICE_VERSIONS, SUBSCRIPTIONS, PACKAGE_MANIFESTS] {
             objects.extend(recording.every(kind.all())?.unwrap_or_default());

@@ -7,6 +7,7 @@ mod connection;
 mod gathered;
 mod insight;
 mod moves;
+mod plan;
 mod preflight;
 mod recorded;
 mod report;

@@ -21,10 +21,6 @@ use look::Look;
 use metrics::Metrics;
 use text::Shown;
 
-/// How often it is planned again with what queries have told. Each time the ways may lead through
-/// updates that nobody has asked about; real graphs are known after two or three.
-const MOST_ROUNDS: usize = 10;
-
 pub(super) fn run(args: &PlanArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
     let (look, atlas) = block_on(Box::pin(async {
         let source = Source::open(&args.source).await?;
@@ -49,7 +45,7 @@ fn lanes(look: &Look, also: &[String], goal: &Goal) -> Lanes {
     Lanes::new(channel.filter(|channel| !channel.is_empty()), also, goal)
 }
 
-/// Plans, and asks what would tell more about the ways, until nothing does.
+/// Plans, asks what would tell more about the ways, and plans again with that.
 fn plan(
     args: &PlanArgs,
     look: &Look,
@@ -57,26 +53,20 @@ fn plan(
     metrics: Option<&Metrics>,
 ) -> anyhow::Result<Plan> {
     let lanes = lanes(look, &args.channels, &args.to);
-    let mut outcomes = Outcomes::new();
-    let mut rounds = 0;
-    loop {
-        let outlook = Outlook { outcomes: &outcomes, ..look.outlook() };
-        let planned = Plan::of(&outlook, chart, &lanes, &args.to);
-        let mut plan = planned.map_err(|error| CannotTell {
+    let with = |outcomes: &Outcomes| {
+        let outlook = Outlook { outcomes, ..look.outlook() };
+        Plan::of(&outlook, chart, &lanes, &args.to).map_err(|error| CannotTell {
             message: error.to_string(),
             hint: "`fairway upgrade` shows what is known about it".to_owned(),
-        })?;
-        rounds += 1;
-        let open: Vec<String> = plan.open_queries().into_iter().map(str::to_owned).collect();
-        let Some(metrics) = metrics.filter(|_| !open.is_empty() && rounds < MOST_ROUNDS) else {
-            plan.not_known.extend(look.gaps.iter().cloned());
-            return Ok(plan);
-        };
-        outcomes.extend(open.into_iter().map(|query| {
-            let outcome = metrics.outcome(&query);
-            (query, outcome)
-        }));
+        })
+    };
+    let mut plan = with(&Outcomes::new())?;
+    if let Some(metrics) = metrics {
+        let asked = plan.open_queries.iter().map(|query| (query.clone(), metrics.outcome(query)));
+        plan = with(&asked.collect())?;
     }
+    plan.not_known.extend(look.gaps.iter().cloned());
+    Ok(plan)
 }
 
 #[cfg(test)]

@@ -1,11 +1,12 @@
 //! Operators that OLM has installed, where no guard in the cluster tells about them.
 
 use fairway_api::{ClusterOperator, ClusterOperatorSpec, ClusterVersion};
-use fairway_compat::olm::{ClusterVersions, Guard, Operator, Policy};
-use fairway_preflight::cluster::Unseen;
+use fairway_compat::olm::{ClusterVersions, Guard, Operator, Policy, Stream};
+use fairway_preflight::cluster::{Cluster, Unseen};
 use fairway_preflight::installed_operators::InstalledOperators;
 use serde_json::Value;
 
+use crate::commands::olm::state::State;
 use crate::source::Source;
 
 /// The component of the guard.
@@ -23,7 +24,7 @@ pub(super) async fn tell(
         return Ok(());
     }
     let Some(running) = ClusterVersions::of(cluster_version).running() else { return Ok(()) };
-    let installed = installed(source).await?;
+    let installed = installed(source, running).await?;
     let published = Guard::new(installed, running, Policy::default()).published();
     let mut component = match place {
         Some(place) => components.swap_remove(place),
@@ -40,16 +41,21 @@ fn reports(component: &ClusterOperator) -> bool {
     extension.and_then(|it| it.get("kind")).and_then(Value::as_str) == Some("RiskReport")
 }
 
-async fn installed(source: &Source) -> Result<Vec<Operator>, String> {
-    match source {
-        Source::Live(cluster) => {
-            let cluster = fairway_preflight::cluster::Cluster::new(cluster.client().clone());
-            match InstalledOperators::of(&cluster).await {
-                Ok(seen) => Ok(seen.operators),
-                Err(Unseen::NotServed(_)) => Ok(Vec::new()),
-                Err(error) => Err(error.to_string()),
-            }
+async fn installed(source: &Source, running: Stream) -> Result<Vec<Operator>, String> {
+    let connection = match source {
+        Source::Live(cluster) => cluster,
+        Source::Recorded(recording) => {
+            let state = State::of_recording(recording).map_err(|error| format!("{error:#}"))?;
+            return Ok(state.operators);
         }
-        Source::Recorded(_) => Err("they are not in the recording".to_owned()),
+    };
+    let cluster = Cluster::new(connection.client().clone());
+    match InstalledOperators::of(&cluster).await {
+        Ok(mut seen) => {
+            seen.look_at_apis(&cluster, running).await;
+            Ok(seen.operators)
+        }
+        Err(Unseen::NotServed(_)) => Ok(Vec::new()),
+        Err(error) => Err(error.to_string()),
     }
 }

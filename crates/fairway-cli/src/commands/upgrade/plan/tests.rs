@@ -1,1 +1,303 @@
+//! Texts of plans.
 
+use fairway_api::{ClusterOperator, ClusterVersion};
+use fairway_graph::{Graph, wire};
+use fairway_insight::plan::{Gap, Gates, KnownFrom};
+use fairway_risk::Failure;
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use super::*;
+
+/// The channels of the releases.
+const CHANNELS: [(&str, &str); 4] = [
+    ("5.0.0", "stable-5.0,stable-5.1,stable-5.2"),
+    ("5.0.1", "stable-5.0,stable-5.1,stable-5.2"),
+    ("5.1.0", "stable-5.1,stable-5.2"),
+    ("5.2.0", "stable-5.2,stable-5.3"),
+];
+
+/// 5.2.0 is reached from 5.1.0, with two risks, and from 5.0.1.
+fn graph() -> Graph {
+    let node = |(version, channels): &(&str, &str)| {
+        json!({"version": version, "payload": format!("registry.example/release@sha256:{version}"),
+               "metadata": {"io.openshift.upgrades.graph.release.channels": channels}})
+    };
+    let stalls = json!({
+        "name": "MigrationStalls", "url": "https://example.com/stalls",
+        "message": "The migration of volumes does not end.\nIt can be begun anew.",
+        "matchingRules": [{"type": "PromQL", "promql": {"promql": "stalls"}}],
+    });
+    let restart = json!({
+        "name": "NodesRestart", "url": "https://example.com/restart",
+        "message": "All nodes restart \u{1b}[31monce.", "matchingRules": [{"type": "Always"}],
+    });
+    let json = json!({
+        "nodes": CHANNELS.iter().map(node).collect::<Vec<_>>(),
+        "edges": [[0, 1], [0, 2], [1, 2], [1, 3]],
+        "conditionalEdges": [
+            {"edges": [{"from": "5.1.0", "to": "5.2.0"}], "risks": [stalls, restart]},
+            {"edges": [{"from": "5.0.0", "to": "5.2.0"}], "risks": [restart]},
+        ],
+    });
+    wire::read("graph", json.to_string().as_bytes()).unwrap().0
+}
+
+fn cluster(version: &str, accepted: &[&str]) -> ClusterVersion {
+    let accepted: Vec<Value> = accepted.iter().map(|name| json!({"name": name})).collect();
+    let cluster = json!({
+        "metadata": {"name": "version"},
+        "spec": {"clusterID": "", "channel": "stable-5.0", "desiredUpdate": {"acceptRisks": accepted}},
+        "status": {"desired": {"version": version, "image": "x"}, "availableUpdates": []},
+    });
+    serde_json::from_value(cluster).unwrap()
+}
+
+/// What is said about a plan to a goal.
+struct Said<'a> {
+    version: &'a str,
+    accepted: &'a [&'a str],
+    stalls: Option<Result<bool, Failure>>,
+    components: Vec<ClusterOperator>,
+    gates: Gates,
+    known_from: KnownFrom,
+}
+
+impl Default for Said<'_> {
+    fn default() -> Self {
+        Self {
+            version: "5.0.0",
+            accepted: &[],
+            stalls: None,
+            components: Vec::new(),
+            gates: Gates::default(),
+            known_from: KnownFrom::File { name: "graph.json".to_owned() },
+        }
+    }
+}
+
+impl Said<'_> {
+    fn about(&self, goal: &str) -> String {
+        let cluster_version = cluster(self.version, self.accepted);
+        let outcomes = self.stalls.clone().map(|outcome| ("stalls".to_owned(), outcome));
+        let outlook = Outlook {
+            cluster_version: &cluster_version,
+            components: &self.components,
+            gates: Some(&self.gates),
+            outcomes: &outcomes.into_iter().collect(),
+            now: Timestamp::UNIX_EPOCH,
+        };
+        let goal: Goal = goal.parse().unwrap();
+        let lanes = Lanes::new(outlook.channel(), &[], &goal);
+        let graph = graph();
+        let chart = Chart { graph: &graph, known_from: &self.known_from, maintained: None };
+        let plan = Plan::of(&outlook, chart, &lanes, &goal).unwrap();
+        format!("{}\n({:?})", Shown(&plan), plan.verdict())
+    }
+}
+
+#[test]
+fn a_way_without_risks_and_a_faster_one() {
+    insta::assert_snapshot!(Said::default().about("5.2"), @"
+    From 5.0.0 to 5.2.0 in 2 hops. Nothing that is known stands in the way.
+
+    1. 5.0.0 -> 5.0.1, a patch update
+       $ fairway upgrade --to=5.0.1
+       $ fairway upgrade status --watch
+
+    2. 5.0.1 -> 5.2.0, a skip-level update, past one minor version
+       $ fairway upgrade channel stable-5.2
+       $ fairway upgrade --mode=preflight --to=5.2.0 --wait
+       $ fairway upgrade --to=5.2.0
+
+    5.2.0 is not offered now: stable-5.0 does not have it; it is in stable-5.2, stable-5.3.
+
+    Faster, in 1 hop: 5.0.0 -> 5.2.0, with NodesRestart.
+
+    Updates are known from graph.json.
+    (Yes)
+    ");
+}
+
+#[test]
+fn what_stands_against_each_hop_and_what_to_do_about_it() {
+    let report = json!({"kind": "RiskReport", "version": "v1", "risks": [
+        {"name": "OperatorWillNotRun-team:etcd.v1", "targets": ">=5.2.0", "url": "https://example.com/olm",
+         "message": "The operator team/etcd.v1 does not run on versions after 5.1. To get past it, update to etcd.v2 in channel stable of market/main."},
+    ]});
+    let olm = json!({"metadata": {"name": "olm"}, "spec": {}, "status": {"extension": report}});
+    let storage = json!({"metadata": {"name": "storage"}, "spec": {}, "status": {"conditions": [
+        {"type": "Upgradeable", "status": "False", "reason": "OldDriver", "message": "The driver is old."},
+    ]}});
+    let said = Said {
+        version: "5.1.0",
+        accepted: &["NodesRestart"],
+        stalls: Some(Ok(true)),
+        components: [olm, storage].map(|it| serde_json::from_value(it).unwrap()).into(),
+        gates: Gates {
+            asked: [("ack-5.1-apis".to_owned(), "APIs go away in 5.2.".to_owned())].into(),
+            ..Gates::default()
+        },
+        ..Said::default()
+    };
+    insta::assert_snapshot!(said.about("5.2.0"), @r#"
+    From 5.1.0 to 5.2.0 in 1 hop. 4 risks stand in the way.
+
+    1. 5.1.0 -> 5.2.0, an update to the next minor version
+       Somebody has to confirm AdminAck-ack-5.1-apis
+         APIs go away in 5.2.
+       storage is not ready: see to it, or accept ClusterOperatorUpgradeable-storage
+         The driver is old.
+         https://fairway.dev/docs/risks#cluster-operators
+       MigrationStalls applies
+         The migration of volumes does not end.
+         It can be begun anew.
+         https://example.com/stalls
+       team/etcd.v1 has to be moved first, or OperatorWillNotRun-team:etcd.v1 accepted
+         The operator team/etcd.v1 does not run on versions after 5.1. To get past it, update to etcd.v2 in channel stable of market/main.
+         https://example.com/olm
+       Accepted: NodesRestart
+       $ kubectl -n openshift-config patch configmap admin-acks --type=merge -p '{"data":{"ack-5.1-apis":"true"}}'
+       $ fairway upgrade channel stable-5.2
+       $ fairway upgrade accept MigrationStalls
+       $ fairway upgrade --to=5.2.0
+
+    5.2.0 is not offered now: stable-5.0 does not have it; it is in stable-5.2, stable-5.3.
+
+    Updates are known from graph.json.
+    (No)
+    "#);
+}
+
+#[test]
+fn risks_of_which_nobody_knows_whether_they_apply() {
+    let at =
+        |stalls| Said { version: "5.1.0", accepted: &["NodesRestart"], stalls, ..Said::default() };
+    insta::assert_snapshot!(at(None).about("5.2"), @"
+    From 5.1.0 to 5.2.0 in 1 hop. It is not known whether MigrationStalls applies.
+
+    1. 5.1.0 -> 5.2.0, an update to the next minor version
+       MigrationStalls may apply: nobody has asked yet
+         The migration of volumes does not end.
+         It can be begun anew.
+         https://example.com/stalls
+       Accepted: NodesRestart
+       $ fairway upgrade channel stable-5.2
+       $ fairway upgrade --to=5.2.0
+
+    5.2.0 is not offered now: stable-5.0 does not have it; it is in stable-5.2, stable-5.3.
+
+    Updates are known from graph.json.
+    (CannotTell)
+    ");
+    let unclear = at(Some(Err(Failure::NoSeries))).about("5.2");
+    assert!(unclear.contains("MigrationStalls may apply: that cannot be found out"), "{unclear}");
+    let hostile = Said { version: "5.1.0", ..Said::default() }.about("5.2");
+    assert!(hostile.contains(r"All nodes restart \u{1b}[31monce."), "{hostile}");
+}
+
+#[test]
+fn why_there_is_no_way() {
+    let said = Said::default();
+    let told = ["5.9", "4.9.0"].map(|goal| said.about(goal));
+    insta::assert_snapshot!(told.join("\n\n"), @"
+    No way leads from 5.0.0 to 5.9: there is no release of 5.9 in the graph.
+
+    Updates are known from graph.json.
+    (No)
+
+    No way leads from 5.0.0 to 4.9.0: 4.9.0 is older than 5.0.0, and updates lead to later versions alone.
+
+    Updates are known from graph.json.
+    (No)
+    ");
+    let lost = Said { version: "5.0.7", ..Said::default() };
+    insta::assert_snapshot!(lost.about("5.2"), @"
+    No way leads from 5.0.7 to 5.2: 5.0.7 is not in the graph, so nobody knows where it leads.
+
+    Updates are known from graph.json.
+    (CannotTell)
+    ");
+    let why = "the update service cannot be reached.".to_owned();
+    let listed = Said { known_from: KnownFrom::ClusterVersion { why }, ..Said::default() };
+    insta::assert_snapshot!(listed.about("6.0"), @"
+    No way leads from 5.0.0 to 6.0: ClusterVersion lists no update to 6.0.
+
+    Only the next updates are known, from ClusterVersion: the update service cannot be reached.
+    (CannotTell)
+    ");
+    insta::assert_snapshot!(Said { version: "5.2.0", ..Said::default() }.about("5.2"), @"
+    The cluster has 5.2.0.
+
+    Updates are known from graph.json.
+    (Yes)
+    ");
+}
+
+#[test]
+fn every_reason_has_its_words() {
+    use fairway_insight::plan::NotOffered;
+
+    let base = Said { version: "5.0.0", ..Said::default() };
+    let cluster_version = cluster(base.version, &[]);
+    let outlook = Outlook {
+        cluster_version: &cluster_version,
+        components: &[],
+        gates: None,
+        outcomes: &Outcomes::new(),
+        now: Timestamp::UNIX_EPOCH,
+    };
+    let goal: Goal = "5.9.0".parse().unwrap();
+    let (graph, lanes) = (graph(), Lanes::default());
+    let chart = Chart { graph: &graph, known_from: &base.known_from, maintained: None };
+    let mut plan = Plan::of(&outlook, chart, &lanes, &goal).unwrap();
+    plan.not_known = vec![Gap::Operators { why: "they cannot be read".to_owned() }];
+    let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+    let told = [
+        NotOffered::Channel { channels: names(&["candidate-5.9", "fast-5.9"]) },
+        NotOffered::Tombstoned {
+            channel: "stable-5.0".to_owned(),
+            file: "channels/stable-5.0.yaml".to_owned(),
+        },
+        NotOffered::NoEdge { from: names(&[]) },
+        NotOffered::NoEdge { from: names(&["5.8.2", "5.8.1"]) },
+        NotOffered::Guard { minors: Some(3) },
+        NotOffered::Guard { minors: None },
+    ]
+    .map(|why| {
+        plan.not_offered = Some(why);
+        Shown(&plan).to_string()
+    });
+    insta::assert_snapshot!(told.join("\n\n"), @"
+    No way leads from 5.0.0 to 5.9.0: stable-5.0 does not have it; it is in candidate-5.9, fast-5.9.
+    --channel=fast-5.9 looks there as well.
+
+    Operators that OLM has installed are not known: they cannot be read.
+    Updates are known from graph.json.
+
+    No way leads from 5.0.0 to 5.9.0: channels/stable-5.0.yaml keeps it out of stable-5.0.
+
+    Operators that OLM has installed are not known: they cannot be read.
+    Updates are known from graph.json.
+
+    No way leads from 5.0.0 to 5.9.0: no update leads there.
+
+    Operators that OLM has installed are not known: they cannot be read.
+    Updates are known from graph.json.
+
+    No way leads from 5.0.0 to 5.9.0: no update leads there from 5.0.0, only from 5.8.2, 5.8.1.
+
+    Operators that OLM has installed are not known: they cannot be read.
+    Updates are known from graph.json.
+
+    No way leads from 5.0.0 to 5.9.0: it is 3 minor versions after 5.0.0, and one update crosses at most 2.
+
+    Operators that OLM has installed are not known: they cannot be read.
+    Updates are known from graph.json.
+
+    No way leads from 5.0.0 to 5.9.0: the only update to another major version is from 4.y to 5.0.
+
+    Operators that OLM has installed are not known: they cannot be read.
+    Updates are known from graph.json.
+    ");
+}

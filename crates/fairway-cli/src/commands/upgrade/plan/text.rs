@@ -152,10 +152,13 @@ impl fmt::Display for Shape<'_> {
         for risk in hop.unaccepted() {
             write_risk(f, risk, hop.needs.iter().find(|need| need.risk() == Some(&risk.name)))?;
         }
-        let accepted = hop.risks.iter().filter(|risk| !risk.stands && is_exposed(risk));
-        let accepted: BTreeSet<&str> = accepted.map(|risk| risk.name.as_str()).collect();
-        if !accepted.is_empty() {
-            write!(f, "\n   Holds nothing up: {}", Names(accepted))?;
+        let others = hop.risks.iter().filter(|risk| !risk.stands && is_exposed(risk));
+        let (accepted, advice): (Vec<_>, Vec<_>) = others.partition(|risk| is_accepted(risk));
+        for (what, risks) in [("Accepted", accepted), ("Good to know", advice)] {
+            if !risks.is_empty() {
+                let names = risks.iter().map(|risk| risk.name.as_str()).collect();
+                write!(f, "\n   {what}: {}", Names(names))?;
+            }
         }
         hop.commands.iter().try_for_each(|command| write!(f, "\n   $ {}", OneLine(command)))
     }
@@ -163,6 +166,10 @@ impl fmt::Display for Shape<'_> {
 
 fn is_exposed(risk: &HopRisk) -> bool {
     risk.exposure != Exposure::DoesNotApply
+}
+
+fn is_accepted(risk: &HopRisk) -> bool {
+    matches!(risk.acceptance, "accepted" | "acceptedBeforeItChanged")
 }
 
 fn write_risk(f: &mut fmt::Formatter<'_>, risk: &HopRisk, need: Option<&Need>) -> fmt::Result {

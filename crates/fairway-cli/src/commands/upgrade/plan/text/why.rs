@@ -4,23 +4,33 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use fairway_api::leap::MOST_MINORS;
-use fairway_insight::plan::{NotOffered, Plan};
+use fairway_insight::plan::{KnownFrom, NotOffered, Plan};
 
 use super::Names;
 use crate::foreign_text::OneLine;
 
 /// That there is no way, why, and where else to look.
 pub(super) fn write_no_way(f: &mut fmt::Formatter<'_>, plan: &Plan) -> fmt::Result {
-    write!(f, "No way leads from {} to {}.", OneLine(&plan.from), OneLine(&plan.goal))?;
-    let Some(why) = &plan.not_offered else { return Ok(()) };
-    write!(f, "\n{}", Told(plan, why))?;
+    write!(f, "No way leads from {} to {}", OneLine(&plan.from), OneLine(&plan.goal))?;
+    let Some(why) = &plan.not_offered else { return f.write_str(".") };
+    write!(f, ": {}", Told(plan, why))?;
     match why {
         NotOffered::Channel { channels } if !channels.is_empty() => {
-            let last = channels.last().map_or("", String::as_str);
+            let here = plan.channel.as_deref().unwrap_or_default();
+            let last = like(here, channels).into_iter().next_back().unwrap_or_default();
             write!(f, "\n--channel={} looks there as well.", OneLine(last))
         }
         _ => Ok(()),
     }
+}
+
+/// Those of the channels that are of one kind with `here`; all of them where none is.
+fn like<'a>(here: &str, channels: &'a [String]) -> BTreeSet<&'a str> {
+    let kind = here.rsplit_once('-').map(|(kind, _)| kind);
+    let is_like = |channel: &&str| channel.rsplit_once('-').map(|(kind, _)| kind) == kind;
+    let all = channels.iter().map(String::as_str);
+    let like: BTreeSet<&str> = all.clone().filter(is_like).collect();
+    if like.is_empty() { all.collect() } else { like }
 }
 
 /// Why the version of a plan is not offered.
@@ -34,14 +44,19 @@ impl fmt::Display for Told<'_> {
             NotOffered::UnknownHere => {
                 write!(f, "{from} is not in the graph, so nobody knows where it leads.")
             }
-            NotOffered::UnknownVersion => write!(f, "There is no release of {to} in the graph."),
+            NotOffered::UnknownVersion => match plan.known_from {
+                KnownFrom::ClusterVersion { .. } => {
+                    write!(f, "ClusterVersion lists no update to {to}.")
+                }
+                _ => write!(f, "there is no release of {to} in the graph."),
+            },
             NotOffered::Older => {
                 write!(f, "{to} is older than {from}, and updates lead to later versions alone.")
             }
             NotOffered::Channel { channels } => {
                 let here = plan.channel.as_deref().unwrap_or("the channel of the cluster");
-                let channels: BTreeSet<&str> = channels.iter().map(String::as_str).collect();
-                write!(f, "{} does not have it; it is in {}.", OneLine(here), Names(channels))
+                let channels = Names(like(here, channels));
+                write!(f, "{} does not have it; it is in {channels}.", OneLine(here))
             }
             NotOffered::Tombstoned { channel, file } => {
                 write!(f, "{} keeps it out of {}.", OneLine(file), OneLine(channel))

@@ -1,0 +1,345 @@
+//! The way to a version, over the graph of the example platform.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::Result;
+use fairway_api::{CLUSTER_VERSION_NAME, ClusterVersion};
+use fairway_testkit::{TestCluster, objects};
+use kube::api::{Api, PostParams};
+use serde_json::json;
+use tempfile::TempDir;
+
+use super::{document, said};
+use crate::update_service::{FILES, Running};
+use crate::{fairway, transcript};
+
+/// The storage operator of the cluster is fine, so the risk of 5.2.0 does not apply.
+const FINE: &str = "cluster_operator_conditions{name=\"storage\",condition=\"Degraded\"} 0\n";
+
+/// The same where it is not.
+const DEGRADED: &str = "cluster_operator_conditions{name=\"storage\",condition=\"Degraded\"} 1\n";
+
+/// The graph-data and the releases of the example platform, and samples.
+fn platform() -> Result<TempDir> {
+    let directory = tempfile::tempdir()?;
+    for (path, text) in fairway_example::graph::data() {
+        let path = directory.path().join("graph-data").join(path);
+        fs::create_dir_all(path.parent().unwrap_or(directory.path()))?;
+        fs::write(path, text)?;
+    }
+    let arch = fairway_release::architecture::of_machine(std::env::consts::ARCH);
+    let releases: Vec<_> = fairway_example::release::RELEASES
+        .iter()
+        .map(|release| {
+            json!({"image": objects::release(release.version).image, "arch": arch,
+                   "release-metadata": fairway_example::payload::metadata(release)})
+        })
+        .collect();
+    fs::write(directory.path().join("releases.json"), serde_json::to_vec(&releases)?)?;
+    fs::write(directory.path().join("fine.txt"), FINE)?;
+    fs::write(directory.path().join("degraded.txt"), DEGRADED)?;
+    Ok(directory)
+}
+
+/// A cluster at 5.0.0 that follows stable-5.0 and asks that update service.
+async fn cluster_at(cluster: &TestCluster, upstream: &str) -> Result<()> {
+    let api: Api<ClusterVersion> = Api::all(cluster.client());
+    let mut object = objects::cluster_version();
+    object.spec.channel = Some("stable-5.0".to_owned());
+    object.spec.upstream = Some(upstream.to_owned());
+    let mut object = api.create(&PostParams::default(), &object).await?;
+    let mut status = objects::status_at("5.0.0");
+    status.available_updates = Some(vec![objects::release("5.0.1")]);
+    object.status = Some(status);
+    api.replace_status(CLUSTER_VERSION_NAME, &PostParams::default(), &object).await?;
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_way_of_a_cluster() -> Result<()> {
+    see_the_way().await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a cluster: cargo xtask test"]
+async fn the_way_of_a_real_cluster() -> Result<()> {
+    see_the_way().await
+}
+
+async fn see_the_way() -> Result<()> {
+    let cluster = TestCluster::in_turn().await?;
+    let platform = platform()?;
+    let service = tokio::task::block_in_place(|| Running::start(platform.path(), &FILES));
+    let address = service.addresses[0].clone();
+    tokio::task::block_in_place(|| service.nodes("stable-5.0"));
+    cluster_at(&cluster, &format!("http://{address}/api/upgrades_info/v1/graph")).await?;
+    let plan = |arguments: &[&str]| {
+        let text = said(cluster.kubeconfig(), &[&["plan"], arguments].concat());
+        text.replace(&address, "ADDRESS")
+    };
+    let metrics = |name: &str| format!("--metrics={}", platform.path().join(name).display());
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(plan(&["--to=5.2.0"]), @"
+        exit code: 0
+        ----- stdout -----
+        From 5.0.0 to 5.2.0 in 2 hops. Nothing that is known stands in the way.
+
+        1. 5.0.0 -> 5.0.1, a patch update
+           $ fairway upgrade --to=5.0.1
+           $ fairway upgrade status --watch
+
+        2. 5.0.1 -> 5.2.0, a skip-level update, past one minor version
+           $ fairway upgrade channel stable-5.2
+           $ fairway upgrade --mode=preflight --to=5.2.0 --wait
+           $ fairway upgrade --to=5.2.0
+
+        5.2.0 is not offered now: stable-5.0 does not have it; it is in stable-5.2, stable-5.3.
+
+        What administrators have to confirm is not known: admin-gates cannot be read.
+        Updates are known from http://ADDRESS/api/upgrades_info/v1/graph, for stable-5.0, stable-5.1, stable-5.2.
+        ");
+        insta::assert_snapshot!(plan(&["--to=5.2", &metrics("fine.txt")]), @"
+        exit code: 0
+        ----- stdout -----
+        From 5.0.0 to 5.2.0 in 2 hops. Nothing that is known stands in the way.
+
+        1. 5.0.0 -> 5.1.0, an update to the next minor version
+           $ fairway upgrade channel stable-5.2
+           $ fairway upgrade --to=5.1.0
+           $ fairway upgrade status --watch
+
+        2. 5.1.0 -> 5.2.0, an update to the next minor version
+           $ fairway upgrade --to=5.2.0
+
+        5.2.0 is not offered now: stable-5.0 does not have it; it is in stable-5.2, stable-5.3.
+
+        What administrators have to confirm is not known: admin-gates cannot be read.
+        What releases on the way say is known once they run: plan again after each of them.
+        Updates are known from http://ADDRESS/api/upgrades_info/v1/graph, for stable-5.0, stable-5.1, stable-5.2.
+        ");
+        insta::assert_snapshot!(plan(&["--to=5.3", &metrics("degraded.txt")]), @"
+        exit code: 3
+        ----- stdout -----
+        From 5.0.0 to 5.3.0 in 3 hops. NodesRestart stands in the way.
+
+        1. 5.0.0 -> 5.0.1, a patch update
+           $ fairway upgrade --to=5.0.1
+           $ fairway upgrade status --watch
+
+        2. 5.0.1 -> 5.2.0, a skip-level update, past one minor version
+           $ fairway upgrade channel stable-5.2
+           $ fairway upgrade --mode=preflight --to=5.2.0 --wait
+           $ fairway upgrade --to=5.2.0
+           $ fairway upgrade status --watch
+
+        3. 5.2.0 -> 5.3.0, an update to the next minor version
+           NodesRestart applies
+             All nodes restart once, one after the other. Plan for the time that takes.
+             https://platform.example/risks/nodes-restart
+           $ fairway upgrade channel stable-5.3
+           $ fairway upgrade accept NodesRestart
+           $ fairway upgrade --to=5.3.0
+
+        5.3.0 is not offered now: stable-5.0 does not have it; it is in stable-5.3.
+
+        What administrators have to confirm is not known: admin-gates cannot be read.
+        What releases on the way say is known once they run: plan again after each of them.
+        Updates are known from http://ADDRESS/api/upgrades_info/v1/graph, for stable-5.0, stable-5.1, stable-5.2, stable-5.3.
+        ");
+        insta::assert_snapshot!(plan(&["--to=6.0"]), @"
+        exit code: 3
+        ----- stdout -----
+        No way leads from 5.0.0 to 6.0: there is no release of 6.0 in the graph.
+
+        What administrators have to confirm is not known: admin-gates cannot be read.
+        Updates are known from http://ADDRESS/api/upgrades_info/v1/graph, for stable-5.0, stable-5.1, stable-5.2, stable-5.3.
+        ");
+    }
+    let document = document(cluster.kubeconfig(), &["plan", "--to=stable-5.2"])?;
+    assert_eq!((&document["kind"], &document["version"]), (&"UpgradePlan".into(), &1.into()));
+    assert_eq!(document["to"], "5.2.0");
+    assert_eq!(document["leastRisk"]["hops"][1]["needs"][1]["kind"], "preflight");
+
+    drop(service);
+    insta::allow_duplicates! {
+        let told = plan(&["--to=5.0"]);
+        let known = told.split_once("ADDRESS").map_or(told.as_str(), |(known, _)| known);
+        insta::assert_snapshot!(known, @"
+        exit code: 0
+        ----- stdout -----
+        From 5.0.0 to 5.0.1 in 1 hop. Nothing that is known stands in the way.
+
+        1. 5.0.0 -> 5.0.1, a patch update
+           $ fairway upgrade --to=5.0.1
+
+        What administrators have to confirm is not known: admin-gates cannot be read.
+        Only the next updates are known, from ClusterVersion: http://
+        ");
+    }
+    assert!(plan(&["--to=5.2"]).starts_with("exit code: 4\n"));
+    Ok(())
+}
+
+/// What is said about a recorded cluster at 5.0.0.
+fn recorded(directory: &Path, arguments: &[&str]) -> String {
+    let mut object = objects::cluster_version();
+    object.spec.channel = Some("stable-5.0".to_owned());
+    object.status = Some(objects::status_at("5.0.0"));
+    let text = serde_json::to_string(&object).unwrap();
+    fs::write(directory.join("cluster-cv.yaml"), text).unwrap();
+    let mut command = fairway();
+    command.current_dir(directory).args(["upgrade", "plan", "--from-file=cluster-cv.yaml"]);
+    transcript(command.args(arguments))
+}
+
+const GRAPH: [&str; 2] = ["--graph=graph-data", "--releases=releases.json"];
+
+#[test]
+fn a_recorded_cluster_and_files_are_enough() {
+    let platform = platform().unwrap();
+    let plan = |arguments: &[&str]| recorded(platform.path(), &[arguments, &GRAPH].concat());
+    insta::assert_snapshot!(plan(&["--to=5.2", "--metrics=fine.txt"]), @"
+    exit code: 0
+    ----- stdout -----
+    From 5.0.0 to 5.2.0 in 2 hops. Nothing that is known stands in the way.
+
+    1. 5.0.0 -> 5.1.0, an update to the next minor version
+       $ fairway upgrade channel stable-5.2
+       $ fairway upgrade --to=5.1.0
+       $ fairway upgrade status --watch
+
+    2. 5.1.0 -> 5.2.0, an update to the next minor version
+       $ fairway upgrade --to=5.2.0
+
+    5.2.0 is not offered now: stable-5.0 does not have it; it is in stable-5.2, stable-5.3.
+
+    What administrators have to confirm is not known: admin-gates cannot be read.
+    What releases on the way say is known once they run: plan again after each of them.
+    Updates are known from graph-data.
+    ");
+    assert_eq!(plan(&["--to=5.3", "-o", "yaml"]), plan(&["--to=5.3", "-o", "yaml"]));
+
+    let mut build = fairway();
+    build.current_dir(platform.path()).args(["graph", "build", "--releases=releases.json"]);
+    let built = build.arg("--graph-data=graph-data").output().unwrap();
+    fs::write(platform.path().join("graph.json"), built.stdout).unwrap();
+    let from_graph =
+        recorded(platform.path(), &["--to=5.2", "--metrics=fine.txt", "--graph=graph.json"]);
+    assert_eq!(
+        from_graph.replace("known from graph.json", "known from graph-data"),
+        plan(&["--to=5.2", "--metrics=fine.txt"])
+    );
+}
+
+#[test]
+fn why_an_update_is_missing_is_known_to_those_who_removed_it() {
+    let platform = platform().unwrap();
+    let write = |path: &str, text: &str| {
+        fs::write(platform.path().join("graph-data").join(path), text).unwrap();
+    };
+    write("blocked-edges/5.0.1.yaml", "to: 5.0.1\nfrom: .*\n");
+    let plan = |to: &str| recorded(platform.path(), &[&[to], &GRAPH[..]].concat());
+    insta::assert_snapshot!(plan("--to=5.0.1"), @"
+    exit code: 3
+    ----- stdout -----
+    No way leads from 5.0.0 to 5.0.1: maintainers have removed the update from 5.0.0.
+      blocked-edges/5.0.1.yaml:2:7: removes updates from .*
+
+    What administrators have to confirm is not known: admin-gates cannot be read.
+    Updates are known from graph-data.
+    ");
+    write("channels/stable-5.0.yaml", "name: stable-5.0\nversions: [5.0.0]\ntombstones: [5.0.1]\n");
+    insta::assert_snapshot!(plan("--to=5.0.1"), @"
+    exit code: 3
+    ----- stdout -----
+    No way leads from 5.0.0 to 5.0.1: channels/stable-5.0.yaml keeps it out of stable-5.0.
+
+    What administrators have to confirm is not known: admin-gates cannot be read.
+    Updates are known from graph-data.
+    ");
+}
+
+#[test]
+fn what_cannot_be_planned() {
+    let platform = platform().unwrap();
+    let plan = |arguments: &[&str]| recorded(platform.path(), arguments);
+    insta::assert_snapshot!(plan(&["--to=5.2"]), @"
+    exit code: 4
+    ----- stdout -----
+    No way leads from 5.0.0 to 5.2: ClusterVersion lists no update to 5.2.
+
+    What administrators have to confirm is not known: admin-gates cannot be read.
+    Only the next updates are known, from ClusterVersion: a recorded cluster asks nobody: --graph names the updates that there are.
+    ");
+    insta::assert_snapshot!(plan(&["--to=soon", "--graph=graph.json"]), @r#"
+    exit code: 2
+    ----- stderr -----
+    error: invalid value 'soon' for '--to <GOAL>': "soon" is neither a version such as 5.2.3, nor a minor version such as 5.2, nor a channel such as stable-5.2, nor `latest`
+
+    For more information, try '--help'.
+    "#);
+    insta::assert_snapshot!(plan(&["--to=5.2", "--graph=graph-data"]), @"
+    exit code: 2
+    ----- stderr -----
+    error: graph-data says what is blocked, and releases which updates there are: name them with --releases
+    ");
+    insta::assert_snapshot!(plan(&["--to=5.2", "--graph=missing.json"]), @r#"
+    exit code: 1
+    ----- stderr -----
+    error: cannot read the graph
+      caused by: cannot open missing.json
+      caused by: No such file or directory (os error 2)
+    hint: it is JSON, as an update service answers it: {"nodes": […], "edges": […], …}
+    "#);
+    insta::assert_snapshot!(plan(&["--to=5.2", "--graph=releases.json"]), @r#"
+    exit code: 1
+    ----- stderr -----
+    error: cannot read the graph
+      caused by: releases.json: invalid type: sequence, expected an update graph at line 1 column 0
+    hint: it is JSON, as an update service answers it: {"nodes": […], "edges": […], …}
+    "#);
+}
+
+#[test]
+fn a_whole_platform_is_planned_over() {
+    let Some(data) = std::env::var_os("FAIRWAY_DATA") else { return };
+    let directory = tempfile::tempdir().unwrap();
+    let mut object = objects::cluster_version();
+    object.spec.channel = Some("stable-4.16".to_owned());
+    object.status = Some(objects::status_at("4.16.7"));
+    let file = directory.path().join("cluster-cv.yaml");
+    fs::write(&file, serde_json::to_string(&object).unwrap()).unwrap();
+    let mut command = fairway();
+    command.current_dir(data).args(["upgrade", "plan", "--to=4.18", "--from-file"]).arg(&file);
+    let said = transcript(
+        command.args(["--graph=graph-data-2026-08", "--releases=releases-2026-08.json"]),
+    );
+    insta::assert_snapshot!(said, @"
+    exit code: 0
+    ----- stdout -----
+    From 4.16.7 to 4.18.52 in 4 hops. Nothing that is known stands in the way.
+
+    1. 4.16.7 -> 4.16.55, a patch update
+       $ fairway upgrade --to=4.16.55
+       $ fairway upgrade status --watch
+
+    2. 4.16.55 -> 4.17.50, an update to the next minor version
+       $ fairway upgrade channel stable-4.18
+       $ fairway upgrade --to=4.17.50
+       $ fairway upgrade status --watch
+
+    3. 4.17.50 -> 4.18.45, an update to the next minor version
+       $ fairway upgrade --to=4.18.45
+       $ fairway upgrade status --watch
+
+    4. 4.18.45 -> 4.18.52, a patch update
+       $ fairway upgrade --to=4.18.52
+
+    4.18.52 is not offered now: stable-4.16 does not have it; it is in stable-4.18, stable-4.19.
+
+    What administrators have to confirm is not known: admin-gates cannot be read.
+    What releases on the way say is known once they run: plan again after each of them.
+    Updates are known from graph-data-2026-08.
+    ");
+}
