@@ -1,1 +1,430 @@
+//! Texts of explanations.
 
+use std::collections::BTreeMap;
+
+use fairway_api::Version;
+use fairway_api::cluster_version::{ConditionalUpdateRisk, MatchingRule};
+use fairway_graph::question::Cause;
+use fairway_insight::plan::NotOffered;
+use fairway_risk::evaluations::Evaluation;
+use fairway_risk::{Answer, Failure, Sample, definition_hash};
+use jiff::ToSpan as _;
+use serde_json::json;
+
+use super::super::fixtures::{
+    accept, cluster_version, condition, hold, now, offer, recommended, risk,
+};
+use super::*;
+
+const QUERY: &str = "group by (type) (cluster_proxy_enabled == 1)\nor\n0 * group(up)";
+
+/// A risk about which a query tells first, and then nobody.
+fn of_query(name: &str, applies: &str) -> ConditionalUpdateRisk {
+    let rule = |rule| serde_json::from_value::<MatchingRule>(rule).unwrap();
+    let promql = rule(json!({"type": "PromQL", "promql": {"promql": QUERY}}));
+    let mut risk = risk(name, applies);
+    risk.matching_rules = vec![promql, rule(json!({"type": "Always"}))];
+    risk.conditions[0].message = "The query yields 1: this cluster is exposed.".to_owned();
+    risk
+}
+
+/// A cluster at 5.1.0 that a risk keeps from 5.2.0, and another one does not.
+fn cluster() -> ClusterVersion {
+    let mut object = cluster_version();
+    let risks = [of_query("Proxy", "True"), risk("SlowDisks", "False")];
+    let refused = recommended("False", "Proxy", "Proxy may happen.");
+    offer(&mut object, "5.2.0", &risks, refused);
+    offer(&mut object, "5.2.1", &risks[1..], recommended("True", "NotExposedToRisks", ""));
+    object
+}
+
+/// What came of the query ten minutes ago.
+fn noted(came: Result<Answer, Failure>) -> Notes {
+    let at = now() - 10.minutes();
+    let one = Evaluation::new(QUERY, &came, at, Some(at + 60.minutes()));
+    Notes::Known(Evaluations::of(&BTreeMap::from([(QUERY.to_owned(), one)])))
+}
+
+fn samples(count: usize) -> Notes {
+    let one = |number: usize| Sample {
+        labels: BTreeMap::from([("type".to_owned(), format!("http{number}"))]),
+        value: 1.0,
+    };
+    noted(Ok(Answer::Samples((0..count).map(one).collect())))
+}
+
+fn told(version: &ClusterVersion, notes: &Notes, subject: Subject) -> String {
+    let known = Known { version, components: &[], notes, graph: None };
+    let explanation = Explanation::of(&subject, &known, now());
+    format!("{}\n{:?}", Shown { explanation: &explanation }, explanation.verdict())
+}
+
+fn of_risk(version: &ClusterVersion, notes: &Notes, name: &str) -> String {
+    told(version, notes, Subject::Risk(name.to_owned()))
+}
+
+fn of_update(version: &ClusterVersion, to: &str) -> String {
+    told(version, &Notes::NotThere, Subject::Update(Version::parse(to).unwrap()))
+}
+
+/// The paragraph that begins so.
+fn paragraph(text: &str, beginning: &str) -> String {
+    text.split("\n\n").find(|part| part.starts_with(beginning)).unwrap_or_default().to_owned()
+}
+
+#[test]
+fn a_risk_that_applies() {
+    insta::assert_snapshot!(of_risk(&cluster(), &samples(1), "Proxy"), @r#"
+    Proxy: applies to this cluster, since 2h0m (Match)
+      The query yields 1: this cluster is exposed.
+
+    From: the update service
+
+    What it says:
+      Proxy may happen.
+      https://example.com/Proxy
+
+    How it is found out whether it applies, by the first rule that can tell:
+      1. PromQL (this one decides)
+         group by (type) (cluster_proxy_enabled == 1)
+         or
+         0 * group(up)
+         This cluster is exposed: answered 10m ago, asked again in 50m
+           {type="http0"} 1
+      2. Always: it concerns every cluster
+
+    Updates that have it:
+      5.2.0  Recommended=False, stands against it
+
+    Not accepted. `fairway upgrade accept Proxy` takes it.
+    No
+    "#);
+}
+
+#[test]
+fn a_risk_that_does_not() {
+    insta::assert_snapshot!(of_risk(&cluster(), &Notes::NotThere, "SlowDisks"), @"
+    SlowDisks: does not apply to this cluster, since 2h0m (Match)
+
+    From: the update service
+
+    What it says:
+      SlowDisks may happen.
+      https://example.com/SlowDisks
+
+    How it is found out whether it applies:
+      1. Always: it concerns every cluster
+
+    Updates that have it:
+      5.2.1  Recommended=True
+      5.2.0  Recommended=False
+
+    Not accepted. `fairway upgrade accept SlowDisks` takes it.
+    Yes
+    ");
+}
+
+#[test]
+fn whatever_came_of_a_query() {
+    let later = |notes: Notes, minutes: i64| {
+        let version = cluster();
+        let known = Known { version: &version, components: &[], notes: &notes, graph: None };
+        let subject = Subject::Risk("Proxy".to_owned());
+        let explanation = Explanation::of(&subject, &known, now() + minutes.minutes());
+        let text = Shown { explanation: &explanation }.to_string();
+        paragraph(&text, "How it is found out")
+    };
+    let down = || Err(Failure::asking(&"connection refused"));
+    let notes = Notes::Unreadable("configmaps is forbidden".to_owned());
+    let full = Notes::Known(Evaluations { queries: Vec::new(), omitted: 3 });
+    let all = [
+        later(samples(8), 0),
+        later(noted(Ok(Answer::Samples(vec![0.0.into()]))), 55),
+        later(noted(down()), 0),
+        later(samples(1), 120),
+        later(Notes::Known(Evaluations::default()), 0),
+        later(full, 0),
+        later(Notes::NotThere, 0),
+        later(notes, 0),
+    ];
+    let all = all.map(|text| text.split("or\n").nth(1).unwrap_or_default().to_owned());
+    insta::assert_snapshot!(all.join("\n\n"), @r#"
+       0 * group(up)
+       No answer for 10m: the query yields 8 series instead of one. It is asked again, with pauses of up to 10 minutes.
+         {type="http0"} 1
+         {type="http1"} 1
+         {type="http2"} 1
+         {type="http3"} 1
+         {type="http4"} 1
+         and 3 more
+    2. Always: it concerns every cluster (this one decides)
+
+       0 * group(up)
+       This cluster is not exposed: answered 1h5m ago, asked again now
+         {} 0
+    2. Always: it concerns every cluster
+
+       0 * group(up)
+       No answer for 10m: the query could not be asked: connection refused. It is asked again, with pauses of up to 10 minutes.
+    2. Always: it concerns every cluster (this one decides)
+
+       0 * group(up)
+       This cluster is exposed: answered 2h10m ago; it should have been asked again 1h10m ago: does the operator run?
+         {type="http0"} 1
+    2. Always: it concerns every cluster
+
+       0 * group(up)
+       No answer yet.
+    2. Always: it concerns every cluster
+
+       0 * group(up)
+       Its answer is not noted: there was no room for all of them.
+    2. Always: it concerns every cluster
+
+       0 * group(up)
+       Answers are not known: the operator has noted none.
+    2. Always: it concerns every cluster
+
+       0 * group(up)
+       Answers are not known: configmaps is forbidden.
+    2. Always: it concerns every cluster
+    "#);
+}
+
+#[test]
+fn who_accepted_it() {
+    let hash = definition_hash(&of_query("Proxy", "True"));
+    let accepted = |terms: &str| {
+        let mut object = cluster();
+        accept(&mut object, &["Proxy"], Some(&format!(r#"{{"Proxy": {terms}}}"#)));
+        let text = of_risk(&object, &Notes::NotThere, "Proxy");
+        [paragraph(&text, "Updates"), paragraph(&text, "Accepted")].join("\n")
+    };
+    let same = format!(
+        r#"{{"reason": "no proxy in March", "until": "2026-12-31", "for": "5.2.x", "by": "alice", "definition": "{hash}"}}"#
+    );
+    let all = [
+        accepted(&same),
+        accepted(r#"{"definition": "another", "by": "\u001b[2Jmallory"}"#),
+        accepted(r#"{"until": "2025-12-31"}"#),
+        accepted(r#"{"for": "5.3.x"}"#),
+        accepted("7"),
+    ];
+    insta::assert_snapshot!(all.join("\n\n"), @r"
+    Updates that have it:
+      5.2.0  Recommended=False, accepted
+    Accepted, for 5.2.x, until 2026-12-31, by alice: no proxy in March
+    Yes
+
+    Updates that have it:
+      5.2.0  Recommended=False, accepted when it said something else
+    Accepted, by \u{1b}[2Jmallory
+      What the risk says has changed since it was accepted.
+    Yes
+
+    Updates that have it:
+      5.2.0  Recommended=False, stands against it, accepted only until 2025-12-31
+    Accepted, until 2025-12-31
+      It does not count any more: that time has passed.
+    No
+
+    Updates that have it:
+      5.2.0  Recommended=False, stands against it, accepted only for 5.3.x
+    Accepted, for 5.3.x
+    No
+
+    Updates that have it:
+      5.2.0  Recommended=False, stands against it, accepted on terms that cannot be read
+    Accepted
+      It does not count: its terms cannot be read: invalid type: integer `7`, expected an object with terms.
+    No
+    ");
+}
+
+#[test]
+fn a_name_that_nobody_uses_yet() {
+    let mut object = cluster();
+    accept(&mut object, &["Later"], None);
+    insta::assert_snapshot!(of_risk(&object, &Notes::NotThere, "Later"), @"
+    Later: the operator does not say whether it applies
+
+    No listed update has it.
+
+    Accepted
+    Yes
+    ");
+    let unheard_of = |object: &ClusterVersion, name: &str| {
+        let CannotTell { message, hint } = unheard_of(name, object);
+        format!("{message}\n{hint}")
+    };
+    let all = [
+        unheard_of(&object, "SlowDisk"),
+        unheard_of(&object, "Etcd"),
+        unheard_of(&cluster_version(), "\u{1b}[2J"),
+    ];
+    insta::assert_snapshot!(all.join("\n"), @r#"
+    no listed update has a risk named "SlowDisk", and nobody accepts one
+    did you mean SlowDisks?
+    no listed update has a risk named "Etcd", and nobody accepts one
+    `fairway upgrade --include-not-recommended` lists risks with their updates
+    no listed update has a risk named "\u{1b}[2J", and nobody accepts one
+    no listed update has risks
+    "#);
+}
+
+#[test]
+fn an_update_with_risks() {
+    let mut object = cluster();
+    accept(&mut object, &["Proxy"], Some(r#"{"Proxy": {"for": "5.3.x"}}"#));
+    insta::assert_snapshot!(of_update(&object, "5.2.0"), @"
+    5.2.0: offered from 5.1.0 to clusters that its risks do not concern
+    Recommended=False for this cluster: Proxy, since 2h0m
+
+    Channel: stable-5.1
+    Update service: the operator's own choice
+    Image: registry.example/release@sha256:8ecd4901ea069209005fa5d998421b30df046f771a2a930189f6c1adad5cea2e
+
+    Risks:
+      Proxy: applies to this cluster, accepted only for 5.3.x; from the update service
+        The query yields 1: this cluster is exposed.
+      SlowDisks: does not apply to this cluster; from the update service
+
+    `fairway upgrade explain RISK` tells more about one of them.
+    No
+    ");
+    insta::assert_snapshot!(of_update(&object, "5.2.1"), @"
+    5.2.1: offered from 5.1.0 to clusters that its risks do not concern
+    Recommended=True for this cluster: NotExposedToRisks, since 2h0m
+
+    Channel: stable-5.1
+    Update service: the operator's own choice
+    Image: registry.example/release@sha256:1cd27d88161e5261f6f07953e2564109a62f486b0f1732aa8cb9d0275b709e9f
+
+    Risks:
+      SlowDisks: does not apply to this cluster; from the update service
+
+    `fairway upgrade explain RISK` tells more about one of them.
+    Yes
+    ");
+}
+
+#[test]
+fn an_update_without_risks() {
+    insta::assert_snapshot!(of_update(&cluster(), "5.1.10"), @"
+    5.1.10: recommended. The update service offers it from 5.1.0 without conditions
+
+    Channel: stable-5.1
+    Update service: the operator's own choice
+    Image: registry.example/release@sha256:bb6f0a129e8c24e28d5d0c7bae89e174ea0fef2b8068d7119653cabe4efa4680
+    Yes
+    ");
+    insta::assert_snapshot!(of_update(&cluster(), "5.1.0"), @"
+    5.1.0 is the version of this cluster, or the one it is on its way to.
+
+    Channel: stable-5.1
+    Update service: the operator's own choice
+    Yes
+    ");
+}
+
+#[test]
+fn an_update_that_is_not_offered() {
+    insta::assert_snapshot!(of_update(&cluster(), "5.2.9"), @"
+    5.2.9: not offered from 5.1.0
+
+    Channel: stable-5.1
+    Update service: the operator's own choice
+
+    Because:
+      The update service offers others of that minor version: 5.2.1, 5.2.0.
+
+    `fairway upgrade plan --to=5.2.9` looks for ways there.
+    CannotTell
+    ");
+    let mut object = cluster();
+    hold(&mut object, condition("RetrievedUpdates", false, "ResponseFailed", "It answers 503."));
+    hold(&mut object, condition("Upgradeable", false, "AdminAckRequired", "Acknowledge it first."));
+    let mut without_channel = cluster();
+    without_channel.spec.channel = None;
+    let all = [
+        of_update(&object, "5.2.9"),
+        of_update(&without_channel, "5.1.11"),
+        of_update(&cluster(), "5.0.9"),
+        of_update(&cluster(), "5.4.0"),
+        of_update(&cluster(), "6.0.0"),
+    ];
+    let all = all.map(|text| paragraph(&text, "Because"));
+    insta::assert_snapshot!(all.join("\n"), @"
+    Because:
+      It is not known which updates there are now (ResponseFailed): It answers 503.
+      Upgradeable=False stands against later minor versions (AdminAckRequired): Acknowledge it first.
+      The update service offers others of that minor version: 5.2.1, 5.2.0.
+    Because:
+      No channel is chosen, so nobody looks for updates: `fairway upgrade channel` chooses one.
+      The update service offers others of that minor version: 5.1.10, 5.1.9.
+    Because:
+      It is earlier than the version of this cluster.
+    Because:
+      It is 3 minor versions away, and one update crosses two at most.
+    Because:
+      It is of another major version, to which no update leads from here.
+    ");
+}
+
+#[test]
+fn what_a_graph_says_about_an_update_that_is_not_offered() {
+    let version = cluster();
+    let texts = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
+    let because = |graph: NotOffered| {
+        let graph = Some(&graph);
+        let known = Known { version: &version, components: &[], notes: &Notes::NotThere, graph };
+        let subject = Subject::Update(Version::parse("5.2.9").unwrap());
+        let explanation = Explanation::of(&subject, &known, now());
+        paragraph(&Shown { explanation: &explanation }.to_string(), "Because")
+    };
+    let file = "channels/stable-5.1.yaml".to_owned();
+    let (release, key) = ("5.2.9".to_owned(), "previous.remove_regex".to_owned());
+    let removed = Cause::Metadata { release, key };
+    let all = [
+        because(NotOffered::UnknownHere),
+        because(NotOffered::UnknownVersion),
+        because(NotOffered::Channel { channels: texts(&["candidate-5.2", "fast-5.2"]) }),
+        because(NotOffered::Tombstoned { channel: "stable-5.1".to_owned(), file }),
+        because(NotOffered::Blocked { causes: vec![removed] }),
+        because(NotOffered::NoEdge { from: texts(&["5.1.9", "5.1.8"]) }),
+        because(NotOffered::NoEdge { from: Vec::new() }),
+    ];
+    insta::assert_snapshot!(all.join("\n"), @"
+    Because:
+      The graph does not have the version of this cluster.
+    Because:
+      The graph has no such release.
+    Because:
+      It is not in stable-5.1, but in candidate-5.2, fast-5.2.
+    Because:
+      Maintainers keep it out of stable-5.1: channels/stable-5.1.yaml.
+    Because:
+      Maintainers have removed the update: metadata of 5.2.9: previous.remove_regex.
+    Because:
+      Updates lead there only from elsewhere, such as 5.1.9, 5.1.8.
+    Because:
+      No update leads there.
+    ");
+}
+
+#[test]
+fn nothing_that_is_known_is_nothing_to_break() {
+    insta::assert_snapshot!(of_update(&ClusterVersion::default(), "5.1.9"), @"
+    5.1.9: not offered from an unknown version
+
+    Channel: none
+    Update service: the operator's own choice
+
+    Because:
+      No channel is chosen, so nobody looks for updates: `fairway upgrade channel` chooses one.
+      The update service offers no version of that minor version from here, in this channel.
+
+    `fairway upgrade plan --to=5.1.9` looks for ways there.
+    CannotTell
+    ");
+}
