@@ -128,6 +128,7 @@ async fn rest(site: &Site, case: &Case, idle: Duration) -> Result<()> {
     site.renew(case).await?;
     let operator = Operator::start(site, case, &neighbours)?;
     decided(&site.cluster_versions()).await?;
+    site.noted().await?;
     let (mark, before) = (site.cluster.audit_log()?.mark()?, operator.processor_time()?);
     let asked = neighbours.answers();
     sleep_until(Instant::now() + idle).await;

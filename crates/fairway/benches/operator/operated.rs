@@ -10,7 +10,7 @@ use fairway_api::{
 };
 use fairway_testkit::releases::TestRelease;
 use fairway_testkit::testbed::process::processor_time;
-use fairway_testkit::{AuditMark, Requests, TestCluster, TestNamespace, objects};
+use fairway_testkit::{AuditMark, Requests, TestCluster, TestNamespace, objects, wait};
 use futures::TryStreamExt as _;
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
 use kube::Api;
@@ -26,6 +26,9 @@ const CLUSTER_OPERATORS: usize = 33;
 
 /// A pass that takes longer has failed.
 const PATIENCE: Duration = Duration::from_mins(2);
+
+/// Where the operator notes what came of queries.
+const NOTES: &str = "risk-evaluations";
 
 const POST: PostParams = PostParams { dry_run: false, field_manager: None };
 
@@ -63,11 +66,24 @@ impl Site {
         Api::all(self.cluster.client())
     }
 
-    /// A ClusterVersion that nobody has written a status of.
+    fn notes(&self) -> Api<ConfigMap> {
+        Api::namespaced(self.cluster.client(), self.namespace.name())
+    }
+
+    /// Waits until the operator has noted what came of queries, which it does last.
+    pub(crate) async fn noted(&self) -> Result<()> {
+        let found = async || Ok(self.notes().get_opt(NOTES).await?.map(drop));
+        wait::until("the operator to have noted everything", found).await
+    }
+
+    /// A ClusterVersion that nobody has written a status of, and no notes.
     pub(crate) async fn renew(&self, case: &Case) -> Result<()> {
         let api = self.cluster_versions();
         if api.get_opt(CLUSTER_VERSION_NAME).await?.is_some() {
             api.delete(CLUSTER_VERSION_NAME, &DeleteParams::default()).await?;
+        }
+        if self.notes().get_opt(NOTES).await?.is_some() {
+            self.notes().delete(NOTES, &DeleteParams::default()).await?;
         }
         let mut object = objects::cluster_version();
         object.spec.channel = Some(case.channel.clone());
