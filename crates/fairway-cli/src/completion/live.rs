@@ -22,6 +22,8 @@ enum Live {
     Risks,
     /// What may speak against an update: risks, and what else is accepted by name.
     Issues,
+    /// What can be explained: versions and risks.
+    Subjects,
 }
 
 /// Each argument by its command.
@@ -31,6 +33,9 @@ const ARGUMENTS: &[(&[&str], &str, Live)] = &[
     (&["upgrade", "accept"], "risks", Live::Risks),
     (&["upgrade", "channel"], "channel", Live::Channels),
     (&["upgrade", "compare"], "releases", Live::Versions),
+    (&["upgrade", "explain"], "subject", Live::Subjects),
+    (&["upgrade", "plan"], "channels", Live::Channels),
+    (&["upgrade", "plan"], "to", Live::Versions),
     (&["upgrade", "recommend"], "accept", Live::Issues),
     (&["upgrade", "recommend"], "version", Live::Versions),
 ];
@@ -74,6 +79,7 @@ fn candidates(live: Live, asked: &Asked) -> Vec<clap_complete::CompletionCandida
         Live::Channels => values::channels(version),
         Live::Risks => values::risks(version),
         Live::Issues => values::issues(version),
+        Live::Subjects => values::subjects(version),
     }
 }
 

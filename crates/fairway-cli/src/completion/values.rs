@@ -66,6 +66,13 @@ pub(super) fn issues(cluster: &ClusterVersion) -> Vec<CompletionCandidate> {
     risks.chain(ISSUES.iter().filter_map(|name| candidate(name, None))).collect()
 }
 
+/// What can be explained: versions and risks.
+pub(super) fn subjects(cluster: &ClusterVersion) -> Vec<CompletionCandidate> {
+    let risks = named(cluster).into_iter();
+    let risks = risks.filter_map(|(name, message)| candidate(name, Some(message)));
+    versions(cluster).into_iter().chain(risks).collect()
+}
+
 /// The contexts of a kubeconfig.
 pub(super) fn contexts(config: &Kubeconfig) -> Vec<CompletionCandidate> {
     let about = |context: &kube::config::NamedContext| {

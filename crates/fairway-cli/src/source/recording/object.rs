@@ -89,11 +89,10 @@ pub(super) fn of_bytes(path: &Path, bytes: &[u8]) -> anyhow::Result<Vec<Object>>
     let file: Arc<str> = path.display().to_string().into();
     let mut objects = Vec::new();
     for document in read::documents(&file, bytes)? {
-        let each = each(&file, document)?;
-        objects.extend(each.into_iter().filter(|value| !value.is_null()).map(|mut value| {
+        for mut value in each(&file, document)? {
             complete(&mut value);
-            Object { file: Arc::clone(&file), value: Arc::new(value) }
-        }));
+            objects.push(Object { file: Arc::clone(&file), value: Arc::new(value) });
+        }
     }
     Ok(objects)
 }
@@ -113,6 +112,7 @@ fn each(file: &str, mut document: Value) -> anyhow::Result<Vec<Value>> {
             item.insert("apiVersion".to_owned(), document["apiVersion"].clone());
         }
     }
+    items.retain(|item| !item.is_null());
     Ok(items)
 }
 
