@@ -19,6 +19,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
 
+use super::insight::{begin, component};
 use super::{document, risky, said};
 
 /// Where nobody listens.
@@ -78,6 +79,13 @@ async fn alerts_are_read_with_the_token_of_the_session_or_one_that_is_lent() -> 
         assert_eq!(told["alerts"], json!({"known": true, "why": null}));
         assert_eq!(told["unaccepted"], json!(["Fire"]));
     }
+    component(&cluster).await?;
+    begin(&Api::all(cluster.client()), "5.1.1").await?;
+    let told = document(cluster.kubeconfig(), &["status"])?;
+    assert_eq!(told["alerts"], json!({"known": true, "why": null}));
+    let insight = &told["insights"][0];
+    assert_eq!(insight["resources"], json!(["alerts.config.openshift.io: Fire"]), "{told}");
+    assert_eq!(insight["level"], "Critical");
     server.abort();
     Ok(())
 }
@@ -166,8 +174,9 @@ async fn serve(
         let request = String::from_utf8_lossy(&request);
         let asked = request.starts_with("GET /api/v1/alerts HTTP/1.1");
         let known = asked && is_taken(&bearer(&request), &reviewer).await;
+        let labels = json!({"alertname": "Fire", "severity": "critical"});
         let alert =
-            json!({"labels": {"alertname": "Fire", "severity": "critical"}, "state": "firing"});
+            json!({"labels": labels, "state": "firing", "activeAt": "2100-01-01T00:00:00Z"});
         let body = json!({"status": "success", "data": {"alerts": [alert]}}).to_string();
         let status = if known { "200 OK" } else { "401 Unauthorized" };
         let head = format!(

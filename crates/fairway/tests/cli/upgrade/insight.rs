@@ -62,13 +62,7 @@ async fn see_the_status() -> Result<()> {
         hint: `fairway upgrade` shows what is known; is this a cluster whose platform is updated as a whole?
         ");
     }
-    let operators: Api<ClusterOperator> = Api::all(cluster.client());
-    let mut operator = objects::cluster_operator("network");
-    let annotation = "include.release.openshift.io/self-managed-high-availability".to_owned();
-    operator.metadata.annotations = Some([(annotation, "true".to_owned())].into());
-    let mut operator = operators.create(&PostParams::default(), &operator).await?;
-    operator.status = Some(objects::working_at("5.1.0"));
-    operators.replace_status("network", &PostParams::default(), &operator).await?;
+    component(&cluster).await?;
     insta::allow_duplicates! {
         insta::assert_snapshot!(said(cluster.kubeconfig(), &["status"]), @"
         exit code: 0
@@ -95,8 +89,20 @@ async fn see_the_status() -> Result<()> {
     Ok(())
 }
 
+/// Lets the cluster have a component of its release, at 5.1.0.
+pub(super) async fn component(cluster: &TestCluster) -> Result<()> {
+    let operators: Api<ClusterOperator> = Api::all(cluster.client());
+    let mut operator = objects::cluster_operator("network");
+    let annotation = "include.release.openshift.io/self-managed-high-availability".to_owned();
+    operator.metadata.annotations = Some([(annotation, "true".to_owned())].into());
+    let mut operator = operators.create(&PostParams::default(), &operator).await?;
+    operator.status = Some(objects::working_at("5.1.0"));
+    operators.replace_status("network", &PostParams::default(), &operator).await?;
+    Ok(())
+}
+
 /// Lets the cluster be on its way to a version.
-async fn begin(versions: &Api<ClusterVersion>, version: &str) -> Result<()> {
+pub(super) async fn begin(versions: &Api<ClusterVersion>, version: &str) -> Result<()> {
     let mut object = versions.get("version").await?;
     let status = object.status.as_mut().context("no status")?;
     let now = objects::beginning().0;
