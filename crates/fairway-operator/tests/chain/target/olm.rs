@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use fairway_compat::olm::{MAXIMUM_ANNOTATION, Policy};
-use fairway_olm::{CertificateSettings, Reach};
+use fairway_olm::{CertificateSettings, Patience, Reach};
 use fairway_operator::election::{ElectionSettings, LeaseName, Timing};
 use fairway_testkit::{TestCluster, TestNamespace, olm};
 use k8s_openapi::api::admissionregistration::v1::ValidatingWebhookConfiguration;
@@ -114,6 +114,8 @@ impl<'a> Guarded<'a> {
                 identity: "test".to_owned(),
                 timing: Timing::default(),
             },
+            patience: Patience::default(),
+            farewell: Duration::ZERO,
         };
         let client = self.cluster.client();
         tokio::spawn(fairway_olm::run_on(socket, client, settings, self.stop.clone()));

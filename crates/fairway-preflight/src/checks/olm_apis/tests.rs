@@ -3,7 +3,7 @@
 use anyhow::Result;
 use fairway_testkit::TestCluster;
 use fairway_testkit::releases::TestRelease;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::*;
 use crate::testing::{create, define, define_as, seen, target, told};
