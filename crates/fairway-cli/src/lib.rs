@@ -18,6 +18,7 @@ mod printer;
 mod reference;
 mod settings;
 mod source;
+mod table;
 mod terminal;
 mod text;
 

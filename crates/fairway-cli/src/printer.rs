@@ -6,6 +6,7 @@ use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
 
 use crate::errors::{self, OutputClosed};
+use crate::foreign_text::OneLine;
 use crate::settings::Verbosity;
 use crate::text::{Characters, Manner, Program, Text};
 
@@ -23,11 +24,24 @@ pub(crate) struct Printer {
     verbosity: Verbosity,
     program: Program,
     characters: Characters,
+    /// What notes are about, where several are at work.
+    about: String,
 }
 
 impl Printer {
     pub(crate) fn new(color: ColorChoice, verbosity: Verbosity, program: Program) -> Self {
-        Self { color, verbosity, program, characters: Characters::of_environment() }
+        let characters = Characters::of_environment();
+        Self { color, verbosity, program, characters, about: String::new() }
+    }
+
+    /// The same, with a name before each note: of several that are at work, the one that says it.
+    pub(crate) fn about(&self, name: &str) -> Self {
+        Self { about: format!("{}: ", OneLine(name)), ..self.clone() }
+    }
+
+    /// How many columns a line of a result has; any number where nobody says.
+    pub(crate) fn width(&self) -> Option<usize> {
+        Manner::of(&io::stdout(), self.characters, self.program).width
     }
 
     /// Whether only what has to be known is to be said.
@@ -57,7 +71,7 @@ impl Printer {
     pub(crate) fn note(&self, text: impl std::fmt::Display) {
         if self.verbosity >= Verbosity::Normal {
             // Nobody is told that standard error is gone.
-            let _ = writeln!(self.stderr(), "{text}");
+            let _ = writeln!(self.stderr(), "{}{text}", self.about);
         }
     }
 

@@ -7,7 +7,7 @@ use clap::ValueHint;
 
 use super::duration::some_time;
 
-#[derive(clap::Args)]
+#[derive(Clone, clap::Args)]
 #[command(next_help_heading = "The cluster")]
 pub(crate) struct ClusterArgs {
     /// The kubeconfig; without it `$KUBECONFIG`, `~/.kube/config`, or in a pod its ServiceAccount

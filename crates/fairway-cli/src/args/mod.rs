@@ -8,6 +8,7 @@ mod duration;
 #[cfg(feature = "sandbox")]
 pub(crate) mod example;
 pub(crate) mod explain;
+pub(crate) mod fleet;
 pub(crate) mod graph;
 pub(crate) mod insight;
 pub(crate) mod install;
@@ -37,6 +38,7 @@ use clap_complete::Shell;
 use crate::exit::ExitStatus;
 #[cfg(feature = "sandbox")]
 use example::{ExampleCheckArgs, ExampleOperatorArgs, ExamplePlatformArgs};
+use fleet::FleetArgs;
 use graph::GraphArgs;
 use install::InstallArgs;
 use olm::OlmArgs;
@@ -188,6 +190,12 @@ Examples:
   fairway upgrade --to=5.2.0 --require-preflight=12h
   fairway upgrade -o json | jq -r '.recommended[].version'")]
     Upgrade(UpgradeArgs),
+
+    /// Look at many clusters at once: where each may update to, and what stands in the way
+    ///
+    /// For those who keep more clusters than they can look at one by one. The clusters are contexts
+    /// of a kubeconfig, or a directory of recorded ones.
+    Fleet(FleetArgs),
 
     /// Bring the operator of a release into a cluster that has none
     ///

@@ -34,6 +34,6 @@ pub(crate) struct RecordedArgs {
     pub(crate) at: Option<Timestamp>,
 }
 
-fn time(text: &str) -> Result<Timestamp, String> {
+pub(super) fn time(text: &str) -> Result<Timestamp, String> {
     text.parse().map_err(|_| "not a time such as 2026-12-31T12:00:00Z".to_owned())
 }

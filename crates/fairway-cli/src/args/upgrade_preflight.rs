@@ -12,7 +12,7 @@ use super::upgrade::{RequestArgs, TARGET, version};
 use crate::errors::WrongUsage;
 
 /// How long the first pass over all checks of one is waited for, as it is typed.
-const PATIENCE_TEXT: &str = "30m";
+pub(super) const PATIENCE_TEXT: &str = "30m";
 
 /// How old results may be that an update relies on: nightly runs are young enough.
 const MAX_AGE: &str = "24h";

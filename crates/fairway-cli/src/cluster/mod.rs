@@ -2,6 +2,7 @@
 
 pub(crate) mod account;
 mod advice;
+pub(crate) mod contexts;
 pub(crate) mod kind;
 mod listing;
 mod monitoring;

@@ -8,6 +8,7 @@ mod example_check;
 mod example_operator;
 #[cfg(feature = "sandbox")]
 mod example_platform;
+mod fleet;
 mod graph;
 mod install;
 mod man;
@@ -36,6 +37,7 @@ pub(crate) fn run(command: Command, printer: &Printer) -> anyhow::Result<ExitSta
         Command::Graph(args) => graph::run(&args.command, printer),
         Command::UpdateService(args) => update_service::run(&args, printer),
         Command::Upgrade(args) => upgrade::run(&args, printer),
+        Command::Fleet(args) => fleet::run(&args.command, printer),
         Command::Install(args) => install::run(&args, printer),
         Command::Operator(args) => operator::run(&args, printer),
         Command::OlmGuard(args) => olm_guard::run(&args, printer),

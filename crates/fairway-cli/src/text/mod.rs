@@ -111,6 +111,14 @@ impl<W: Write> Drop for Text<W> {
     }
 }
 
+/// A text as a terminal of that width shows it.
+#[cfg(test)]
+pub(crate) fn laid_out(text: &str, width: usize) -> String {
+    let (characters, program) = (Characters::Unicode, Program::Fairway);
+    let manner = Manner { width: Some(width), characters, program };
+    text.lines().map(|line| manner.lay_out(line)).collect::<Vec<_>>().join("\n")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

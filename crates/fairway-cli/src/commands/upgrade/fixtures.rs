@@ -9,12 +9,12 @@ use fairway_testkit::objects;
 use jiff::Timestamp;
 
 /// Two hours after everything began.
-pub(super) fn now() -> Timestamp {
+pub(in crate::commands) fn now() -> Timestamp {
     "2026-01-01T02:00:00Z".parse().unwrap()
 }
 
 /// A cluster at 5.1.0 with two updates that nothing speaks against.
-pub(super) fn cluster_version() -> ClusterVersion {
+pub(in crate::commands) fn cluster_version() -> ClusterVersion {
     let mut object = objects::cluster_version();
     object.metadata.resource_version = Some("7".to_owned());
     object.metadata.generation = Some(1);
@@ -27,13 +27,13 @@ pub(super) fn cluster_version() -> ClusterVersion {
 }
 
 /// Sets a condition, as of when everything began.
-pub(super) fn hold(object: &mut ClusterVersion, condition: OperatorCondition) {
+pub(in crate::commands) fn hold(object: &mut ClusterVersion, condition: OperatorCondition) {
     let status = object.status.as_mut().unwrap();
     status.conditions.set(condition, objects::beginning().0);
 }
 
 /// A condition with all there is to say.
-pub(super) fn condition(
+pub(in crate::commands) fn condition(
     type_: &str,
     status: impl Into<fairway_api::ConditionStatus>,
     reason: &str,
@@ -43,7 +43,7 @@ pub(super) fn condition(
 }
 
 /// A risk, with whether it applies.
-pub(super) fn risk(name: &str, applies: &str) -> ConditionalUpdateRisk {
+pub(in crate::commands) fn risk(name: &str, applies: &str) -> ConditionalUpdateRisk {
     let mut conditions = Vec::new();
     let condition = Condition::new("Applies", applies, "Match", "");
     conditions.set(condition, objects::beginning().0);
@@ -61,7 +61,7 @@ pub(super) fn risk(name: &str, applies: &str) -> ConditionalUpdateRisk {
 }
 
 /// Offers an update with risks.
-pub(super) fn offer(
+pub(in crate::commands) fn offer(
     object: &mut ClusterVersion,
     version: &str,
     risks: &[ConditionalUpdateRisk],
@@ -85,12 +85,16 @@ pub(super) fn offer(
 }
 
 /// Whether an update is recommended.
-pub(super) fn recommended(status: &str, reason: &str, message: &str) -> Condition {
+pub(in crate::commands) fn recommended(status: &str, reason: &str, message: &str) -> Condition {
     Condition::new("Recommended", status, reason, message)
 }
 
 /// Accepts risks, on the terms of the annotation.
-pub(super) fn accept(object: &mut ClusterVersion, names: &[&str], annotation: Option<&str>) {
+pub(in crate::commands) fn accept(
+    object: &mut ClusterVersion,
+    names: &[&str],
+    annotation: Option<&str>,
+) {
     let accepted = |name: &&str| AcceptRisk { name: (*name).to_owned(), ..AcceptRisk::default() };
     let update = object.spec.desired_update.get_or_insert_with(Update::default);
     update.accept_risks = names.iter().map(accepted).collect();

@@ -6,11 +6,11 @@ mod change;
 mod channel;
 mod explain;
 #[cfg(test)]
-mod fixtures;
+pub(super) mod fixtures;
 mod notes;
 mod offline;
 mod plan;
-mod preflight;
+pub(super) mod preflight;
 mod recommend;
 mod report;
 mod request;
@@ -24,6 +24,7 @@ mod terms;
 use crate::args::upgrade::{UpgradeArgs, UpgradeCommand};
 use crate::exit::ExitStatus;
 use crate::printer::Printer;
+pub(super) use report::text::Age;
 
 pub(crate) fn run(args: &UpgradeArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
     let wish = args.preflight.wish(&args.request)?;

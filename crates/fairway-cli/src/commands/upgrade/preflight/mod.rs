@@ -12,6 +12,7 @@ mod errand;
 #[cfg(test)]
 mod fixtures;
 mod follow;
+pub(in crate::commands) mod of_a_fleet;
 mod outcome;
 mod phase;
 mod records;

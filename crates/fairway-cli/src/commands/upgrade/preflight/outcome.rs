@@ -16,7 +16,7 @@ use crate::foreign_text::OneLine;
 /// What came of asking for a preflight.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Outcome {
+pub(in crate::commands) struct Outcome {
     /// Whether the request was made for a while only.
     pub(super) dry_run: bool,
     pub(super) action: Action,

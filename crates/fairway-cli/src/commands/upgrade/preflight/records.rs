@@ -19,7 +19,7 @@ const MOST: u32 = 64;
 
 /// What is kept of every target.
 #[derive(Debug, Default)]
-pub(super) struct Records {
+pub(in crate::commands) struct Records {
     kept: Vec<Kept>,
     /// Why something of it is not at hand.
     pub(super) missing: Option<String>,

@@ -311,7 +311,7 @@ impl fmt::Display for Afterwards<'_> {
 }
 
 /// A number of seconds as people say it, in the two largest units.
-pub(in super::super) struct Age(pub(in super::super) i64);
+pub(in crate::commands) struct Age(pub(in crate::commands) i64);
 
 impl fmt::Display for Age {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -8,9 +8,7 @@ use super::super::super::request::outcome::Named;
 use super::super::report::{Finding, Report};
 use super::Comparison;
 use crate::foreign_text::OneLine;
-
-/// Between columns.
-const GAP: usize = 2;
+use crate::table::Table;
 
 impl fmt::Display for Comparison {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -76,26 +74,5 @@ fn standing(finding: &Finding) -> String {
         _ if finding.is_accepted() => format!("{severity}, accepted"),
         _ if finding.is_unsure() => format!("{severity}, not sure"),
         _ => severity,
-    }
-}
-
-/// Rows of cells, each column as wide as its widest cell.
-struct Table(Vec<Vec<String>>);
-
-impl fmt::Display for Table {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let width = |column: usize| {
-            let cells = self.0.iter().filter_map(|row| row.get(column));
-            cells.map(|cell| cell.chars().count()).max().unwrap_or_default() + GAP
-        };
-        for (number, row) in self.0.iter().enumerate() {
-            f.write_str(if number == 0 { "" } else { "\n" })?;
-            let Some((last, padded)) = row.split_last() else { continue };
-            for (column, cell) in padded.iter().enumerate() {
-                write!(f, "{cell:0$}", width(column))?;
-            }
-            f.write_str(last)?;
-        }
-        Ok(())
     }
 }

@@ -1,0 +1,87 @@
+//! Several clusters at once, and how far that is.
+
+use std::time::Duration;
+
+use fairway_insight::fleet::Unread;
+use futures::StreamExt as _;
+use futures::stream;
+use tokio::time::interval;
+
+use crate::errors;
+use crate::printer::Printer;
+
+/// Who waits longer than that wants to know how far it is.
+const TELL: Duration = Duration::from_secs(2);
+
+/// Does the same with each of them, with so many at once. The results have their order, whichever
+/// comes first; what fails for one stops no other.
+pub(super) async fn each<'a, T, R, F>(
+    all: &'a [T],
+    parallel: u8,
+    printer: &Printer,
+    work: impl Fn(&'a T) -> F,
+) -> Vec<Result<R, Unread>>
+where
+    F: Future<Output = anyhow::Result<R>>,
+{
+    let numbered = all.iter().enumerate().map(|(number, one)| {
+        let done = work(one);
+        async move { (number, done.await.map_err(|error| unread(&error))) }
+    });
+    let mut at_work = stream::iter(numbered).buffer_unordered(usize::from(parallel));
+    let (mut done, mut told, mut ticks) = (Vec::with_capacity(all.len()), 0, interval(TELL));
+    loop {
+        tokio::select! {
+            next = at_work.next() => match next {
+                Some(one) => done.push(one),
+                None => break,
+            },
+            _ = ticks.tick() => if done.len() > told {
+                told = done.len();
+                printer.note(format_args!("{told} of {} clusters are done…", all.len()));
+            },
+        }
+    }
+    done.sort_by_key(|(number, _)| *number);
+    done.into_iter().map(|(_, result)| result).collect()
+}
+
+/// What went wrong, in one line, and what to do about it.
+fn unread(error: &anyhow::Error) -> Unread {
+    let hint = errors::hint(error).map(str::to_owned);
+    Unread { message: errors::chain(error).join(": "), hint }
+}
+
+#[cfg(test)]
+mod tests {
+    use anyhow::bail;
+    use tokio::sync::Semaphore;
+
+    use super::*;
+    use crate::settings::Verbosity;
+    use crate::text::Program;
+
+    /// The first ends last, one fails, and never are more at work than allowed.
+    #[tokio::test]
+    async fn results_have_their_order_and_failures_are_their_own() {
+        let printer =
+            Printer::new(anstream::ColorChoice::Never, Verbosity::Quiet, Program::Fairway);
+        let (free, last) = (Semaphore::new(2), Semaphore::new(0));
+        let work = |number: &'static u8| {
+            let (free, last) = (&free, &last);
+            async move {
+                let _turn = free.try_acquire()?;
+                match number {
+                    1 => drop(last.acquire().await?),
+                    2 => bail!("the second fails"),
+                    4 => last.add_permits(1),
+                    _ => tokio::task::yield_now().await,
+                }
+                Ok(*number)
+            }
+        };
+        let results = each(&[1, 2, 3, 4], 2, &printer, work).await;
+        let failed = Unread { message: "the second fails".to_owned(), hint: None };
+        assert_eq!(results, [Ok(1), Err(failed), Ok(3), Ok(4)]);
+    }
+}

@@ -1,0 +1,100 @@
+//! Which clusters a fleet has, and where they are.
+
+use std::fs::{self, DirEntry};
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+
+use crate::args::cluster::ClusterArgs;
+use crate::args::fleet::MembersArgs;
+use crate::cluster::contexts;
+use crate::errors::{WithHint, WrongUsage};
+
+/// More than anybody keeps in one directory.
+const MOST: usize = 10_000;
+
+/// How the name of the file with the ClusterVersion of a recorded cluster ends.
+const CLUSTER_VERSION: &str = "-cv.yaml";
+
+/// A cluster of a fleet that can be asked.
+pub(super) struct Live {
+    /// The context.
+    pub(super) name: String,
+    /// How it is reached.
+    pub(super) access: ClusterArgs,
+}
+
+/// A cluster of a fleet that somebody wrote down.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Recorded {
+    pub(super) name: String,
+    pub(super) path: PathBuf,
+}
+
+/// The clusters that the arguments name.
+pub(super) fn live(args: &MembersArgs) -> anyhow::Result<Vec<Live>> {
+    let names = if args.all_contexts {
+        contexts::names(&args.cluster)?
+    } else {
+        args.contexts().map(str::to_owned).collect()
+    };
+    if names.is_empty() {
+        return Err(WrongUsage("--contexts names no cluster".to_owned()).into());
+    }
+    let member = |name: String| {
+        let access = ClusterArgs { context: Some(name.clone()), ..args.cluster.clone() };
+        Live { name, access }
+    };
+    Ok(names.into_iter().map(member).collect())
+}
+
+/// The clusters in a directory, in the order of their names: each `X-cv.yaml`, and each directory.
+pub(super) fn recorded(dir: &Path) -> anyhow::Result<Vec<Recorded>> {
+    let unreadable = || WithHint {
+        message: format!("cannot read the directory {}", dir.display()),
+        hint: "it has an X-cv.yaml for each recorded cluster X, or a directory".to_owned(),
+    };
+    let mut found = Vec::new();
+    for entry in fs::read_dir(dir).with_context(unreadable)?.take(MOST) {
+        found.extend(member(&entry.with_context(unreadable)?));
+    }
+    found.sort_by(|one, other| one.name.cmp(&other.name));
+    Some(found).filter(|found| !found.is_empty()).with_context(|| WithHint {
+        message: format!("{} has no recorded clusters", dir.display()),
+        hint: "`kubectl get clusterversion version -o yaml > DIR/X-cv.yaml` writes one".to_owned(),
+    })
+}
+
+fn member(entry: &DirEntry) -> Option<Recorded> {
+    let path = entry.path();
+    let file = entry.file_name().to_str()?.to_owned();
+    let is_hidden = file.starts_with('.');
+    let name = match file.strip_suffix(CLUSTER_VERSION) {
+        Some(name) if !name.is_empty() => name.to_owned(),
+        _ if path.is_dir() && !is_hidden => file,
+        _ => return None,
+    };
+    Some(Recorded { name, path })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_cluster_version_and_each_directory_is_a_cluster() {
+        let dir = tempfile::tempdir().unwrap();
+        for file in ["b-cv.yaml", "b-co.yaml", "-cv.yaml", "notes.txt"] {
+            fs::write(dir.path().join(file), "").unwrap();
+        }
+        for directory in ["a", ".git"] {
+            fs::create_dir(dir.path().join(directory)).unwrap();
+        }
+        let found = recorded(dir.path()).unwrap();
+        let found: Vec<(&str, PathBuf)> =
+            found.iter().map(|one| (one.name.as_str(), one.path.clone())).collect();
+        assert_eq!(found, [("a", dir.path().join("a")), ("b", dir.path().join("b-cv.yaml"))]);
+        let empty = recorded(&dir.path().join("a")).unwrap_err();
+        assert!(empty.to_string().ends_with("has no recorded clusters"), "{empty}");
+    }
+}

@@ -1,0 +1,17 @@
+//! `fairway fleet`: many clusters at once.
+
+mod at_once;
+mod members;
+mod preflight;
+mod report;
+
+use crate::args::fleet::FleetCommand;
+use crate::exit::ExitStatus;
+use crate::printer::Printer;
+
+pub(crate) fn run(command: &FleetCommand, printer: &Printer) -> anyhow::Result<ExitStatus> {
+    match command {
+        FleetCommand::Report(args) => report::run(args, printer),
+        FleetCommand::Preflight(args) => preflight::run(args, printer),
+    }
+}

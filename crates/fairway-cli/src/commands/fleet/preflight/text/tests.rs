@@ -1,0 +1,63 @@
+use super::*;
+use crate::commands::upgrade::preflight::of_a_fleet::fixtures;
+use crate::exit::ExitStatus;
+use crate::text;
+use fairway_insight::fleet::Unread;
+
+fn failed(message: &str, hint: &str) -> Unread {
+    Unread { message: message.to_owned(), hint: Some(hint.to_owned()) }
+}
+
+/// One release, asked about five clusters.
+fn preflights(width: usize) -> FleetPreflight {
+    let away = failed(
+        "cannot reach the API server at https://lab.example:6443: Connection refused",
+        "check that it runs and that nothing stands in between",
+    );
+    let clusters = [
+        ("prod-eu", Ok(Some(fixtures::clean()))),
+        ("prod-us", Ok(Some(fixtures::found()))),
+        ("staging", Ok(Some(fixtures::late()))),
+        ("lab", Err(away)),
+        ("canary", Ok(None)),
+    ];
+    let clusters = clusters.map(|(name, asked)| ClusterPreflight::of(name.to_owned(), asked));
+    let selection = "--all-contexts".to_owned();
+    FleetPreflight {
+        target: "5.2.0".to_owned(),
+        clusters: clusters.into(),
+        selection,
+        width: Some(width),
+    }
+}
+
+#[test]
+fn a_preflight_of_a_fleet_on_a_wide_terminal() {
+    insta::assert_snapshot!(preflights(100));
+}
+
+#[test]
+fn a_preflight_of_a_fleet_at_40_columns() {
+    let text = text::laid_out(&preflights(40).to_string(), 40);
+    let mut lines = text.lines().take_while(|line| !line.starts_with("See where"));
+    assert!(lines.all(|line| line.chars().count() <= 40), "{text}");
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn the_worst_of_all_clusters_is_how_it_ends() {
+    let ends = |keep: &[usize]| {
+        let mut all = preflights(80);
+        let mut number = 0;
+        all.clusters.retain(|_| {
+            number += 1;
+            keep.contains(&(number - 1))
+        });
+        all.exit_status()
+    };
+    assert_eq!(ends(&[0, 4]), ExitStatus::Yes);
+    assert_eq!(ends(&[0, 1, 2, 3]), ExitStatus::No);
+    assert_eq!(ends(&[0, 2]), ExitStatus::TimedOut);
+    assert_eq!(ends(&[0, 2, 3]), ExitStatus::CannotTell);
+    assert_eq!(ends(&[3]), ExitStatus::Error, "nobody could be asked");
+}

@@ -1,0 +1,262 @@
+//! The fleet as administrators read it: a row for each cluster and version, and what they have in
+//! common.
+
+use std::fmt;
+
+use fairway_insight::FleetReport;
+use fairway_insight::fleet::{
+    Blocker, ClusterReport, CommonRisk, Preflight, PreflightResult, Scope, TargetReport, Verdict,
+};
+use serde::Serialize;
+
+use crate::commands::upgrade::Age;
+use crate::foreign_text::{OneLine, lines};
+use crate::table::Table;
+
+/// As many names as a cell of a table has room for; all of them are told below it.
+const FEW_NAMES: usize = 1;
+
+/// More risks would bury the most common ones; the document has all.
+const FEW_RISKS: usize = 10;
+
+/// Where there is nothing to say.
+const NOTHING: &str = "–";
+
+/// A report, and how wide a table of it may be.
+#[derive(Serialize)]
+pub(super) struct Shown<'a> {
+    #[serde(flatten)]
+    pub(super) report: &'a FleetReport,
+    #[serde(skip)]
+    pub(super) width: Option<usize>,
+}
+
+impl fmt::Display for Shown<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let table = Table(table(self.report));
+        if self.width.is_none_or(|width| table.width() <= width) {
+            write!(f, "{table}")?;
+        } else {
+            self.write_list(f)?;
+        }
+        self.write_risks(f)?;
+        self.write_blockers(f)?;
+        self.write_unread(f)?;
+        write!(f, "\n\n{}", summary(self.report))
+    }
+}
+
+impl Shown<'_> {
+    /// What a table would say, where it does not fit.
+    fn write_list(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (number, cluster) in self.report.clusters.iter().enumerate() {
+            f.write_str(if number == 0 { "" } else { "\n\n" })?;
+            write!(f, "{}", OneLine(&cluster.name))?;
+            if let Some(version) = &cluster.version {
+                write!(f, " at {}", OneLine(version))?;
+            }
+            for Row { to, update, blocked, preflight } in rows(cluster, usize::MAX) {
+                let to = to.map_or_else(String::new, |to| format!("{to}: "));
+                write!(f, "\n  {to}{update}")?;
+                for (what, cell) in [("blocked by", blocked), ("preflight:", preflight)] {
+                    if let Some(cell) = cell {
+                        write!(f, "\n    {what} {cell}")?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn write_risks(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let risks = &self.report.risks;
+        if risks.is_empty() {
+            return Ok(());
+        }
+        f.write_str("\n\nRisks that are not accepted:\n")?;
+        for CommonRisk { name, message, url, clusters, targets } in risks.iter().take(FEW_RISKS) {
+            let targets: Vec<&str> = targets.iter().map(String::as_str).collect();
+            let count = Clusters(clusters.len());
+            let names = (clusters.join(", "), targets.join(", "));
+            let line = format!("{name}: {count} ({}), to {}", names.0, names.1);
+            write!(f, "\n  {}", OneLine(&line))?;
+            let said = [message, url].into_iter().flatten();
+            for line in said.flat_map(|text| lines(text)) {
+                write!(f, "\n    {line}")?;
+            }
+        }
+        match risks.len().saturating_sub(FEW_RISKS) {
+            0 => Ok(()),
+            more => write!(f, "\n  and {more} more: -o json has all of them"),
+        }
+    }
+
+    fn write_blockers(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut heading = "\n\nWhat blocks updates:\n";
+        for cluster in &self.report.clusters {
+            for blocker in &cluster.blockers {
+                let scope = match blocker.blocks {
+                    Scope::AllUpdates => "",
+                    Scope::OtherMinorVersions => ", for other minor versions",
+                };
+                let reason = blocker.reason.as_deref().filter(|reason| !reason.is_empty());
+                let reason = reason.map_or_else(String::new, |reason| format!(" ({reason})"));
+                let line = format!("{}: {}{reason}{scope}", cluster.name, holds(blocker));
+                write!(f, "{heading}\n  {}", OneLine(&line))?;
+                for line in lines(blocker.message.as_deref().unwrap_or_default()) {
+                    write!(f, "\n    {line}")?;
+                }
+                heading = "";
+            }
+        }
+        Ok(())
+    }
+
+    fn write_unread(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut heading = "\n\nClusters that could not be read:\n";
+        for cluster in &self.report.clusters {
+            let Some(unread) = &cluster.unread else { continue };
+            let line = format!("{}: {}", cluster.name, unread.message);
+            write!(f, "{heading}\n  {}", OneLine(&line))?;
+            if let Some(hint) = &unread.hint {
+                write!(f, "\n    hint: {}", OneLine(hint))?;
+            }
+            heading = "";
+        }
+        Ok(())
+    }
+}
+
+/// What is known about a cluster and a version, in cells.
+struct Row {
+    to: Option<String>,
+    update: String,
+    blocked: Option<String>,
+    preflight: Option<String>,
+}
+
+/// A row for each cluster and version; columns in which nobody has anything are left out.
+fn table(report: &FleetReport) -> Vec<Vec<String>> {
+    let head = ["CLUSTER", "AT", "TO", "UPDATE", "BLOCKED BY", "PREFLIGHT"].map(str::to_owned);
+    let mut table = vec![head.to_vec()];
+    let or_nothing = |cell: Option<String>| cell.unwrap_or_else(|| NOTHING.to_owned());
+    for cluster in &report.clusters {
+        let at = cluster.version.as_deref().map(|version| OneLine(version).to_string());
+        let (mut name, mut at) = (OneLine(&cluster.name).to_string(), or_nothing(at));
+        for Row { to, update, blocked, preflight } in rows(cluster, FEW_NAMES) {
+            let (name, at) = (std::mem::take(&mut name), std::mem::take(&mut at));
+            let [to, blocked, preflight] = [to, blocked, preflight].map(or_nothing);
+            table.push(vec![name, at, to, update, blocked, preflight]);
+        }
+    }
+    for column in [5, 4] {
+        if table.iter().skip(1).all(|row| row[column] == NOTHING) {
+            for row in &mut table {
+                row.remove(column);
+            }
+        }
+    }
+    table
+}
+
+/// A row for each version, with so many names; one also for a cluster without any.
+fn rows(cluster: &ClusterReport, few: usize) -> Vec<Row> {
+    let row = |target: &TargetReport| Row {
+        to: Some(OneLine(&target.version).to_string()),
+        update: update(target, few),
+        blocked: names(&target.blocked_by, few),
+        preflight: target.preflight.as_ref().map(preflight),
+    };
+    if !cluster.targets.is_empty() {
+        return cluster.targets.iter().map(row).collect();
+    }
+    let update = match cluster {
+        ClusterReport { unread: Some(_), .. } => "cannot be read",
+        ClusterReport { updates_known: true, .. } => "nothing later is offered",
+        _ => "updates are not known",
+    };
+    let all = cluster.blockers.iter().filter(|blocker| blocker.blocks == Scope::AllUpdates);
+    let all: Vec<String> = all.map(|blocker| blocker.name.clone()).collect();
+    vec![Row { to: None, update: update.to_owned(), blocked: names(&all, few), preflight: None }]
+}
+
+/// What a cluster says about an update.
+fn update(target: &TargetReport, few: usize) -> String {
+    let verdict = match target.verdict {
+        Verdict::Recommended => "recommended",
+        Verdict::NotRecommended => "not recommended",
+        Verdict::Unknown => "unknown",
+        Verdict::NotOffered => "not offered",
+        Verdict::AlreadyThere => "already there",
+        Verdict::AlreadyLater => "already later",
+        Verdict::UnderWay => "on its way",
+    };
+    let reason = || target.reason.iter().find(|reason| !reason.is_empty());
+    let why = names(&target.risks, few).or_else(|| Some(OneLine(reason()?).to_string()));
+    why.map_or_else(|| verdict.to_owned(), |why| format!("{verdict}: {why}"))
+}
+
+/// What a preflight came to, and when.
+fn preflight(preflight: &Preflight) -> String {
+    let result = match preflight.result {
+        PreflightResult::NothingFound => "nothing found",
+        PreflightResult::FindingsAccepted => "findings, all accepted",
+        PreflightResult::Findings => &findings(preflight.findings.len()),
+        PreflightResult::Running => "running",
+        PreflightResult::Incomplete => "incomplete",
+        PreflightResult::Stale => "overtaken",
+        PreflightResult::Outdated => "outdated",
+        PreflightResult::Failed => "failed",
+        PreflightResult::NotRun => "not run",
+        PreflightResult::Unsupported => "not supported",
+    };
+    match preflight.age_seconds {
+        Some(age) => format!("{result}, {} old", Age(age)),
+        None => result.to_owned(),
+    }
+}
+
+fn findings(count: usize) -> String {
+    if count == 1 { "1 finding".to_owned() } else { format!("{count} findings") }
+}
+
+/// The first few names, and how many more there are.
+fn names(all: &[String], few: usize) -> Option<String> {
+    let (few, more) = all.split_at(all.len().min(few));
+    let few = OneLine(&few.join(", ")).to_string();
+    match (few.is_empty(), more.len()) {
+        (true, _) => None,
+        (false, 0) => Some(few),
+        (false, more) => Some(format!("{few} +{more}")),
+    }
+}
+
+/// What stands in the way, as far as that is known.
+fn holds(blocker: &Blocker) -> String {
+    let Blocker { name, certain, .. } = blocker;
+    if *certain { name.clone() } else { format!("{name}, not known for certain") }
+}
+
+/// So many clusters.
+struct Clusters(usize);
+
+impl fmt::Display for Clusters {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let plural = if self.0 == 1 { "" } else { "s" };
+        write!(f, "{} cluster{plural}", self.0)
+    }
+}
+
+fn summary(report: &FleetReport) -> String {
+    let counts = report.counts;
+    let to = match report.targets.as_slice() {
+        [] => String::new(),
+        targets => format!(" to {}", targets.join(" and ")),
+    };
+    let all = Clusters(report.clusters.len());
+    let (yes, no, unknown) = (counts.yes, counts.no, counts.cannot_tell);
+    format!("Of {all}, {yes} may update{to}, {no} may not, and of {unknown} it cannot be told.")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,147 @@
+use fairway_api::cluster_version::{Update, UpdateHistory, UpdateState};
+use fairway_api::{ClusterVersion, Version};
+use fairway_insight::fleet::{Member, Said, Unread};
+use fairway_testkit::objects;
+
+use super::*;
+use crate::commands::upgrade::fixtures::{
+    cluster_version, condition, hold, now, offer, recommended, risk,
+};
+use crate::text;
+
+fn member(name: &str, version: ClusterVersion) -> Member {
+    let said = Said { version, preflights: Vec::new(), now: now() };
+    Member { name: name.to_owned(), said: Ok(said) }
+}
+
+/// At 5.1.0, with 5.1.10 recommended and these risks against 5.2.0.
+fn risky(risks: &[&str]) -> ClusterVersion {
+    let mut object = cluster_version();
+    let risks: Vec<_> = risks.iter().map(|name| risk(name, "True")).collect();
+    offer(&mut object, "5.2.0", &risks, recommended("False", "SlowDisks", "Slow."));
+    object
+}
+
+fn preflight(mut member: Member, result: PreflightResult, findings: &[&str]) -> Member {
+    let said = member.said.as_mut().unwrap();
+    said.preflights.push(Preflight {
+        version: "5.2.0".to_owned(),
+        result,
+        findings: findings.iter().map(|&name| name.to_owned()).collect(),
+        age_seconds: Some(3 * 3600),
+    });
+    member
+}
+
+fn unread(name: &str) -> Member {
+    let why = Unread {
+        message: "cannot reach the API server at https://lab.example:6443: Connection refused"
+            .to_owned(),
+        hint: Some("check that it runs and that nothing stands in between".to_owned()),
+    };
+    Member { name: name.to_owned(), said: Err(why) }
+}
+
+/// Clusters as they are: one is fine, one fails, one is on its way, one is away.
+fn fleet() -> Vec<Member> {
+    let mut failing = risky(&["SlowDisks", "NoisyLogs", "OldDriver"]);
+    let message = "Cluster operator etcd is not available.\nIt has been so for an hour.";
+    hold(&mut failing, condition("Failing", true, "ClusterOperatorNotAvailable", message));
+    hold(&mut failing, condition("Upgradeable", false, "Operators", "Operators stand in the way."));
+    let mut updating = cluster_version();
+    updating.spec.desired_update = Some(Update::default());
+    let status = updating.status.as_mut().unwrap();
+    status.desired = objects::release("5.2.0");
+    let partial = UpdateHistory {
+        state: UpdateState::Partial,
+        version: Some("5.2.0".to_owned()),
+        ..UpdateHistory::default()
+    };
+    status.history.insert(0, partial);
+    hold(&mut updating, condition("Progressing", true, "", "Working towards 5.2.0"));
+    vec![
+        preflight(member("prod-eu", risky(&["SlowDisks"])), PreflightResult::NothingFound, &[]),
+        preflight(
+            member("prod-us", failing),
+            PreflightResult::Findings,
+            &["DualStack", "OldDriver"],
+        ),
+        member("staging", updating),
+        unread("lab"),
+    ]
+}
+
+fn shown(members: &[Member], targets: &[&str], width: usize) -> String {
+    let targets: Vec<Version> = targets.iter().map(|text| Version::parse(text).unwrap()).collect();
+    let report = FleetReport::of(members, &targets);
+    text::laid_out(&Shown { report: &report, width: Some(width) }.to_string(), width)
+}
+
+#[test]
+fn a_fleet_on_a_wide_terminal() {
+    insta::assert_snapshot!(shown(&fleet(), &["5.1.10", "5.2.0"], 120));
+}
+
+#[test]
+fn a_fleet_at_80_columns() {
+    let text = shown(&fleet(), &["5.1.10", "5.2.0"], 80);
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn a_fleet_at_40_columns() {
+    let text = shown(&fleet(), &["5.1.10", "5.2.0"], 40);
+    assert!(text.lines().all(|line| line.chars().count() <= 40), "{text}");
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn the_best_updates_of_a_fleet_at_80_columns() {
+    let mut silent = cluster_version();
+    silent.status = None;
+    let mut latest = cluster_version();
+    latest.status.as_mut().unwrap().available_updates = None;
+    let members =
+        [member("prod", risky(&["SlowDisks"])), member("latest", latest), member("new", silent)];
+    insta::assert_snapshot!(shown(&members, &[], 80));
+}
+
+#[test]
+fn a_document_has_all_of_it() {
+    let members = fleet();
+    let report = FleetReport::of(&members, &[Version::parse("5.2.0").unwrap()]);
+    let document = serde_json::to_string_pretty(&Shown { report: &report, width: None }).unwrap();
+    insta::assert_snapshot!(document);
+}
+
+#[test]
+fn what_clusters_say_does_not_steer_the_terminal() {
+    let mut hostile = risky(&["Slow\u{1b}[31m"]);
+    let status = hostile.status.as_mut().unwrap();
+    status.conditional_update_risks[0].message = "\u{1b}[2Jgone\nand \u{202e}back".to_owned();
+    status.conditional_updates[0].release.version = "5.2.0".to_owned();
+    status.history[0].version = Some("5.1.0\u{7}".to_owned());
+    hold(&mut hostile, condition("Failing", true, "Bad\u{9b}", "\u{1b}]0;title\u{7}"));
+    let mut members = vec![member("a\u{1b}[0m", hostile), unread("b\u{1b}[0m")];
+    members[1].said = Err(Unread { message: "no\u{1b}c".into(), hint: Some("\u{1b}c".into()) });
+    for width in [20, 200] {
+        for targets in [&["5.2.0"][..], &[]] {
+            let text = shown(&members, targets, width);
+            let steers = |char: char| char != '\n' && crate::foreign_text::steers(char);
+            assert!(!text.contains(steers), "{text:?}");
+        }
+    }
+}
+
+#[test]
+fn many_risks_and_names_are_told_in_short() {
+    let names: Vec<String> = (0..12).map(|number| format!("Risk{number:02}")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let text = shown(&[member("a", risky(&names))], &["5.2.0"], 80);
+    insta::assert_snapshot!(text.lines().take(3).collect::<Vec<_>>().join("\n"), @"
+    CLUSTER  AT     TO     UPDATE
+    a        5.1.0  5.2.0  not recommended: Risk00 +11
+    ");
+    assert!(text.contains("\n  and 2 more: -o json has all of them\n"), "{text}");
+}

@@ -1,0 +1,52 @@
+//! Tables as people read them.
+
+use std::fmt;
+
+/// Between columns.
+const GAP: usize = 2;
+
+/// Rows of cells, each column as wide as its widest cell. The last one has no blanks at its end.
+pub(crate) struct Table(pub(crate) Vec<Vec<String>>);
+
+impl Table {
+    /// How many columns of a terminal it takes.
+    pub(crate) fn width(&self) -> usize {
+        let columns = self.0.iter().map(Vec::len).max().unwrap_or_default();
+        let widths: usize = (0..columns).map(|column| self.column(column)).sum();
+        widths.saturating_sub(GAP)
+    }
+
+    /// How wide a column is, with the gap after it.
+    fn column(&self, column: usize) -> usize {
+        let cells = self.0.iter().filter_map(|row| row.get(column));
+        cells.map(|cell| cell.chars().count()).max().unwrap_or_default() + GAP
+    }
+}
+
+impl fmt::Display for Table {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (number, row) in self.0.iter().enumerate() {
+            f.write_str(if number == 0 { "" } else { "\n" })?;
+            let Some((last, padded)) = row.split_last() else { continue };
+            for (column, cell) in padded.iter().enumerate() {
+                write!(f, "{cell:0$}", self.column(column))?;
+            }
+            f.write_str(last)?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_is_as_wide_as_its_widest_cells() {
+        let rows = [["NAME", "AT"], ["é", "5.1.0"], ["etcd-1", ""]];
+        let table = Table(rows.map(|row| row.map(str::to_owned).to_vec()).to_vec());
+        assert_eq!(table.to_string(), "NAME    AT\né       5.1.0\netcd-1  ");
+        assert_eq!(table.width(), "etcd-1  5.1.0".len());
+        assert_eq!(Table(Vec::new()).width(), 0);
+    }
+}
