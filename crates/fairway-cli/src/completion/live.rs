@@ -40,8 +40,8 @@ const ARGUMENTS: &[(&[&str], &str, Live)] = &[
     (&["upgrade", "recommend"], "version", Live::Versions),
 ];
 
-/// The argument of every command about a cluster that names one of the kubeconfig.
-const CONTEXT: &str = "context";
+/// The arguments that name clusters of the kubeconfig, of every command about them.
+const CONTEXTS: [&str; 2] = ["context", "contexts"];
 
 /// The command with arguments that are completed with what the cluster has, which the words that
 /// are typed already name.
@@ -53,7 +53,7 @@ fn with(command: Command, path: &[&str], asked: &Arc<Asked>) -> Command {
     let command = command.mut_args(|argument| {
         let id = argument.get_id().as_str();
         let asked = Arc::clone(asked);
-        if id == CONTEXT {
+        if CONTEXTS.contains(&id) {
             return argument.add(ArgValueCandidates::new(move || asked.contexts()));
         }
         let known = ARGUMENTS.iter().find(|(of, name, _)| *of == path && *name == id);
