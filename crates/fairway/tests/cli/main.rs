@@ -2,6 +2,7 @@
 
 mod completion;
 mod crds;
+mod fleet;
 mod generated;
 mod graph;
 mod help;

@@ -10,6 +10,7 @@ mod moves;
 mod plan;
 mod preflight;
 mod recorded;
+pub(crate) mod preflight;
 mod report;
 mod request;
 
@@ -70,7 +71,7 @@ async fn forget_property(cluster: &TestCluster, name: &str) -> Result<()> {
     Ok(())
 }
 
-fn status() -> ClusterVersionStatus {
+pub(crate) fn status() -> ClusterVersionStatus {
     let now = objects::beginning().0;
     let mut status = objects::status_at("5.1.0");
     status.conditions.set(OperatorCondition::new("RetrievedUpdates", true), now);

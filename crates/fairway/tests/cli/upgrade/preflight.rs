@@ -32,7 +32,7 @@ use crate::fairway;
 const NAMESPACE: &str = "openshift-cluster-version";
 
 /// Conditions of the operator, as it has them: running, completed, failed.
-type Said<'a> = [(&'a str, bool, &'a str); 3];
+pub(crate) type Said<'a> = [(&'a str, bool, &'a str); 3];
 
 const IDLE: Said = [
     ("PreflightRunning", false, "NotRequested"),
@@ -40,21 +40,21 @@ const IDLE: Said = [
     ("PreflightFailed", false, "NotRequested"),
 ];
 
-const CLEAN: Said = [
+pub(crate) const CLEAN: Said = [
     ("PreflightRunning", true, "Monitoring"),
     ("PreflightCompleted", true, "NoRisksFound"),
     ("PreflightFailed", false, "AsExpected"),
 ];
 
 /// A cluster at 5.1.0 whose operator knows preflights.
-async fn ready(cluster: &TestCluster) -> Result<Api<ClusterVersion>> {
+pub(crate) async fn ready(cluster: &TestCluster) -> Result<Api<ClusterVersion>> {
     let api = risky(cluster).await?;
     say(&api, IDLE).await?;
     Ok(api)
 }
 
 /// Has the operator say something to what is asked for now.
-async fn say(api: &Api<ClusterVersion>, said: Said<'_>) -> Result<()> {
+pub(crate) async fn say(api: &Api<ClusterVersion>, said: Said<'_>) -> Result<()> {
     let mut object = api.get(NAME).await?;
     let generation = object.metadata.generation.context("no generation")?;
     let status = object.status.as_mut().context("no status")?;
@@ -67,12 +67,12 @@ async fn say(api: &Api<ClusterVersion>, said: Said<'_>) -> Result<()> {
     Ok(())
 }
 
-async fn desired(api: &Api<ClusterVersion>) -> Result<Option<Update>> {
+pub(crate) async fn desired(api: &Api<ClusterVersion>) -> Result<Option<Update>> {
     Ok(api.get(NAME).await?.spec.desired_update)
 }
 
 /// What a release said about a cluster at 5.1.0.
-fn results(version: &str, findings: &[(&str, Severity)]) -> Document {
+pub(crate) fn results(version: &str, findings: &[(&str, Severity)]) -> Document {
     let finding = |(name, severity): &(&str, Severity)| Finding {
         name: (*name).to_owned(),
         message: format!("{name} will happen."),
@@ -95,7 +95,7 @@ fn results(version: &str, findings: &[(&str, Severity)]) -> Document {
 }
 
 /// Puts results where the operator keeps them, as of when the cluster came into being.
-async fn keep(cluster: &TestCluster, document: &Document) -> Result<()> {
+pub(crate) async fn keep(cluster: &TestCluster, document: &Document) -> Result<()> {
     let api: Api<ClusterVersion> = Api::all(cluster.client());
     let made = api.get(NAME).await?.metadata.creation_timestamp.context("no time")?.0;
     let mut document = document.clone();

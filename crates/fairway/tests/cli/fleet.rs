@@ -1,0 +1,298 @@
+//! `fairway fleet`, against several clusters and one that is away.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+use fairway_api::{CLUSTER_VERSION_NAME, ClusterVersion, Conditions as _, OperatorCondition};
+use fairway_findings::Severity;
+use fairway_testkit::{TestCluster, objects, wait};
+use kube::api::{Api, PostParams};
+use kube::config::Kubeconfig;
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::upgrade::preflight::{CLEAN, desired, keep, ready, results, say};
+use crate::upgrade::risky;
+use crate::{fairway, transcript};
+
+/// Two clusters, as contexts `prod` and `lab` of one kubeconfig; its context `away` leads nowhere.
+struct Fleet {
+    prod: TestCluster,
+    lab: TestCluster,
+    directory: TempDir,
+}
+
+impl Fleet {
+    async fn start() -> Result<Self> {
+        let prod = TestCluster::nodes(&["node-1"]).await?;
+        let lab = TestCluster::nodes(&["node-1"]).await?;
+        let directory = tempfile::tempdir()?;
+        let mut all = Kubeconfig::default();
+        for (name, path) in [("prod", prod.kubeconfig()), ("lab", lab.kubeconfig())] {
+            add(&mut all, name, path)?;
+        }
+        add(&mut all, "away", prod.kubeconfig())?;
+        let away = all.clusters.last_mut().and_then(|named| named.cluster.as_mut());
+        away.context("no cluster")?.server = Some("https://127.0.0.1:1".to_owned());
+        fs::write(directory.path().join("kubeconfig"), serde_json::to_string(&all)?)?;
+        Ok(Self { prod, lab, directory })
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = fairway();
+        command.arg("fleet").args(arguments);
+        command.env("KUBECONFIG", self.directory.path().join("kubeconfig"));
+        command
+    }
+
+    fn said(&self, arguments: &[&str]) -> String {
+        let mut command = self.command(arguments);
+        tokio::task::block_in_place(|| transcript(&mut command))
+    }
+
+    fn document(&self, arguments: &[&str]) -> Result<Value> {
+        let mut command = self.command(arguments);
+        command.arg("--output=json");
+        let output = tokio::task::block_in_place(|| command.output())?;
+        Ok(serde_json::from_slice(&output.stdout)?)
+    }
+}
+
+/// Adds what a kubeconfig has to another one, under that name.
+fn add(all: &mut Kubeconfig, name: &str, path: &Path) -> Result<()> {
+    let mut one = Kubeconfig::read_from(path)?;
+    for cluster in &mut one.clusters {
+        name.clone_into(&mut cluster.name);
+    }
+    for user in &mut one.auth_infos {
+        name.clone_into(&mut user.name);
+    }
+    for named in &mut one.contexts {
+        name.clone_into(&mut named.name);
+        let context = named.context.as_mut().context("an empty context")?;
+        name.clone_into(&mut context.cluster);
+        context.user = Some(name.to_owned());
+    }
+    all.clusters.append(&mut one.clusters);
+    all.auth_infos.append(&mut one.auth_infos);
+    all.contexts.append(&mut one.contexts);
+    Ok(())
+}
+
+/// Has the operator of a cluster say that it fails.
+async fn fail(api: &Api<ClusterVersion>) -> Result<()> {
+    let mut object = api.get(CLUSTER_VERSION_NAME).await?;
+    let status = object.status.as_mut().context("no status")?;
+    let failing = OperatorCondition::new("Failing", true);
+    let failing = failing.reason("ClusterOperatorNotAvailable").message("etcd is not available.");
+    status.conditions.set(failing, objects::beginning().0);
+    api.replace_status(CLUSTER_VERSION_NAME, &PostParams::default(), &object).await?;
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn clusters_are_told_beside_each_other_and_one_is_away() -> Result<()> {
+    let fleet = Fleet::start().await?;
+    risky(&fleet.prod).await?;
+    fail(&risky(&fleet.lab).await?).await?;
+    insta::assert_snapshot!(fleet.said(&["report", "--all-contexts", "--to=5.1.1,5.2.0", "-q"]), @"
+    exit code: 3
+    ----- stdout -----
+    CLUSTER  AT     TO     UPDATE                      BLOCKED BY
+    prod     5.1.0  5.1.1  recommended                 –
+                    5.2.0  not recommended: SlowDisks  –
+    lab      5.1.0  5.1.1  recommended                 Failing
+                    5.2.0  not recommended: SlowDisks  Failing
+    away     –      –      cannot be read              –
+
+    Risks that are not accepted:
+
+      SlowDisks: 2 clusters (prod, lab), to 5.2.0
+        Nodes with slow disks may miss leases.
+        https://example.com/slow-disks
+
+    What blocks updates:
+
+      lab: Failing (ClusterOperatorNotAvailable)
+        etcd is not available.
+
+    Clusters that could not be read:
+
+      away: cannot reach the API server at https://127.0.0.1:1: Connection refused (os error 111)
+        hint: check that it runs and that nothing stands in between; `kubectl cluster-info` asks the same server
+
+    Of 3 clusters, 0 may update to 5.1.1 and 5.2.0, 2 may not, and of 1 it cannot be told.
+    ");
+    let ends = |arguments: &[&str]| {
+        let said = fleet.said(&[&["report", "--quiet"], arguments].concat());
+        said.lines().next().unwrap_or_default().to_owned()
+    };
+    assert_eq!(ends(&["--contexts=prod", "--to=5.1.1"]), "exit code: 0");
+    assert_eq!(ends(&["--contexts=prod,lab", "--to=5.1.1"]), "exit code: 3");
+    assert_eq!(ends(&["--contexts=prod,away", "--to=5.1.1"]), "exit code: 4");
+    assert_eq!(ends(&["--contexts=away"]), "exit code: 1");
+
+    let report = fleet.document(&["report", "--contexts=prod,prod,away", "--to=5.1.1,5.2.0"])?;
+    assert_eq!((&report["kind"], &report["version"]), (&"FleetReport".into(), &1.into()));
+    assert_eq!(report["clusters"].as_array().map(Vec::len), Some(2), "each is asked once");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_release_is_asked_about_each_cluster() -> Result<()> {
+    let fleet = Fleet::start().await?;
+    let (prod, lab) = (ready(&fleet.prod).await?, ready(&fleet.lab).await?);
+    keep(&fleet.lab, &results("5.2.0", &[("DualStack", Severity::Critical)])).await?;
+    keep(&fleet.prod, &results("5.2.0", &[])).await?;
+    let mut command =
+        fleet.command(&["preflight", "--all-contexts", "--to=5.2.0", "--wait=4m", "--quiet"]);
+    let asking = tokio::task::spawn_blocking(move || transcript(&mut command));
+    for (api, completed) in [(&prod, "NoRisksFound"), (&lab, "RisksFound")] {
+        wait::until("the request", || async {
+            let asked = desired(api).await?.is_some_and(|update| update.mode.is_some());
+            Ok(asked.then_some(()))
+        })
+        .await?;
+        say(api, [CLEAN[0], ("PreflightCompleted", true, completed), CLEAN[2]]).await?;
+    }
+    insta::assert_snapshot!(asking.await?, @"
+    exit code: 3
+    ----- stdout -----
+    CLUSTER  REQUEST   RESULT
+    prod     made      nothing found that stands against the update
+    lab      made      1 finding: DualStack
+    away     not made  cannot reach the API server at https://127.0.0.1:1: Connection refused (os error 111)
+
+    hint for away: check that it runs and that nothing stands in between; `kubectl cluster-info` asks the same server
+
+    See where each cluster stands with
+      fairway fleet report --all-contexts --to=5.2.0
+    ");
+
+    let report = fleet.document(&["report", "--contexts=prod,lab", "--to=5.2.0"])?;
+    let preflights = [0, 1].map(|number: usize| {
+        let preflight = &report["clusters"][number]["targets"][0]["preflight"];
+        assert!(preflight["ageSeconds"].is_i64(), "{preflight}");
+        (preflight["result"].as_str(), preflight["findings"].clone())
+    });
+    assert_eq!(preflights[0], (Some("nothingFound"), Value::Array(Vec::new())));
+    assert_eq!(preflights[1], (Some("findings"), vec!["DualStack"].into()));
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cluster_without_preflights_is_left_alone() -> Result<()> {
+    let fleet = Fleet::start().await?;
+    let (prod, lab) = (ready(&fleet.prod).await?, risky(&fleet.lab).await?);
+    let asked = fleet.document(&["preflight", "--all-contexts", "--to=5.2.0", "--no-wait"])?;
+    let outcomes = asked["clusters"].as_array().context("no clusters")?;
+    let told: Vec<_> =
+        outcomes.iter().map(|one| (&one["exitCode"], &one["outcome"]["action"])).collect();
+    let (made, none) = (Value::from("requested"), Value::Null);
+    assert_eq!(told, [(&0.into(), &made), (&4.into(), &none), (&4.into(), &none)]);
+    ensure!(desired(&prod).await?.is_some_and(|update| update.mode.is_some()), "no request");
+    ensure!(desired(&lab).await?.is_none(), "that would have been an update");
+    Ok(())
+}
+
+/// A directory with the files of recorded clusters.
+fn recorded() -> Result<(TempDir, PathBuf)> {
+    let directory = tempfile::tempdir()?;
+    let path = directory.path().join("recorded");
+    fs::create_dir(&path)?;
+    let mut object = objects::cluster_version();
+    object.status = Some(crate::upgrade::status());
+    fs::write(path.join("prod-cv.yaml"), serde_json::to_string(&object)?)?;
+    let status = object.status.as_mut().context("no status")?;
+    status.conditional_updates.clear();
+    status.available_updates = Some(vec![objects::release("5.2.0")]);
+    fs::write(path.join("lab-cv.yaml"), serde_json::to_string(&object)?)?;
+    fs::write(path.join("torn-cv.yaml"), "kind: [")?;
+    Ok((directory, path))
+}
+
+#[test]
+fn recorded_clusters_are_a_fleet() -> Result<()> {
+    let (directory, path) = recorded()?;
+    let dir = format!("--dir={}", path.display());
+    let said = |arguments: &[&str]| {
+        let said = transcript(fairway().args(["fleet", "report", "--quiet", &dir]).args(arguments));
+        said.replace(&directory.path().display().to_string(), "DIR")
+    };
+    insta::assert_snapshot!(said(&["--to=5.2.0"]), @"
+    exit code: 3
+    ----- stdout -----
+    CLUSTER  AT     TO     UPDATE
+    lab      5.1.0  5.2.0  recommended
+    prod     5.1.0  5.2.0  not recommended: SlowDisks
+    torn     –      –      cannot be read
+
+    Risks that are not accepted:
+
+      SlowDisks: 1 cluster (prod), to 5.2.0
+        Nodes with slow disks may miss leases.
+        https://example.com/slow-disks
+
+    Clusters that could not be read:
+
+      torn: DIR/recorded/torn-cv.yaml:1:7: unclosed bracket '['
+
+    Of 3 clusters, 1 may update to 5.2.0, 1 may not, and of 1 it cannot be told.
+    ");
+    insta::assert_snapshot!(said(&[]), @"
+    exit code: 4
+    ----- stdout -----
+    CLUSTER  AT     TO     UPDATE
+    lab      5.1.0  5.2.0  recommended
+    prod     5.1.0  5.2.0  not recommended: SlowDisks
+                    5.1.1  recommended
+    torn     –      –      cannot be read
+
+    Risks that are not accepted:
+
+      SlowDisks: 1 cluster (prod), to 5.2.0
+        Nodes with slow disks may miss leases.
+        https://example.com/slow-disks
+
+    Clusters that could not be read:
+
+      torn: DIR/recorded/torn-cv.yaml:1:7: unclosed bracket '['
+
+    Of 3 clusters, 2 may update, 0 may not, and of 1 it cannot be told.
+    ");
+    fs::remove_file(path.join("torn-cv.yaml"))?;
+    assert!(said(&["--to=5.2.0"]).starts_with("exit code: 3"));
+    fs::remove_file(path.join("prod-cv.yaml"))?;
+    assert!(said(&["--to=5.2.0"]).starts_with("exit code: 0"));
+    fs::remove_file(path.join("lab-cv.yaml"))?;
+    insta::assert_snapshot!(said(&[]), @"
+    exit code: 1
+    ----- stderr -----
+    error: DIR/recorded has no recorded clusters
+    hint: `kubectl get clusterversion version -o yaml > DIR/X-cv.yaml` writes one
+    ");
+    Ok(())
+}
+
+#[test]
+fn what_names_no_clusters_is_refused() {
+    let said = |arguments: &[&str]| transcript(fairway().arg("fleet").args(arguments));
+    let refused = [
+        said(&["report"]),
+        said(&["report", "--contexts=a", "--all-contexts"]),
+        said(&["report", "--contexts=a", "--context=b"]),
+        said(&["report", "--contexts=,"]),
+        said(&["preflight", "--contexts=a"]),
+        said(&["preflight", "--all-contexts", "--to=5.2"]),
+    ];
+    insta::assert_snapshot!(refused.join("\n"));
+}
+
+#[test]
+fn help() {
+    let helps = ["report", "preflight"]
+        .map(|command| transcript(fairway().args(["fleet", command, "--help"])));
+    insta::assert_snapshot!(helps.join("\n"));
+}
