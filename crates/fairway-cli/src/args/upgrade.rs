@@ -1,6 +1,8 @@
 //! What can be typed after `fairway upgrade`.
 
-use clap::{ArgGroup, Subcommand};
+use std::path::PathBuf;
+
+use clap::{ArgGroup, Subcommand, ValueHint};
 use fairway_api::Version;
 use fairway_risk::Range;
 
@@ -139,13 +141,16 @@ pub(crate) enum UpgradeCommand {
     /// and withdraws none.
     ///
     /// Accepting a risk again replaces the terms on which it was accepted. `RISK-`, with a hyphen
-    /// at its end, is accepted no more.
+    /// at its end, is accepted no more. What was thought through for one cluster is carried to
+    /// others by `--export` and `--import`.
     #[command(after_help = "\
 Examples:
   fairway upgrade accept SlowDisks --reason='replaced in March' --until=90d
   fairway upgrade accept SlowDisks,NoisyLogs --for=5.2.x
   fairway upgrade accept SlowDisks-
   fairway upgrade accept --replace NoisyLogs
+  fairway upgrade accept --export --context=canary > accepted.yaml
+  fairway upgrade accept --import=accepted.yaml --context=prod
   fairway upgrade accept --clear")]
     Accept(AcceptArgs),
 
@@ -312,7 +317,7 @@ fn channel(text: &str) -> Result<String, String> {
 #[derive(clap::Args)]
 pub(crate) struct AcceptArgs {
     /// The names of the risks, separated by commas or blanks; a hyphen at the end takes one back
-    #[arg(value_name = "RISK", value_delimiter = ',', required_unless_present = "clear")]
+    #[arg(value_name = "RISK", value_delimiter = ',', required_unless_present_any = ["clear", "export", "import"])]
     pub(crate) risks: Vec<RiskChoice>,
 
     /// Why, for those who ask later
@@ -335,6 +340,22 @@ pub(crate) struct AcceptArgs {
     /// Accept no risks any more
     #[arg(long, conflicts_with = "risks")]
     pub(crate) clear: bool,
+
+    /// Print what is accepted, and on which terms, as a file for `--import`
+    #[arg(
+        long,
+        conflicts_with_all = ["risks", "reason", "until", "versions", "replace", "clear", "dry_run"]
+    )]
+    pub(crate) export: bool,
+
+    /// Accept what is in such a file, on its terms; what is accepted already and not in it stays
+    #[arg(
+        long,
+        value_name = "FILE",
+        value_hint = ValueHint::FilePath,
+        conflicts_with_all = ["risks", "reason", "until", "versions", "clear", "export"]
+    )]
+    pub(crate) import: Option<PathBuf>,
 
     /// Say what would come of it, and change nothing
     #[arg(long)]

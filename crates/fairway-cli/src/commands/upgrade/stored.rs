@@ -68,7 +68,7 @@ impl Stored {
         if is_new {
             self.names.push(AcceptRisk { name: name.to_owned(), ..AcceptRisk::default() });
         }
-        let before = self.terms.get(name).map_or_else(|| Some(Terms::default()), terms::understood);
+        let before = self.terms_of(name);
         let is_same = before.is_some_and(|before| same_but_for_whom(&before, terms));
         if is_same && !is_new && !self.anew {
             return Ok(How::Already);
@@ -78,6 +78,11 @@ impl Stored {
             entry => self.terms.insert(name.to_owned(), entry),
         };
         Ok(if is_new { How::New } else { How::NewTerms })
+    }
+
+    /// The terms of an accepted risk; none where they cannot be understood.
+    pub(super) fn terms_of(&self, name: &str) -> Option<Terms> {
+        self.terms.get(name).map_or_else(|| Some(Terms::default()), terms::understood)
     }
 
     /// What the operator makes of it.

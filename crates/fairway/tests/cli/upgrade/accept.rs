@@ -207,3 +207,24 @@ async fn arguments_that_make_no_sense() -> Result<()> {
     "#);
     Ok(())
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_thought_through_once_is_carried_to_other_clusters() -> Result<()> {
+    let cluster = TestCluster::in_turn().await?;
+    risky(&cluster).await?;
+    let kubeconfig = cluster.kubeconfig();
+    said(kubeconfig, &["accept", "SlowDisks", "--reason=replaced soon", "--for=5.2.x"]);
+    let exported = said(kubeconfig, &["accept", "--export"]);
+    let file = tempfile::NamedTempFile::new()?;
+    std::fs::write(file.path(), exported.split_once("stdout -----\n").context("nothing")?.1)?;
+    let import = format!("--import={}", file.path().display());
+
+    let again = document(kubeconfig, &["accept", &import])?;
+    assert_eq!(again["unchanged"], json!(["SlowDisks"]));
+    said(kubeconfig, &["accept", "--clear"]);
+    let accepted = document(kubeconfig, &["accept", &import])?;
+    assert_eq!(accepted["accepted"][0]["reason"], "replaced soon");
+    assert_eq!(accepted["accepted"][0]["for"], "5.2.x");
+    assert_eq!(accepted["becomeRecommended"], json!(["5.2.0"]));
+    Ok(())
+}

@@ -8,9 +8,8 @@ mod gathered;
 mod insight;
 mod moves;
 mod plan;
-mod preflight;
-mod recorded;
 pub(crate) mod preflight;
+mod recorded;
 mod report;
 mod request;
 

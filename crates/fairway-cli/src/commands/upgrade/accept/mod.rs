@@ -1,27 +1,39 @@
 //! `fairway upgrade accept`: which risks the administrator takes.
 
+mod document;
 mod effect;
 mod outcome;
 mod plan;
 mod wish;
 
+use std::path::Path;
+
 use fairway_api::ClusterVersion;
+use jiff::Timestamp;
 use serde_json::Value;
 
 use super::change::{self, Change};
+use super::stored::Others;
 use crate::args::upgrade::AcceptArgs;
 use crate::cluster::{Cluster, block_on};
 use crate::errors::CannotTell;
 use crate::exit::ExitStatus;
 use crate::printer::Printer;
 use crate::{clock, output};
+use document::AcceptedRisks;
 use outcome::Outcome;
 use plan::Plan;
 use wish::Wish;
 
 pub(super) fn run(args: &AcceptArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
+    if args.export {
+        return export(args, printer);
+    }
     let now = clock::now();
-    let mut wish = Wish::of(args, now)?;
+    let mut wish = match &args.import {
+        Some(path) => import(path, args.replace, now, printer)?,
+        None => Wish::of(args, now)?,
+    };
     let plan = block_on(async {
         let cluster = Cluster::connect(&args.cluster).await?;
         if wish.accepts_something() {
@@ -34,6 +46,21 @@ pub(super) fn run(args: &AcceptArgs, printer: &Printer) -> anyhow::Result<ExitSt
     printer.warnings(&outcome.warnings);
     output::report(printer.stdout(), args.output.output, "UpgradeAccept", &outcome)?;
     Ok(outcome.exit_status())
+}
+
+/// Prints what is accepted, for other clusters.
+fn export(args: &AcceptArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
+    let object =
+        block_on(async { Cluster::connect(&args.cluster).await?.cluster_version().await })?;
+    AcceptedRisks::of(&object)?.write(printer.stdout(), args.output.output)?;
+    Ok(ExitStatus::Yes)
+}
+
+/// What a file says that was thought through elsewhere.
+fn import(path: &Path, replace: bool, now: Timestamp, printer: &Printer) -> anyhow::Result<Wish> {
+    let (accept, over) = AcceptedRisks::read(path)?.valid(now);
+    printer.warnings(&over);
+    Ok(Wish::imported(accept, if replace { Others::Go } else { Others::Stay }))
 }
 
 impl Change for Plan {

@@ -33,8 +33,8 @@ impl Plan {
         let mut stored = Stored::of(cluster_version, wish.others)?;
         let removed = stored.retain(|name| wish.keeps(name));
         let (mut accepted, mut unchanged) = (Vec::new(), Vec::new());
-        for name in &wish.accept {
-            let terms = terms_of(status, name, &wish.terms);
+        for (name, terms) in &wish.accept {
+            let terms = terms_of(status, name, terms);
             match stored.accept(name, &terms)? {
                 How::Already => unchanged.push(name.clone()),
                 how => accepted.push(Accepted {
@@ -68,9 +68,11 @@ impl Plan {
     }
 }
 
-/// The terms for one risk: with what it says now, so that a change is noticed later.
+/// The terms for one risk: with what it said when somebody thought about it, which is now unless the
+/// terms come from elsewhere, so that a change is noticed later.
 fn terms_of(status: &ClusterVersionStatus, name: &str, terms: &Terms) -> Terms {
-    let definition = risks::definition(status, name).map(fairway_risk::definition_hash);
+    let now = || risks::definition(status, name).map(fairway_risk::definition_hash);
+    let definition = terms.definition.clone().or_else(now);
     Terms { definition, ..terms.clone() }
 }
 
@@ -81,7 +83,7 @@ fn warnings(
     wish: &Wish,
 ) -> Vec<String> {
     let listed = risks::all_names(status);
-    let unlisted = wish.accept.iter().filter(|name| !listed.contains(name.as_str()));
+    let unlisted = wish.accept.keys().filter(|name| !listed.contains(name.as_str()));
     let unlisted = unlisted.map(|name| {
         let meant = did_you_mean(name, listed.iter().copied());
         format!("no listed update has a risk named {}{meant}", OneLine(name))

@@ -1,6 +1,6 @@
 //! What the administrator wants.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use fairway_risk::{Range, Terms};
 use jiff::Timestamp;
@@ -13,13 +13,11 @@ use crate::errors::WrongUsage;
 #[derive(Debug)]
 pub(super) struct Wish {
     /// To be accepted on these terms, whether they are already or not.
-    pub(super) accept: BTreeSet<String>,
+    pub(super) accept: BTreeMap<String, Terms>,
     /// To be accepted no more.
     pub(super) remove: BTreeSet<String>,
     /// What becomes of all others.
     pub(super) others: Others,
-    /// The terms; what a risk says is added for each.
-    pub(super) terms: Terms,
 }
 
 impl Wish {
@@ -47,14 +45,20 @@ impl Wish {
             ));
         }
         let others = if args.replace || args.clear { Others::Go } else { Others::Stay };
-        Ok(Self { accept, remove, others, terms })
+        let accept = accept.into_iter().map(|name| (name, terms.clone())).collect();
+        Ok(Self { accept, remove, others })
+    }
+
+    /// To accept these, each on its own terms.
+    pub(super) fn imported(accept: BTreeMap<String, Terms>, others: Others) -> Self {
+        Self { accept, remove: BTreeSet::new(), others }
     }
 
     /// Whether a risk that is accepted stays so.
     pub(super) fn keeps(&self, name: &str) -> bool {
         match self.others {
             Others::Stay => !self.remove.contains(name),
-            Others::Go => self.accept.contains(name),
+            Others::Go => self.accept.contains_key(name),
         }
     }
 
@@ -63,9 +67,11 @@ impl Wish {
         !self.accept.is_empty()
     }
 
-    /// Notes who wishes it.
+    /// Notes who wishes it, where nobody is named yet.
     pub(super) fn by(&mut self, user: Option<String>) {
-        self.terms.by = user;
+        for terms in self.accept.values_mut() {
+            terms.by = terms.by.take().or_else(|| user.clone());
+        }
     }
 }
 

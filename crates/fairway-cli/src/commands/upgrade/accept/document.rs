@@ -1,0 +1,228 @@
+//! Accepted risks as a file: what was evaluated once, for many clusters.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Write;
+use std::path::Path;
+
+use anyhow::{Context as _, anyhow};
+use fairway_api::{ClusterVersion, limits, read};
+use fairway_risk::Terms;
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::super::stored::{Others, Stored};
+use crate::args::report::ReportFormat;
+use crate::errors::WithHint;
+use crate::foreign_text::OneLine;
+use crate::output;
+
+/// What such a document is called.
+const KIND: &str = "AcceptedRisks";
+
+/// The only version that is understood.
+const VERSION: u32 = 1;
+
+/// The risks that a cluster accepts, with their terms.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct AcceptedRisks {
+    kind: String,
+    version: u32,
+    risks: Vec<Entry>,
+}
+
+/// One risk, and the terms on which it is accepted.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+struct Entry {
+    name: String,
+    #[serde(flatten)]
+    terms: Terms,
+    /// What is not understood may be a limit.
+    #[serde(flatten, skip_serializing)]
+    unknown: BTreeMap<String, Value>,
+}
+
+impl AcceptedRisks {
+    /// What a ClusterVersion accepts.
+    pub(super) fn of(cluster_version: &ClusterVersion) -> anyhow::Result<Self> {
+        let stored = Stored::of(cluster_version, Others::Stay)?;
+        let mut risks = Vec::new();
+        for risk in &stored.names {
+            let name = risk.name.clone();
+            let terms = stored.terms_of(&name).ok_or_else(|| not_understood(&name))?;
+            risks.push(Entry { name, terms, unknown: BTreeMap::new() });
+        }
+        Ok(Self { kind: KIND.to_owned(), version: VERSION, risks })
+    }
+
+    /// What is in a file.
+    pub(super) fn read(path: &Path) -> anyhow::Result<Self> {
+        let name = path.display().to_string();
+        let bytes = File::open(path).and_then(|file| read::bytes(&name, file));
+        let bytes = bytes.with_context(|| WithHint {
+            message: format!("cannot read {name}"),
+            hint: "`fairway upgrade accept --export` prints such a file".to_owned(),
+        })?;
+        let document: Self = read::document(&name, &bytes)?;
+        match document.fault() {
+            None => Ok(document),
+            Some(fault) => Err(anyhow!("{}", OneLine(&fault)).context(WithHint {
+                message: format!("{name} does not have accepted risks"),
+                hint: "`fairway upgrade accept --export` prints such a file".to_owned(),
+            })),
+        }
+    }
+
+    /// Writes it: as YAML, unless somebody wants JSON.
+    pub(super) fn write(&self, mut out: impl Write, format: ReportFormat) -> anyhow::Result<()> {
+        match format {
+            ReportFormat::Json => output::json(out, self)?,
+            ReportFormat::Text | ReportFormat::Yaml => {
+                out.write_all(output::yaml(self)?.as_bytes())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What is wrong with it.
+    fn fault(&self) -> Option<String> {
+        if self.kind != KIND {
+            return Some(format!("it does not say kind: {KIND}"));
+        }
+        if self.version != VERSION {
+            return Some(format!("it has version {}, and {VERSION} is understood", self.version));
+        }
+        if self.risks.len() > limits::ACCEPTED_RISKS {
+            let (count, most) = (self.risks.len(), limits::ACCEPTED_RISKS);
+            return Some(format!("it has {count} risks, and a cluster keeps at most {most}"));
+        }
+        let is_legal =
+            |entry: &Entry| (1..=limits::RISK_NAME).contains(&entry.name.chars().count());
+        let mut risks = self.risks.iter().enumerate();
+        risks.find_map(|(number, entry)| match entry.unknown.keys().next() {
+            Some(key) => Some(format!("risks[{number}] has {key:?}, which is not understood")),
+            None if is_legal(entry) => None,
+            None => Some(format!("risks[{number}] has no name, or one that is too long")),
+        })
+    }
+
+    /// The risks whose acceptance is not over; and what to say about the others.
+    pub(super) fn valid(self, now: Timestamp) -> (BTreeMap<String, Terms>, Vec<String>) {
+        let (mut valid, mut over) = (BTreeMap::new(), Vec::new());
+        for Entry { name, terms, .. } in self.risks {
+            match terms.until.as_ref().filter(|until| until.end() <= now) {
+                Some(until) => over.push(format!(
+                    "{} was accepted until {}, which has passed: it is left out",
+                    OneLine(&name),
+                    OneLine(&until.to_string())
+                )),
+                None => drop(valid.insert(name, terms)),
+            }
+        }
+        (valid, over)
+    }
+}
+
+fn not_understood(name: &str) -> WithHint {
+    WithHint {
+        message: format!("the terms on which {} was accepted cannot be read", OneLine(name)),
+        hint: "accept it again with `fairway upgrade accept`, on terms that hold".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::commands::upgrade::fixtures::{accept, cluster_version, now};
+    use crate::errors;
+
+    fn exported() -> AcceptedRisks {
+        let mut object = cluster_version();
+        let terms = r#"{"SlowDisks": {"reason": "replaced soon", "until": "2026-12-31",
+            "for": "5.2.x", "by": "alice", "definition": "0011"}}"#;
+        accept(&mut object, &["SlowDisks", "NoisyLogs"], Some(terms));
+        AcceptedRisks::of(&object).unwrap()
+    }
+
+    fn written(document: &AcceptedRisks, format: ReportFormat) -> String {
+        let mut out = Vec::new();
+        document.write(&mut out, format).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    fn read(text: &str) -> anyhow::Result<AcceptedRisks> {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), text).unwrap();
+        AcceptedRisks::read(file.path())
+    }
+
+    #[test]
+    fn what_is_accepted_is_written_and_read_again() {
+        let document = exported();
+        insta::assert_snapshot!(written(&document, ReportFormat::Text), @r#"
+        kind: AcceptedRisks
+        version: 1
+        risks:
+        - name: SlowDisks
+          reason: replaced soon
+          until: "2026-12-31"
+          for: 5.2.x
+          by: alice
+          definition: "0011"
+        - name: NoisyLogs
+        "#);
+        for format in [ReportFormat::Text, ReportFormat::Json, ReportFormat::Yaml] {
+            let again = read(&written(&document, format)).unwrap();
+            assert_eq!(written(&again, ReportFormat::Json), written(&document, ReportFormat::Json));
+        }
+    }
+
+    #[test]
+    fn what_is_over_is_left_out_and_said() {
+        let text =
+            "{kind: AcceptedRisks, version: 1, risks: [{name: A, until: 2025-12-31}, {name: B}]}";
+        let (valid, over) = read(text).unwrap().valid(now());
+        assert_eq!(valid.into_keys().collect::<Vec<_>>(), ["B"]);
+        insta::assert_snapshot!(over.join("\n"), @"A was accepted until 2025-12-31, which has passed: it is left out");
+    }
+
+    #[test]
+    fn files_of_something_else_are_refused() {
+        let long = "A".repeat(limits::RISK_NAME + 1);
+        let many = vec!["{name: A}"; limits::ACCEPTED_RISKS + 1].join(", ");
+        let document =
+            |risks: &str| format!("{{kind: AcceptedRisks, version: 1, risks: [{risks}]}}");
+        let refused = [
+            "{}".to_owned(),
+            "{kind: UpgradeReport, version: 1}".to_owned(),
+            "{kind: AcceptedRisks, version: 2}".to_owned(),
+            document("{reason: none}"),
+            document(&format!("{{name: A}}, {{name: {long}}}")),
+            document("{name: A, untill: 2026-12-31}"),
+            document(&many),
+        ];
+        let refused = refused.map(|text| errors::chain(&read(&text).unwrap_err())[1..].join(": "));
+        insta::assert_snapshot!(refused.join("\n"), @r#"
+        it does not say kind: AcceptedRisks
+        it does not say kind: AcceptedRisks
+        it has version 2, and 1 is understood
+        risks[0] has no name, or one that is too long
+        risks[1] has no name, or one that is too long
+        risks[0] has "untill", which is not understood
+        it has 1001 risks, and a cluster keeps at most 1000
+        "#);
+        assert!(read("risks: [").is_err());
+        assert!(read(&document("{name: A, until: soon}")).is_err(), "no end is not any end");
+    }
+
+    #[test]
+    fn terms_that_cannot_be_read_are_not_carried_on() {
+        let mut object = cluster_version();
+        accept(&mut object, &["SlowDisks"], Some(r#"{"SlowDisks": {"until": "soon"}}"#));
+        let refused = AcceptedRisks::of(&object).unwrap_err().to_string();
+        insta::assert_snapshot!(refused, @"the terms on which SlowDisks was accepted cannot be read");
+    }
+}
