@@ -1,7 +1,11 @@
-//! The alerts of a cluster, from its monitoring.
+//! The monitoring of a cluster: its alerts, and what queries yield.
 
-use fairway_insight::{Alerts, alerts};
-use http::Uri;
+use std::collections::BTreeSet;
+
+use fairway_insight::{Alert, Alerts, alerts};
+use fairway_operator::stage::risks::reply;
+use fairway_risk::{Failure, Outcome, Outcomes};
+use http::{StatusCode, Uri};
 use http_body_util::{BodyExt as _, Limited};
 use k8s_openapi::api::authentication::v1::{TokenRequest, TokenRequestSpec};
 use k8s_openapi::api::core::v1::{ConfigMap, ServiceAccount};
@@ -14,7 +18,6 @@ use rustls::pki_types::pem::PemObject as _;
 use serde::Deserialize;
 
 use super::Cluster;
-use super::advice::Failure;
 use crate::foreign_text::OneLine;
 
 /// The Route that leads to the alerts of the platform.
@@ -34,6 +37,9 @@ const READER: &str = "prometheus-k8s";
 
 /// API servers lend tokens for no shorter time.
 const LENT_SECONDS: i64 = 600;
+
+/// Queries that are asked at once: twice as many as real graphs have on any way.
+const MOST_QUERIES: usize = 200;
 
 /// More authorities than a cluster has.
 const MOST_AUTHORITIES: usize = 100;
@@ -59,18 +65,31 @@ struct Ingress {
 impl Cluster {
     /// What is firing. That it cannot be read is part of the answer.
     pub(crate) async fn alerts(&self) -> Alerts {
-        match self.find_alerts().await {
-            Ok(alerts) => alerts,
+        match self.ask_monitoring(async |client| self.alerts_of(client).await).await {
+            Ok(Some(alerts)) => Alerts::Known(alerts),
+            Ok(None) => Alerts::NoMonitoring,
             Err(why) => Alerts::Unreadable(why),
         }
     }
 
-    async fn find_alerts(&self) -> Result<Alerts, String> {
+    /// What queries yield now, as many as are asked at once; none where there is no monitoring.
+    pub(crate) async fn outcomes(
+        &self,
+        queries: &BTreeSet<String>,
+    ) -> Result<Option<Outcomes>, String> {
+        self.ask_monitoring(async |client| self.outcomes_of(client, queries).await).await
+    }
+
+    /// The first answer that a host of the monitoring gives; none where there is no monitoring.
+    async fn ask_monitoring<T>(
+        &self,
+        question: impl AsyncFn(&Client) -> Result<T, String>,
+    ) -> Result<Option<T>, String> {
         let told = |error: anyhow::Error| format!("{error:#}");
         let Some(route) = self.one::<Route>(ROUTE).await.map_err(told)? else {
             let routes: Option<serde::de::IgnoredAny> = self.one(ROUTES).await.map_err(told)?;
             return match routes {
-                None => Ok(Alerts::NoMonitoring),
+                None => Ok(None),
                 Some(_) => {
                     Err("the cluster has no Route openshift-monitoring/thanos-querier".into())
                 }
@@ -83,8 +102,13 @@ impl Cluster {
         let mut why = "the Route openshift-monitoring/thanos-querier names no host".to_owned();
         let authorities = self.authorities().await;
         for Ingress { host } in route.status.ingress {
-            match self.alerts_from(&host, token.clone(), authorities.clone()).await {
-                Ok(alerts) => return Ok(alerts),
+            let client = self.client_of(&host, token.clone(), authorities.clone());
+            let answer = match client {
+                Ok(client) => question(&client).await,
+                Err(error) => Err(error),
+            };
+            match answer {
+                Ok(answer) => return Ok(Some(answer)),
                 Err(error) => why = format!("{host}: {error}"),
             }
         }
@@ -127,12 +151,12 @@ impl Cluster {
             .filter(|all: &Vec<_>| !all.is_empty())
     }
 
-    async fn alerts_from(
+    fn client_of(
         &self,
         host: &str,
         token: AuthInfo,
         authorities: Option<Vec<Vec<u8>>>,
-    ) -> Result<Alerts, String> {
+    ) -> Result<Client, String> {
         let url: Uri = format!("https://{host}").parse().map_err(|_| "not a host".to_owned())?;
         let mut config = Config::new(url);
         config.auth_info = token;
@@ -140,9 +164,59 @@ impl Cluster {
         config.accept_invalid_certs = self.config.accept_invalid_certs;
         config.proxy_url = self.config.proxy_url.clone();
         config.connect_timeout = Some(self.timeout);
-        let client = Client::try_from(config).map_err(|error| error.to_string())?;
-        let read = async { Ok(read(&client).await) };
-        self.in_time(read).await.map_err(|failure: Failure| failure.in_short())?
+        Client::try_from(config).map_err(|error| error.to_string())
+    }
+
+    async fn alerts_of(&self, client: &Client) -> Result<Vec<Alert>, String> {
+        let (status, body) = self.get_of(client, "/api/v1/alerts").await?;
+        if !status.is_success() {
+            return Err(format!("it answers {status}"));
+        }
+        alerts::read(&body).map_err(|error| error.to_string())
+    }
+
+    async fn outcomes_of(
+        &self,
+        client: &Client,
+        queries: &BTreeSet<String>,
+    ) -> Result<Outcomes, String> {
+        let mut outcomes = Outcomes::new();
+        for query in queries.iter().take(MOST_QUERIES) {
+            let mut path = url::form_urlencoded::Serializer::new("/api/v1/query?".to_owned());
+            // Thanos answers for those that are there unless told otherwise.
+            path.append_pair("query", query).append_pair("partial_response", "false");
+            let (status, body) = self.get_of(client, &path.finish()).await?;
+            if matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) {
+                return Err(format!("it answers {status}"));
+            }
+            outcomes.insert(query.clone(), outcome(status, &body));
+        }
+        Ok(outcomes)
+    }
+
+    async fn get_of(&self, client: &Client, path: &str) -> Result<(StatusCode, Vec<u8>), String> {
+        let request = http::Request::get(path).body(Body::empty());
+        let request = request.map_err(|error| error.to_string())?;
+        let answer = async {
+            let answer = client.send(request).await?;
+            let status = answer.status();
+            Ok((status, Limited::new(answer.into_body(), alerts::MAX_BYTES).collect().await))
+        };
+        let (status, body) = self.in_time(answer).await.map_err(|failure| failure.in_short())?;
+        let body = body.map_err(|error| OneLine(&error.to_string()).to_string())?;
+        Ok((status, body.to_bytes().to_vec()))
+    }
+}
+
+/// What an answer to a query means.
+fn outcome(status: StatusCode, body: &[u8]) -> Outcome {
+    let (answer, warnings) = reply::read(status, body).map_err(|error| Failure::asking(&error))?;
+    match (answer.outcome(), warnings.first()) {
+        // What is missing might say that the cluster matches; nothing says that it does not.
+        (Ok(false), Some(warning)) => Err(Failure::asking(&format_args!(
+            "it answers 0 with a warning, so something may be missing: {warning}"
+        ))),
+        (outcome, _) => outcome,
     }
 }
 
@@ -151,17 +225,4 @@ fn token_alone(session: &AuthInfo) -> Option<AuthInfo> {
     let AuthInfo { token, token_file, exec, auth_provider, .. } = session.clone();
     let any = token.is_some() || token_file.is_some() || exec.is_some() || auth_provider.is_some();
     any.then(|| AuthInfo { token, token_file, exec, auth_provider, ..AuthInfo::default() })
-}
-
-async fn read(client: &Client) -> Result<Alerts, String> {
-    let request = http::Request::get("/api/v1/alerts").body(Body::empty());
-    let request = request.map_err(|error| error.to_string())?;
-    let answer = client.send(request).await.map_err(|error| Failure::Refused(error).in_short())?;
-    if !answer.status().is_success() {
-        return Err(format!("it answers {}", answer.status()));
-    }
-    let body = Limited::new(answer.into_body(), alerts::MAX_BYTES).collect().await;
-    let body = body.map_err(|error| OneLine(&error.to_string()).to_string())?;
-    let alerts = alerts::read(&body.to_bytes()).map_err(|error| error.to_string())?;
-    Ok(Alerts::Known(alerts))
 }

@@ -87,6 +87,11 @@ pub enum Gap {
         /// Why.
         why: String,
     },
+    /// What queries yield.
+    Queries {
+        /// Why.
+        why: String,
+    },
     /// What the releases on the way will say against going on: nobody knows before they run.
     LaterReleases,
 }

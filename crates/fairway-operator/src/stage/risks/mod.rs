@@ -24,6 +24,7 @@ use tokio::time::Instant;
 
 pub(crate) use inputs::Inputs;
 pub use judge::Judge;
+pub use telemetry::reply;
 
 use book::Book;
 use questions::{Alerts, Questions};

@@ -59,6 +59,12 @@ async fn alerts_that_cannot_be_read_are_said_loudly() -> Result<()> {
     assert_eq!(gone["unaccepted"], json!(["FailedToCompletePrecheck"]));
     let why = gone["alerts"]["why"].as_str().context("no reason")?;
     assert!(why.starts_with(NOBODY), "{why}");
+    let graph = graph_with_a_query()?;
+    let graph = format!("--graph={}", graph.path().display());
+    let plan = document(session.path(), &["plan", "--to=5.3.0", &graph])?;
+    let gaps = plan["notKnown"].as_array().context("no gaps")?;
+    assert!(gaps.iter().any(|gap| gap["what"] == "queries"), "{gaps:?}");
+    assert_eq!(plan["leastRisk"]["hops"][0]["risks"][0]["exposure"], "notKnownYet");
     Ok(())
 }
 
@@ -73,11 +79,16 @@ async fn alerts_are_read_with_the_token_of_the_session_or_one_that_is_lent() -> 
     accounts.create(&PostParams::default(), &account).await?;
     let server = tokio::spawn(serve(listener, made, cluster.client()));
 
+    let graph = graph_with_a_query()?;
+    let graph = format!("--graph={}", graph.path().display());
     let with_token = with_token(cluster.kubeconfig())?;
     for session in [with_token.path(), cluster.kubeconfig()] {
         let told = document(session, &["recommend", "--version=5.1.1"])?;
         assert_eq!(told["alerts"], json!({"known": true, "why": null}));
         assert_eq!(told["unaccepted"], json!(["Fire"]));
+        let plan = document(session, &["plan", "--to=5.3.0", &graph])?;
+        let risk = &plan["leastRisk"]["hops"][0]["risks"][0];
+        assert_eq!((&risk["name"], &risk["exposure"]), (&"Asked".into(), &"doesNotApply".into()));
     }
     component(&cluster).await?;
     begin(&Api::all(cluster.client()), "5.1.1").await?;
@@ -88,6 +99,22 @@ async fn alerts_are_read_with_the_token_of_the_session_or_one_that_is_lent() -> 
     assert_eq!(insight["level"], "Critical");
     server.abort();
     Ok(())
+}
+
+/// A graph in which it depends on a query whether the update to 5.3.0 is recommended.
+fn graph_with_a_query() -> Result<NamedTempFile> {
+    let risk = json!({
+        "name": "Asked", "message": "It may happen.", "url": "https://example.com/asked",
+        "matchingRules": [{"type": "PromQL", "promql": {"promql": "max(some_metric)"}}],
+    });
+    let node = |version: &str| json!({"version": version, "payload": format!("release:{version}")});
+    let graph = json!({
+        "nodes": [node("5.1.0"), node("5.3.0")],
+        "conditionalEdges": [{"edges": [{"from": "5.1.0", "to": "5.3.0"}], "risks": [risk]}],
+    });
+    let file = NamedTempFile::new()?;
+    std::fs::write(file.path(), graph.to_string())?;
+    Ok(file)
 }
 
 /// A cluster with updates, and with a Route to a monitoring at that host.
@@ -172,12 +199,9 @@ async fn serve(
         let mut request = Vec::new();
         while !request.ends_with(b"\r\n\r\n") && stream.read_buf(&mut request).await? > 0 {}
         let request = String::from_utf8_lossy(&request);
-        let asked = request.starts_with("GET /api/v1/alerts HTTP/1.1");
-        let known = asked && is_taken(&bearer(&request), &reviewer).await;
-        let labels = json!({"alertname": "Fire", "severity": "critical"});
-        let alert =
-            json!({"labels": labels, "state": "firing", "activeAt": "2100-01-01T00:00:00Z"});
-        let body = json!({"status": "success", "data": {"alerts": [alert]}}).to_string();
+        let answer = answer(&request);
+        let known = answer.is_some() && is_taken(&bearer(&request), &reviewer).await;
+        let body = json!({"status": "success", "data": answer}).to_string();
         let status = if known { "200 OK" } else { "401 Unauthorized" };
         let head = format!(
             "HTTP/1.1 {status}\r\ncontent-length: {}\r\nconnection: close\r\n\r\n",
@@ -186,6 +210,17 @@ async fn serve(
         stream.write_all(format!("{head}{body}").as_bytes()).await?;
         stream.shutdown().await?;
     }
+}
+
+/// What is answered to those who may ask: every query yields 0.
+fn answer(request: &str) -> Option<Value> {
+    let labels = json!({"alertname": "Fire", "severity": "critical"});
+    let alert = json!({"labels": labels, "state": "firing", "activeAt": "2100-01-01T00:00:00Z"});
+    if request.starts_with("GET /api/v1/alerts HTTP/1.1") {
+        return Some(json!({"alerts": [alert]}));
+    }
+    let queried = request.starts_with("GET /api/v1/query?query=");
+    queried.then(|| json!({"resultType": "vector", "result": [{"metric": {}, "value": [0, "0"]}]}))
 }
 
 /// The token of a request, or nothing.

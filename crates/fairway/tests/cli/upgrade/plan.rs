@@ -302,6 +302,14 @@ fn what_cannot_be_planned() {
 }
 
 #[test]
+fn samples_that_cannot_be_read() {
+    let platform = platform().unwrap();
+    let asking = |file: &str| recorded(platform.path(), &["--to=5.2", file, GRAPH[0], GRAPH[1]]);
+    insta::assert_snapshot!(asking("--metrics=nowhere"), @"");
+    insta::assert_snapshot!(asking("--metrics=releases.json"), @"");
+}
+
+#[test]
 fn a_whole_platform_is_planned_over() {
     let Some(data) = std::env::var_os("FAIRWAY_DATA") else { return };
     let directory = tempfile::tempdir().unwrap();

@@ -32,6 +32,11 @@ impl Look {
         Ok(Self { cluster_version, components, gates, now, gaps })
     }
 
+    /// The time that it is about.
+    pub(super) fn now(&self) -> Timestamp {
+        self.now
+    }
+
     /// The same for a plan. No query is answered yet.
     pub(super) fn outlook(&self) -> Outlook<'_> {
         static NOTHING: Outcomes = Outcomes::new();

@@ -1,5 +1,6 @@
-//! A file with samples that answers queries.
+//! Who answers queries: a file with samples, or the monitoring of a cluster.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
@@ -8,20 +9,42 @@ use anyhow::Context as _;
 use fairway_promql::Query;
 use fairway_promql::evaluate::{self, Value, evaluate};
 use fairway_promql::snapshot::{Limits, Snapshot};
-use fairway_risk::{Answer, Failure, Outcome, ResultType};
+use fairway_risk::{Answer, Failure, Outcome, Outcomes, ResultType};
 use jiff::Timestamp;
 
 use crate::errors::WithHint;
+use crate::source::Source;
+
+/// Asks queries of a file with samples where there is one, else of the cluster if it is live and
+/// has a monitoring; an inner error is why that does not answer.
+pub(super) async fn ask(
+    file: Option<&Path>,
+    source: &Source,
+    queries: &BTreeSet<String>,
+    now: Timestamp,
+) -> anyhow::Result<Result<Outcomes, String>> {
+    if let Some(path) = file {
+        let samples = Samples::read(path, now)?;
+        let asked = queries.iter().map(|query| (query.clone(), samples.outcome(query)));
+        return Ok(Ok(asked.collect()));
+    }
+    Ok(match source {
+        Source::Live(cluster) if !queries.is_empty() => {
+            cluster.outcomes(queries).await.map(Option::unwrap_or_default)
+        }
+        _ => Ok(Outcomes::new()),
+    })
+}
 
 /// Samples, and the time that they are about.
-pub(super) struct Metrics {
+struct Samples {
     snapshot: Snapshot,
     at: Timestamp,
 }
 
-impl Metrics {
+impl Samples {
     /// Reads them; those without a time are of `now`.
-    pub(super) fn read(path: &Path, now: Timestamp) -> anyhow::Result<Self> {
+    fn read(path: &Path, now: Timestamp) -> anyhow::Result<Self> {
         let hint = || WithHint {
             message: format!("cannot read the samples in {}", path.display()),
             hint: "they are in the text format of Prometheus, or an answer of its API in JSON"
@@ -39,7 +62,7 @@ impl Metrics {
     }
 
     /// What a query yields over them.
-    pub(super) fn outcome(&self, query: &str) -> Outcome {
+    fn outcome(&self, query: &str) -> Outcome {
         let query = Query::parse(query).map_err(|error| Failure::asking(&error))?;
         let value = evaluate(&query, &self.snapshot, self.at, &evaluate::Limits::default());
         let answer = match value.map_err(|error| Failure::asking(&error))? {

@@ -6,7 +6,7 @@ mod metrics;
 mod operators;
 mod text;
 
-use fairway_insight::plan::{Chart, Goal, Lanes, Outlook, Plan, Verdict};
+use fairway_insight::plan::{Gap, Goal, Lanes, Outlook, Plan, Verdict};
 use fairway_risk::Outcomes;
 
 use crate::args::plan::PlanArgs;
@@ -18,19 +18,10 @@ use crate::printer::Printer;
 use crate::source::Source;
 use atlas::Atlas;
 use look::Look;
-use metrics::Metrics;
 use text::Shown;
 
 pub(super) fn run(args: &PlanArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
-    let (look, atlas) = block_on(Box::pin(async {
-        let source = Source::open(&args.source).await?;
-        let look = Look::at(&source).await?;
-        let atlas = Atlas::of(args, &source, &look, printer).await?;
-        anyhow::Ok((look, atlas))
-    }))?;
-    let metrics = args.metrics.as_deref().map(|path| Metrics::read(path, look.outlook().now));
-    let metrics = metrics.transpose()?;
-    let plan = atlas.with_chart(|chart| plan(args, &look, chart, metrics.as_ref()))?;
+    let plan = block_on(Box::pin(plan(args, printer)))?;
     output::report(printer.stdout(), args.output.output, "UpgradePlan", &Shown(&plan))?;
     Ok(match plan.verdict() {
         Verdict::Yes => ExitStatus::Yes,
@@ -39,34 +30,35 @@ pub(super) fn run(args: &PlanArgs, printer: &Printer) -> anyhow::Result<ExitStat
     })
 }
 
-/// The channels that a plan may use.
-fn lanes(look: &Look, also: &[String], goal: &Goal) -> Lanes {
-    let channel = look.cluster_version.spec.channel.as_deref();
-    Lanes::new(channel.filter(|channel| !channel.is_empty()), also, goal)
-}
-
-/// Plans, asks what would tell more about the ways, and plans again with that.
-fn plan(
-    args: &PlanArgs,
-    look: &Look,
-    chart: Chart<'_>,
-    metrics: Option<&Metrics>,
-) -> anyhow::Result<Plan> {
-    let lanes = lanes(look, &args.channels, &args.to);
+/// Plans, asks what would tell more about updates on the way, and plans again with that.
+async fn plan(args: &PlanArgs, printer: &Printer) -> anyhow::Result<Plan> {
+    let source = Source::open(&args.source).await?;
+    let look = Look::at(&source).await?;
+    let atlas = Atlas::of(args, &source, &look, printer).await?;
+    let lanes = lanes(&look, &args.channels, &args.to);
     let with = |outcomes: &Outcomes| {
         let outlook = Outlook { outcomes, ..look.outlook() };
-        Plan::of(&outlook, chart, &lanes, &args.to).map_err(|error| CannotTell {
+        let planned = atlas.with_chart(|chart| Plan::of(&outlook, chart, &lanes, &args.to));
+        planned.map_err(|error| CannotTell {
             message: error.to_string(),
             hint: "`fairway upgrade` shows what is known about it".to_owned(),
         })
     };
     let mut plan = with(&Outcomes::new())?;
-    if let Some(metrics) = metrics {
-        let asked = plan.open_queries.iter().map(|query| (query.clone(), metrics.outcome(query)));
-        plan = with(&asked.collect())?;
+    let mut gaps = look.gaps.clone();
+    match metrics::ask(args.metrics.as_deref(), &source, &plan.open_queries, look.now()).await? {
+        Ok(outcomes) if outcomes.is_empty() => {}
+        Ok(outcomes) => plan = with(&outcomes)?,
+        Err(why) => gaps.push(Gap::Queries { why }),
     }
-    plan.not_known.extend(look.gaps.iter().cloned());
+    plan.not_known.extend(gaps);
     Ok(plan)
+}
+
+/// The channels that a plan may use.
+fn lanes(look: &Look, also: &[String], goal: &Goal) -> Lanes {
+    let channel = look.cluster_version.spec.channel.as_deref();
+    Lanes::new(channel.filter(|channel| !channel.is_empty()), also, goal)
 }
 
 #[cfg(test)]

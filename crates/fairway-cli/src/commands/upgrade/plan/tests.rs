@@ -2,7 +2,7 @@
 
 use fairway_api::{ClusterOperator, ClusterVersion};
 use fairway_graph::{Graph, wire};
-use fairway_insight::plan::{Gap, Gates, KnownFrom};
+use fairway_insight::plan::{Chart, Gates, KnownFrom};
 use fairway_risk::Failure;
 use jiff::Timestamp;
 use serde_json::{Value, json};

@@ -236,6 +236,9 @@ impl fmt::Display for Unknown<'_> {
             Gap::Operators { why } => {
                 write!(f, "Operators that OLM has installed are not known: {}.", OneLine(why))
             }
+            Gap::Queries { why } => {
+                write!(f, "Queries of risks could not be asked: {}.", OneLine(why))
+            }
             Gap::LaterReleases => f.write_str(
                 "What releases on the way say is known once they run: plan again after each of them.",
             ),

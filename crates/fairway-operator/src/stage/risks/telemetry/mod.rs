@@ -2,7 +2,7 @@
 
 mod client;
 mod prometheus;
-mod reply;
+pub mod reply;
 mod snapshot;
 
 use fairway_risk::{Answer, Failure};

@@ -9,11 +9,19 @@ use serde::de::IgnoredAny;
 
 /// Why an answer is none.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-pub(super) enum ReplyError {
+pub enum ReplyError {
+    /// It refuses the query.
     #[error("{kind}: {error}")]
-    Refused { kind: String, error: String },
+    Refused {
+        /// What it calls the error.
+        kind: String,
+        /// What it says about it.
+        error: String,
+    },
+    /// It answers something else.
     #[error("it answered {0}")]
     Status(StatusCode),
+    /// It answers something that makes no sense.
     #[error("its answer cannot be understood: {0}")]
     Malformed(String),
 }
@@ -47,7 +55,7 @@ struct Series {
 }
 
 /// Reads the answer to an instant query, and the warnings that came with it.
-pub(super) fn read(status: StatusCode, body: &[u8]) -> Result<(Answer, Vec<String>), ReplyError> {
+pub fn read(status: StatusCode, body: &[u8]) -> Result<(Answer, Vec<String>), ReplyError> {
     let reply = match serde_json::from_slice::<Reply>(body) {
         Ok(reply) => reply,
         // Whatever stands before Prometheus speaks its own language when it refuses.
