@@ -1,7 +1,9 @@
 //! What can be typed after `fairway upgrade explain`.
 
+use std::path::PathBuf;
 use std::str::FromStr;
 
+use clap::ValueHint;
 use fairway_api::Version;
 use fairway_insight::explain::Subject;
 
@@ -13,6 +15,10 @@ pub(crate) struct ExplainArgs {
     /// The name of a risk, or the version of an update
     #[arg(value_name = "RISK|VERSION")]
     pub(crate) subject: SubjectChoice,
+
+    /// With a version, a file with the update graph, which tells why it is not offered
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) graph: Option<PathBuf>,
 
     #[command(flatten)]
     pub(crate) output: ReportArgs,

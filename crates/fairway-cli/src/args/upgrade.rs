@@ -194,6 +194,7 @@ Examples:
 Examples:
   fairway upgrade explain SlowDisks
   fairway upgrade explain 5.2.0
+  fairway upgrade explain 5.2.9 --graph=graph.json
   fairway upgrade explain SlowDisks -o json | jq '.risk.definitions[].rules[].answer'
   fairway upgrade explain SlowDisks --from-file=cluster-cv.yaml")]
     Explain(ExplainArgs),

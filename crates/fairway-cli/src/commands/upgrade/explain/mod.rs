@@ -1,5 +1,6 @@
 //! `fairway upgrade explain`: why a risk is what it is, and why a version is offered or not.
 
+mod graph;
 mod text;
 
 use fairway_api::{ClusterOperator, ClusterVersion};
@@ -28,8 +29,14 @@ const NAMESPACE: &str = "openshift-cluster-version";
 
 pub(super) fn run(args: &ExplainArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
     let seen = block_on(Box::pin(look(&args.source)))?;
+    let graph = match (&args.subject.0, &args.graph) {
+        (Subject::Update(version), Some(path)) => {
+            graph::not_offered(path, version, &seen, printer)?
+        }
+        (Subject::Risk(_), _) | (_, None) => None,
+    };
     let Seen { version, components, notes, now } = &seen;
-    let known = Known { version, components, notes, graph: None };
+    let known = Known { version, components, notes, graph: graph.as_ref() };
     let explanation = Explanation::of(&args.subject.0, &known, *now);
     if let (Subject::Risk(name), Explained::Risk(risk)) = (&args.subject.0, &explanation.subject)
         && !risk.is_known()
