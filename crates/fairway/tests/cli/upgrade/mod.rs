@@ -4,6 +4,7 @@ mod accept;
 mod alerts;
 mod channel;
 mod connection;
+mod explain;
 mod gathered;
 mod insight;
 mod moves;

@@ -1,0 +1,308 @@
+//! Why a risk is what it is: what the operator asked and noted, as an administrator reads it.
+
+use std::process::{Child, Command, Stdio};
+
+use anyhow::{Context, Result};
+use axum::Router;
+use axum::http::header::CONTENT_TYPE;
+use axum::routing::get;
+use fairway_api::{ClusterVersion, Conditions as _};
+use fairway_testkit::releases::TestRelease;
+use fairway_testkit::{TestCluster, objects, wait};
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
+use kube::Api;
+use kube::api::PostParams;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio::net::TcpListener;
+use tokio::task::JoinHandle;
+
+use super::{document, risky, said};
+
+const NAMESPACE: &str = "openshift-cluster-version";
+
+const QUERY: &str = "group by (type) (cluster_proxy_enabled == 1)";
+
+/// An update service with one risky update, and a Prometheus that says that the risk applies. Both
+/// end with this value.
+struct Neighbours {
+    url: String,
+    graph: Value,
+    task: JoinHandle<()>,
+}
+
+impl Neighbours {
+    async fn start() -> Result<Self> {
+        let node = |version: &str| json!({"version": version, "payload": objects::release(version).image, "metadata": {}});
+        let risk = json!({
+            "name": "Proxy", "message": "A proxy may break it.", "url": "https://example.com/proxy",
+            "matchingRules": [{"type": "PromQL", "promql": {"promql": QUERY}}, {"type": "Always"}],
+        });
+        let conditional = json!({"edges": [{"from": "5.1.0", "to": "5.2.0"}], "risks": [risk]});
+        let graph = json!({
+            "nodes": [node("5.1.0"), node("5.2.0")], "edges": [], "conditionalEdges": [conditional],
+        });
+        let sample = json!({"metric": {"type": "http"}, "value": [0, "1"]});
+        let answer =
+            json!({"status": "success", "data": {"resultType": "vector", "result": [sample]}});
+        let alerts = json!({"status": "success", "data": {"alerts": []}});
+        let serve = |document: Value| {
+            let text = document.to_string();
+            get(async move || ([(CONTENT_TYPE, "application/json")], text))
+        };
+        let router = Router::new()
+            .route("/graph", serve(graph.clone()))
+            .route("/api/v1/query", serve(answer))
+            .route("/api/v1/alerts", serve(alerts));
+        let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
+        let url = format!("http://{}", listener.local_addr()?);
+        let task = tokio::spawn(async move {
+            // It never fails by itself, and ends when it is aborted.
+            let _ = axum::serve(listener, router).await;
+        });
+        Ok(Self { url, graph, task })
+    }
+}
+
+impl Drop for Neighbours {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+/// The program, operating a cluster. It ends with this value.
+struct Operator {
+    child: Child,
+    _payload: TempDir,
+}
+
+impl Operator {
+    fn start(cluster: &TestCluster, neighbours: &Neighbours) -> Result<Self> {
+        let payload = tempfile::tempdir()?;
+        TestRelease::new("5.1.0").write(payload.path())?;
+        let url = &neighbours.url;
+        let child = Command::new(env!("CARGO_BIN_EXE_fairway"))
+            .args(["operator", "--node-name=node", "--pod-uid=explain", "--listen="])
+            .args(["--namespace", NAMESPACE, "--metrics-url", url])
+            .args(["--update-service", &format!("{url}/graph")])
+            .args(["--release-image", &objects::release("5.1.0").image])
+            .arg("--payload")
+            .arg(payload.path())
+            .arg("--preflight-results-dir")
+            .arg(payload.path().join("preflight"))
+            .arg("--kubeconfig")
+            .arg(cluster.kubeconfig())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .context("cannot start the operator")?;
+        Ok(Self { child, _payload: payload })
+    }
+}
+
+impl Drop for Operator {
+    fn drop(&mut self) {
+        // It is gone, or it cannot be ended: either way there is nobody to tell.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+async fn ensure_namespace(cluster: &TestCluster) -> Result<()> {
+    let namespaces: Api<Namespace> = Api::all(cluster.client());
+    if namespaces.get_opt(NAMESPACE).await?.is_none() {
+        let object = serde_json::from_value(json!({"metadata": {"name": NAMESPACE}}))?;
+        namespaces.create(&PostParams::default(), &object).await?;
+    }
+    Ok(())
+}
+
+/// What was said, without ages.
+fn ageless(text: &str) -> String {
+    let is_age = |word: &str| {
+        word.starts_with(|it: char| it.is_ascii_digit())
+            && word.ends_with(['s', 'm', 'h'])
+            && word.chars().all(|it| it.is_ascii_digit() || "smh".contains(it))
+    };
+    let words = text.split_inclusive(char::is_whitespace);
+    let ageless = words.map(|word| match word.trim_end() {
+        age if is_age(age) => word.replace(age, "AGE"),
+        _ => word.to_owned(),
+    });
+    ageless.collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_the_operator_asked_and_what_came_back() -> Result<()> {
+    let cluster = TestCluster::in_turn().await?;
+    ensure_namespace(&cluster).await?;
+    let versions: Api<ClusterVersion> = Api::all(cluster.client());
+    let mut object = objects::cluster_version();
+    object.spec.channel = Some("stable-5.1".to_owned());
+    versions.create(&PostParams::default(), &object).await?;
+    let neighbours = Neighbours::start().await?;
+    let _operator = Operator::start(&cluster, &neighbours)?;
+    let maps: Api<ConfigMap> = Api::namespaced(cluster.client(), NAMESPACE);
+    let decided = async || -> Result<Option<()>> {
+        let status = versions.get("version").await?.status.unwrap_or_default();
+        let mut updates = status.conditional_updates.iter();
+        let is_decided = updates.any(|update| update.conditions.is_false("Recommended"));
+        let noted = maps.get_opt("risk-evaluations").await?.is_some();
+        Ok((is_decided && noted).then_some(()))
+    };
+    wait::until("the operator to have asked", decided).await?;
+
+    let explain = |subject: &str| said(cluster.kubeconfig(), &["explain", subject]);
+    insta::assert_snapshot!(ageless(&explain("Proxy")), @r#"
+    exit code: 3
+    ----- stdout -----
+    Proxy: applies to this cluster, since AGE (Match)
+      The query yields 1: this cluster is exposed.
+
+    From: the update service
+
+    What it says:
+      A proxy may break it.
+      https://example.com/proxy
+
+    How it is found out whether it applies, by the first rule that can tell:
+      1. PromQL (this one decides)
+         group by (type) (cluster_proxy_enabled == 1)
+         This cluster is exposed: answered AGE ago, asked again in AGE
+           {type="http"} 1
+      2. Always: it concerns every cluster
+
+    Updates that have it:
+      5.2.0  Recommended=False, stands against it
+
+    Not accepted. `fairway upgrade accept Proxy` takes it.
+    "#);
+    insta::assert_snapshot!(ageless(&explain("5.2.0")), @"
+    exit code: 3
+    ----- stdout -----
+    5.2.0: offered from 5.1.0 to clusters that its risks do not concern
+    Recommended=False for this cluster: MultipleReasons, since AGE
+
+    Channel: stable-5.1
+    Update service: the operator's own choice
+    Image: registry.example/release@sha256:8ecd4901ea069209005fa5d998421b30df046f771a2a930189f6c1adad5cea2e
+
+    Risks:
+      AdminAckUnknown: may apply to this cluster; from the admin gates
+        The ConfigMap openshift-config-managed/admin-gates cannot be read: there is no such ConfigMap.
+      Proxy: applies to this cluster; from the update service
+        The query yields 1: this cluster is exposed.
+
+    `fairway upgrade explain RISK` tells more about one of them.
+    ");
+    let explained = document(cluster.kubeconfig(), &["explain", "Proxy"])?;
+    assert_eq!((&explained["kind"], &explained["version"]), (&"UpgradeExplain".into(), &1.into()));
+    let answer = &explained["risk"]["definitions"][0]["rules"][0]["answer"];
+    assert_eq!(answer["samples"], json!([{"labels": {"type": "http"}, "value": "1"}]));
+    assert_eq!((&answer["outcome"], &answer["overdue"]), (&"matches".into(), &false.into()));
+
+    // A graph tells more about what is not offered.
+    let directory = tempfile::tempdir()?;
+    let graph = directory.path().join("graph.json");
+    std::fs::write(&graph, neighbours.graph.to_string())?;
+    let graph = format!("--graph={}", graph.display());
+    let explained = document(cluster.kubeconfig(), &["explain", "5.1.9", &graph])?;
+    assert_eq!(
+        explained["update"]["whyNot"],
+        json!([{"because": "noWay", "reason": "unknownVersion"}])
+    );
+
+    // Whoever has files is told the same.
+    let write = |name: &str, object: &Value| {
+        std::fs::write(directory.path().join(name), object.to_string())
+    };
+    let mut version = serde_json::to_value(versions.get("version").await?)?;
+    version["apiVersion"] = "config.openshift.io/v1".into();
+    version["kind"] = "ClusterVersion".into();
+    let mut map = serde_json::to_value(maps.get("risk-evaluations").await?)?;
+    map["apiVersion"] = "v1".into();
+    map["kind"] = "ConfigMap".into();
+    write("version.yaml", &version)?;
+    write("notes.yaml", &map)?;
+    let mut command = crate::fairway();
+    command.current_dir(directory.path()).args(["upgrade", "explain", "Proxy"]);
+    command.args(["--from-file=version.yaml", "--from-file=notes.yaml"]);
+    let offline = crate::transcript(&mut command);
+    assert_eq!(ageless(&offline), ageless(&explain("Proxy")));
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cluster_whose_operator_takes_no_notes() -> Result<()> {
+    explain_without_notes().await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a cluster: cargo xtask test"]
+async fn a_real_cluster_whose_operator_takes_no_notes() -> Result<()> {
+    explain_without_notes().await
+}
+
+async fn explain_without_notes() -> Result<()> {
+    let cluster = TestCluster::in_turn().await?;
+    risky(&cluster).await?;
+    let explain = |subject: &str| ageless(&said(cluster.kubeconfig(), &["explain", subject]));
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(explain("SlowDisks"), @"
+        exit code: 3
+        ----- stdout -----
+        SlowDisks: applies to this cluster, since AGE (Match)
+          It does.
+
+        From: the update service
+
+        What it says:
+          Nodes with slow disks may miss leases.
+          https://example.com/slow-disks
+
+        How it is found out whether it applies:
+          1. Always: it concerns every cluster
+
+        Updates that have it:
+          5.2.0  Recommended=False, stands against it
+
+        Not accepted. `fairway upgrade accept SlowDisks` takes it.
+        ");
+        insta::assert_snapshot!(explain("5.1.1"), @"
+        exit code: 0
+        ----- stdout -----
+        5.1.1: recommended. The update service offers it from 5.1.0 without conditions
+
+        Channel: stable-5.1
+        Update service: the operator's own choice
+        Image: registry.example/release@sha256:4ccec3fd47ee5162962804420d4b53c8ee5ecfc827f79ffd21e679b305742003
+        ");
+        insta::assert_snapshot!(explain("5.2.7"), @"
+        exit code: 4
+        ----- stdout -----
+        5.2.7: not offered from 5.1.0
+
+        Channel: stable-5.1
+        Update service: the operator's own choice
+
+        Because:
+          The update service offers others of that minor version: 5.2.0.
+
+        `fairway upgrade plan --to=5.2.7` looks for ways there.
+        ");
+        insta::assert_snapshot!(explain("SlowDisk"), @r#"
+        exit code: 4
+        ----- stderr -----
+        error: no listed update has a risk named "SlowDisk", and nobody accepts one
+        hint: did you mean SlowDisks?
+        "#);
+        insta::assert_snapshot!(explain("5.2"), @r#"
+        exit code: 2
+        ----- stderr -----
+        error: invalid value '5.2' for '<RISK|VERSION>': "5.2" is not a semantic version such as 5.1.0 or 5.2.0-rc.1
+
+        For more information, try '--help'.
+        "#);
+    }
+    Ok(())
+}
