@@ -169,3 +169,152 @@ impl fmt::Display for Answer {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use fairway_api::cluster_version::UpdateHistory;
+    use fairway_testkit::objects;
+
+    use super::super::outcome::{Action, Named, Outcome};
+    use super::*;
+    use crate::commands::upgrade::fixtures::{cluster_version, condition, hold};
+
+    #[test]
+    fn what_the_operator_says() {
+        let asked =
+            Update { image: Some(objects::release("5.1.9").image), ..objects::update_to("5.1.9") };
+        let answer = |change: &dyn Fn(&mut ClusterVersion)| {
+            let mut object = cluster_version();
+            object.metadata.generation = Some(2);
+            object.spec.desired_update = Some(asked.clone());
+            object.status.as_mut().unwrap().observed_generation = 2;
+            change(&mut object);
+            let answer = Answer::of(&object, &asked);
+            format!("{}: {answer}", answer.exit_status().code())
+        };
+        let accepted = |status: ConditionStatus, reason: &str, message: &str| {
+            condition("ReleaseAccepted", status, reason, message)
+        };
+        let loaded = || accepted(true.into(), "PayloadLoaded", "Loaded.");
+        let waiting = [
+            answer(&|_| {}),
+            answer(&|object| hold(object, loaded())),
+            answer(&|object| {
+                hold(
+                    object,
+                    accepted(ConditionStatus::Unknown, "RetrievePayload", "Fetching 5.1.9"),
+                );
+            }),
+            answer(&|object| {
+                hold(object, accepted(false.into(), "UnacceptedRisks", "Of another request."));
+                object.status.as_mut().unwrap().observed_generation = 1;
+            }),
+        ];
+        insta::assert_snapshot!(waiting.join("\n\n"), @"
+        5: The operator has not decided yet.
+        The request stands; see what comes of it with
+          fairway upgrade
+
+        5: The operator has not decided yet.
+        The request stands; see what comes of it with
+          fairway upgrade
+
+        5: The operator has not decided yet: Fetching 5.1.9
+        The request stands; see what comes of it with
+          fairway upgrade
+
+        5: The operator has not decided yet.
+        The request stands; see what comes of it with
+          fairway upgrade
+        ");
+        let decided = [
+            answer(&|object| {
+                hold(object, loaded());
+                hold(object, condition("Progressing", true, "", "Working towards 5.1.9"));
+                object.status.as_mut().unwrap().desired = objects::release("5.1.9");
+            }),
+            answer(&|object| {
+                hold(object, loaded());
+                hold(object, condition("Progressing", true, "", "Working towards 5.1.9: 1 of 9"));
+                begin(object, UpdateState::Partial);
+            }),
+            answer(&|object| {
+                hold(object, loaded());
+                hold(object, condition("Progressing", false, "", "Cluster version is 5.1.9"));
+                begin(object, UpdateState::Completed);
+            }),
+            answer(&|object| {
+                hold(object, accepted(false.into(), "UnacceptedRisks", "SlowDisks.\nAccept it."));
+            }),
+            answer(&|object| {
+                hold(object, loaded());
+                hold(
+                    object,
+                    condition("Invalid", true, "InvalidClusterVersion", "No such version"),
+                );
+            }),
+            answer(&|object| object.spec.desired_update = None),
+        ];
+        insta::assert_snapshot!(decided.join("\n\n"), @"
+        0: The operator has accepted it, and not begun yet. Working towards 5.1.9
+
+        0: The operator has accepted it. Working towards 5.1.9: 1 of 9
+
+        0: It is complete. Cluster version is 5.1.9
+
+        3: The operator refuses it:
+
+          Reason: UnacceptedRisks
+          Message:
+            SlowDisks.
+            Accept it.
+
+        The request stands, and is looked at again when something changes. Withdraw it with
+          fairway upgrade --clear
+
+        3: The operator refuses it:
+
+          Reason: InvalidClusterVersion
+          Message: No such version
+
+        The request stands, and is looked at again when something changes. Withdraw it with
+          fairway upgrade --clear
+
+        4: Somebody else has asked for something else since.
+        ");
+    }
+
+    /// Gives the cluster a history with 5.1.9 in that state.
+    fn begin(object: &mut ClusterVersion, state: UpdateState) {
+        let status = object.status.as_mut().unwrap();
+        status.desired = objects::release("5.1.9");
+        let image = status.desired.image.clone();
+        status.history.insert(0, UpdateHistory { state, image, ..UpdateHistory::default() });
+    }
+
+    #[test]
+    fn what_was_waited_for_in_vain_goes_on() {
+        let mut object = cluster_version();
+        let asked = objects::update_to("5.1.9");
+        object.spec.desired_update = Some(asked.clone());
+        hold(&mut object, condition("Progressing", true, "", "Working towards 5.1.9: 1 of 9"));
+        begin(&mut object, UpdateState::Partial);
+        let answer = Answer::of(&object, &asked);
+        assert!(answer.is_one() && !answer.is_the_last());
+        assert_eq!(answer.progress(), "Working towards 5.1.9: 1 of 9");
+        let outcome = Outcome {
+            release: Some(Named::asked(&asked)),
+            answer: Some(answer),
+            timed_out: true,
+            ..Outcome::new(Action::Requested)
+        };
+        assert_eq!(outcome.exit_status(), ExitStatus::TimedOut);
+        insta::assert_snapshot!(outcome, @"
+        Requested update to 5.1.9
+
+        The operator has accepted it. Working towards 5.1.9: 1 of 9
+        It is not complete yet, and goes on; see how far it is with
+          fairway upgrade status
+        ");
+    }
+}
