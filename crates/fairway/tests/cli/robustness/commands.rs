@@ -3,6 +3,10 @@
 use super::Ended;
 use crate::fairway;
 
+/// Updates are known from there, and no update service is asked.
+const GRAPH: &str =
+    concat!("--graph=", env!("CARGO_MANIFEST_DIR"), "/tests/cli/robustness/graph.json");
+
 /// What is asked of a cluster, and changes nothing.
 pub(super) const QUESTIONS: &[&[&str]] = &[
     &["upgrade"],
@@ -12,7 +16,7 @@ pub(super) const QUESTIONS: &[&[&str]] = &[
     &["upgrade", "compare", "5.1.1", "5.2.0"],
     &["upgrade", "explain", "SlowDisks"],
     &["upgrade", "explain", "5.2.0"],
-    &["upgrade", "plan", "--to=5.2.0"],
+    &["upgrade", "plan", "--to=5.2.0", GRAPH],
     &["upgrade", "recommend"],
     &["upgrade", "recommend", "--version=5.2.0"],
     &["upgrade", "status"],

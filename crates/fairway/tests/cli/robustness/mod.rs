@@ -53,5 +53,20 @@ fn table(rows: impl IntoIterator<Item = (String, Ended)>) -> String {
     for (arguments, ended) in rows {
         writeln!(table, "{arguments}\n    {}", ended.in_short()).unwrap();
     }
-    table
+    settled(&table)
+}
+
+/// The text without what differs from day to day and from machine to machine.
+fn settled(text: &str) -> String {
+    let lines = text.replace(env!("CARGO_MANIFEST_DIR"), "~");
+    let lines = lines.lines().map(|line| line.split(' ').map(settled_word).collect::<Vec<_>>());
+    lines.map(|words| words.join(" ") + "\n").collect()
+}
+
+/// Such as `319d4h`.
+fn settled_word(word: &str) -> &str {
+    let is_age = word.starts_with(|it: char| it.is_ascii_digit())
+        && word.ends_with(['d', 'h', 'm', 's'])
+        && word.chars().all(|it| it.is_ascii_digit() || "dhms".contains(it));
+    if is_age { "AGE" } else { word }
 }

@@ -3,8 +3,8 @@
 use anyhow::Result;
 use fairway_testkit::TestCluster;
 
-use super::Ended;
 use super::commands::{QUESTIONS, every};
+use super::{Ended, settled};
 use crate::fairway;
 use crate::upgrade::risky;
 
@@ -42,7 +42,7 @@ async fn answers_fit_on_a_narrow_terminal() -> Result<()> {
         }
         shown.push(format!("$ fairway {}\n{}{}", arguments.join(" "), ended.stderr, ended.stdout));
     }
-    insta::assert_snapshot!(shown.join("\n"));
+    insta::assert_snapshot!(settled(&shown.join("\n")));
     Ok(())
 }
 
