@@ -15,6 +15,7 @@ mod requests;
 mod robustness;
 mod sandbox;
 mod signatures;
+mod tour;
 mod update_service;
 mod upgrade;
 
