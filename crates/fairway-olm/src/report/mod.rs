@@ -74,6 +74,13 @@ pub(crate) struct Reporter {
     rivalry: Rivalry,
 }
 
+/// What is to be said.
+struct Word {
+    status: ClusterOperatorStatus,
+    /// The same whenever it is said.
+    timeless: ClusterOperatorStatus,
+}
+
 /// What became of a write.
 #[derive(PartialEq, Eq)]
 enum Outcome {
@@ -171,47 +178,61 @@ impl Reporter {
     }
 
     /// Writes what is to be said, unless it is said already; when to look again though nothing has
-    /// changed. Without a ClusterVersion this is no platform of ours, and nothing is said.
+    /// changed.
     async fn attend(&mut self) -> Result<Option<Instant>, kube::Error> {
         if self.rivalry.made_peace(Instant::now()) {
             self.metrics.contended(&self.settings.cluster_operator, None);
         }
-        let quiet = self.rivalry.peace();
         let before = self.sources.sight.cluster_operator.borrow_and_update().clone();
+        let word = before.as_deref().and_then(|before| self.word(before.as_ref()));
+        match (before.as_deref(), word) {
+            (Some(before), Some(word)) => self.say(word, before.as_ref()).await,
+            _ => Ok(self.rivalry.peace()),
+        }
+    }
+
+    /// What is to be said; `None` if nothing is, or nothing else than what is said already. Without
+    /// a ClusterVersion this is no platform of ours, and nothing is said.
+    fn word(&mut self, before: Option<&ClusterOperator>) -> Option<Word> {
         let trouble = self.sources.trouble.borrow_and_update().clone();
         let view = self.sources.view(self.is_late);
-        let Some(before) = before.as_deref() else { return Ok(quiet) };
         if view.version.is_none() && before.is_none() {
             // Nobody knows whether this is a platform of ours: nothing is begun.
-            return Ok(quiet);
+            return None;
         }
         let unseen = view.unseen();
-        let Some(seen) = view.judge(self.settings.policy) else { return Ok(quiet) };
+        let seen = view.judge(self.settings.policy)?;
         if let Ok((guard, running)) = &seen {
             self.count(guard, *running);
         }
         let facts = Facts { seen: seen.as_ref(), trouble: trouble.as_deref(), unseen };
-        let status = before.as_ref().and_then(|before| before.status.as_ref());
+        let status = before.and_then(|before| before.status.as_ref());
         let wanted = compose(status, &facts, &self.settings, clock::now());
-        if status == Some(&wanted) {
-            return Ok(quiet);
-        }
-        // Whatever it says anew is said at once; what it says again, somebody else has changed.
-        let words = compose(None, &facts, &self.settings, Timestamp::UNIX_EPOCH);
-        let is_repair = self.said.as_ref() == Some(&words);
-        let next_repair = self.rivalry.next_repair(Instant::now());
-        if is_repair && next_repair > Instant::now() {
+        let timeless = || compose(None, &facts, &self.settings, Timestamp::UNIX_EPOCH);
+        (status != Some(&wanted)).then(|| Word { timeless: timeless(), status: wanted })
+    }
+
+    /// Says it; what it says for the first time at once, and what it has to say again, because
+    /// somebody else has changed it, with pauses.
+    async fn say(
+        &mut self,
+        word: Word,
+        before: Option<&ClusterOperator>,
+    ) -> Result<Option<Instant>, kube::Error> {
+        let is_repair = self.said.as_ref() == Some(&word.timeless);
+        let (now, next_repair) = (Instant::now(), self.rivalry.next_repair(Instant::now()));
+        if is_repair && next_repair > now {
             return Ok(Some(next_repair));
         }
-        let rival = before.as_ref().and_then(|before| rival_of(before, MANAGER));
-        let mut object = match before.clone() {
-            Some(object) => object,
+        let mut object = match before {
+            Some(object) => object.clone(),
             None => self.begin().await?,
         };
-        object.status = Some(wanted);
+        object.status = Some(word.status);
         if self.write(&object).await? == Outcome::Written {
-            self.said = Some(words);
+            self.said = Some(word.timeless);
             if is_repair {
+                let rival = before.and_then(|before| rival_of(before, MANAGER));
                 self.has_repaired(rival.as_deref()).await;
             }
         }
