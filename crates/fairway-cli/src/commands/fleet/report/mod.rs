@@ -11,11 +11,11 @@ use super::at_once;
 use super::members::{self, Live, Recorded};
 use crate::args::fleet::FleetReportArgs;
 use crate::cluster::{Cluster, block_on};
-use crate::commands::upgrade::preflight::of_a_fleet;
+use crate::commands::upgrade::preflight::of_a_fleet::{self, Records};
 use crate::exit::ExitStatus;
+use crate::output;
 use crate::printer::Printer;
 use crate::source::{Recording, Source};
-use crate::{clock, output};
 use text::Shown;
 
 pub(super) fn run(args: &FleetReportArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
@@ -49,19 +49,19 @@ async fn gather(args: &FleetReportArgs, printer: &Printer) -> anyhow::Result<Vec
 /// What a cluster says that can be asked.
 async fn ask(member: &Live) -> anyhow::Result<Said> {
     let cluster = Cluster::connect(&member.access).await?;
-    let source = Source::Live(Box::new(cluster));
-    let (version, records) = join!(source.cluster_version(), of_a_fleet::records(&source));
-    let (version, now) = (version?, clock::now());
-    let preflights = of_a_fleet::known(&version, &records, now);
-    Ok(Said { version, preflights, now })
+    said(&Source::Live(Box::new(cluster))).await
 }
 
 /// What a cluster says that somebody wrote down.
 async fn read(member: &Recorded, at: Option<Timestamp>) -> anyhow::Result<Said> {
-    let source = Source::Recorded(Recording::open(std::slice::from_ref(&member.path), at)?);
-    let version = source.cluster_version().await?;
-    let components = source.components().await?;
-    let now = source.moment(&version, &components).now();
-    let preflights = of_a_fleet::known(&version, &of_a_fleet::records(&source).await, now);
+    let recording = Recording::open(std::slice::from_ref(&member.path), at)?;
+    said(&Source::Recorded(recording)).await
+}
+
+async fn said(source: &Source) -> anyhow::Result<Said> {
+    let (version, records) = join!(source.cluster_version(), Records::of_source(source));
+    let version = version?;
+    let now = source.moment_of(&version).await?.now();
+    let preflights = of_a_fleet::known(&version, &records, now);
     Ok(Said { version, preflights, now })
 }

@@ -9,7 +9,7 @@ use super::super::request::outcome::Named;
 use super::super::request::wish::Target;
 use super::ask::{self, Patience};
 use super::outcome::{Action, Fate, Outcome};
-use super::records::Records;
+pub(in crate::commands) use super::records::Records;
 use super::report::{Look, Report};
 use super::request::Wish;
 use crate::args::fleet::FleetPreflightArgs;
@@ -17,15 +17,6 @@ use crate::cluster::Cluster;
 use crate::exit::ExitStatus;
 use crate::foreign_text::OneLine;
 use crate::printer::Printer;
-use crate::source::Source;
-
-/// What a cluster keeps of preflights.
-pub(in crate::commands) async fn records(source: &Source) -> Records {
-    match source {
-        Source::Live(cluster) => Records::read(cluster).await,
-        Source::Recorded(_) => Records::default(),
-    }
-}
 
 /// What is known about preflights of releases whose version is known.
 pub(in crate::commands) fn known(

@@ -43,7 +43,7 @@ impl Records {
     }
 
     /// Looks for them where a command looks.
-    pub(super) async fn of_source(source: &Source) -> Self {
+    pub(in crate::commands) async fn of_source(source: &Source) -> Self {
         let recording = match source {
             Source::Live(cluster) => return Self::read(cluster).await,
             Source::Recorded(recording) => recording,
