@@ -57,15 +57,3 @@ pub(super) fn of(name: &str, version: &ClusterVersion, now: Timestamp) -> Accept
         standing,
     }
 }
-
-/// Whether a risk was accepted, in one word for programs.
-pub(super) fn word(standing: &Standing) -> &'static str {
-    match standing {
-        Standing::NotAccepted => "notAccepted",
-        Standing::Accepted { changed: false } => "accepted",
-        Standing::Accepted { changed: true } => "acceptedBeforeItChanged",
-        Standing::Expired(_) => "expired",
-        Standing::OutOfScope(_) => "otherVersions",
-        Standing::TermsUnreadable(_) => "unreadable",
-    }
-}

@@ -123,7 +123,7 @@ impl Judging<'_> {
         let is_recommended = update.conditions.is_true(recommended::TYPE);
         Meaning {
             exposure,
-            acceptance: acceptance::word(&standing),
+            acceptance: standing.word(),
             stands_against: !is_recommended && exposure.may_apply() && !standing.is_accepted(),
             standing,
         }

@@ -263,7 +263,7 @@ impl NotRecommended {
                 name: name.to_owned(),
                 url: risks::definition(status, name).map(|risk| risk.url.clone()),
                 exposure: risks::exposure(risks::applies(status, update, name)),
-                acceptance: word(&standing),
+                acceptance: standing.word(),
                 standing,
             }
         };
@@ -275,17 +275,6 @@ impl NotRecommended {
             message: condition.map(|condition| condition.message.clone()),
             risks: risks::names(update).into_iter().map(risk).collect(),
         }
-    }
-}
-
-pub(super) fn word(standing: &Standing) -> &'static str {
-    match standing {
-        Standing::NotAccepted => "notAccepted",
-        Standing::Accepted { changed: false } => "accepted",
-        Standing::Accepted { changed: true } => "acceptedBeforeItChanged",
-        Standing::Expired(_) => "expired",
-        Standing::OutOfScope(_) => "otherVersions",
-        Standing::TermsUnreadable(_) => "unreadable",
     }
 }
 

@@ -8,7 +8,6 @@ use fairway_findings::{Document, Reason, Severity};
 use fairway_risk::Standing;
 use serde::Serialize;
 
-use super::super::super::report::word;
 use super::super::super::request::outcome::Named;
 use super::super::super::risks::{self, Exposure};
 use super::super::release;
@@ -103,7 +102,7 @@ impl Look<'_> {
                 check: given(&finding.check),
                 counts: finding.reason == Reason::PreflightValidation
                     && finding.severity >= Severity::Warning,
-                acceptance: word(&standing),
+                acceptance: standing.word(),
                 standing,
             }
         };
@@ -127,7 +126,7 @@ impl Look<'_> {
                 check: None,
                 counts: applies.reason == Reason::PreflightValidation.to_string()
                     && applies.status == ConditionStatus::True,
-                acceptance: word(&standing),
+                acceptance: standing.word(),
                 standing,
             })
         };
@@ -151,7 +150,7 @@ impl Look<'_> {
                 name: name.to_owned(),
                 exposure,
                 message: risks::definition(status, name).map(|risk| risk.message.clone()),
-                acceptance: word(&standing),
+                acceptance: standing.word(),
                 standing,
             })
         };
