@@ -100,11 +100,6 @@ pub(super) fn way(
         let others = others.chain(channel.map(|channel| Need::Channel { channel }));
         hops.push(hop(graph, *edge, others, scale));
     }
-    if let Some((_, before)) = hops.split_last_mut() {
-        for hop in before {
-            hop.commands.push(need::WATCH.to_owned());
-        }
-    }
     Way { hops }
 }
 

@@ -84,7 +84,7 @@ impl Need {
 }
 
 /// What waits for the end of an update.
-pub(super) const WATCH: &str = "fairway upgrade status --watch";
+const WATCH: &str = "fairway upgrade status --watch";
 
 /// Everything that risks ask for before an update, and these, in order.
 pub(super) fn all(
@@ -143,6 +143,6 @@ pub(super) fn commands(needs: &[Need], version: &str) -> Vec<String> {
     if !accepted.is_empty() {
         commands.push(format!("fairway upgrade accept {}", accepted.join(",")));
     }
-    commands.push(format!("fairway upgrade --to={version}"));
+    commands.push(format!("fairway upgrade --to={version} --wait"));
     commands
 }

@@ -127,7 +127,7 @@ fn every_hop_says_what_it_needs_and_how_it_is_carried_out() {
     kubectl -n openshift-config patch configmap admin-acks --type=merge -p '{"data":{"ack-5.1-apis":"true"}}'
     fairway upgrade channel stable-5.2
     fairway upgrade accept QStall
-    fairway upgrade --to=5.2.0
+    fairway upgrade --to=5.2.0 --wait
     "#);
 }
 
@@ -138,7 +138,7 @@ fn a_release_that_is_skipped_to_is_asked_first() {
     insta::assert_snapshot!(way.hops[1].commands.join("\n"), @"
     fairway upgrade channel stable-5.2
     fairway upgrade --mode=preflight --to=5.2.0 --wait
-    fairway upgrade --to=5.2.0
+    fairway upgrade --to=5.2.0 --wait
     ");
 }
 
@@ -197,7 +197,7 @@ fn an_update_under_way_is_waited_for() {
     insta::assert_snapshot!(way.hops[0].commands.join("\n"), @"
     fairway upgrade status --watch
     fairway upgrade channel stable-5.2
-    fairway upgrade --to=5.1.0
+    fairway upgrade --to=5.1.0 --wait
     ");
 }
 

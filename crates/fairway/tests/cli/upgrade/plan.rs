@@ -86,13 +86,12 @@ async fn see_the_way() -> Result<()> {
         From 5.0.0 to 5.2.0 in 2 hops. Nothing that is known stands in the way.
 
         1. 5.0.0 -> 5.0.1, a patch update
-           $ fairway upgrade --to=5.0.1
-           $ fairway upgrade status --watch
+           $ fairway upgrade --to=5.0.1 --wait
 
         2. 5.0.1 -> 5.2.0, a skip-level update, past one minor version
            $ fairway upgrade channel stable-5.2
            $ fairway upgrade --mode=preflight --to=5.2.0 --wait
-           $ fairway upgrade --to=5.2.0
+           $ fairway upgrade --to=5.2.0 --wait
 
         5.2.0 is not offered now: stable-5.0 does not have it; it is in stable-5.2, stable-5.3.
 
@@ -106,11 +105,10 @@ async fn see_the_way() -> Result<()> {
 
         1. 5.0.0 -> 5.1.0, an update to the next minor version
            $ fairway upgrade channel stable-5.2
-           $ fairway upgrade --to=5.1.0
-           $ fairway upgrade status --watch
+           $ fairway upgrade --to=5.1.0 --wait
 
         2. 5.1.0 -> 5.2.0, an update to the next minor version
-           $ fairway upgrade --to=5.2.0
+           $ fairway upgrade --to=5.2.0 --wait
 
         5.2.0 is not offered now: stable-5.0 does not have it; it is in stable-5.2, stable-5.3.
 
@@ -124,14 +122,12 @@ async fn see_the_way() -> Result<()> {
         From 5.0.0 to 5.3.0 in 3 hops. NodesRestart stands in the way.
 
         1. 5.0.0 -> 5.0.1, a patch update
-           $ fairway upgrade --to=5.0.1
-           $ fairway upgrade status --watch
+           $ fairway upgrade --to=5.0.1 --wait
 
         2. 5.0.1 -> 5.2.0, a skip-level update, past one minor version
            $ fairway upgrade channel stable-5.2
            $ fairway upgrade --mode=preflight --to=5.2.0 --wait
-           $ fairway upgrade --to=5.2.0
-           $ fairway upgrade status --watch
+           $ fairway upgrade --to=5.2.0 --wait
 
         3. 5.2.0 -> 5.3.0, an update to the next minor version
            NodesRestart applies
@@ -139,7 +135,7 @@ async fn see_the_way() -> Result<()> {
              https://platform.example/risks/nodes-restart
            $ fairway upgrade channel stable-5.3
            $ fairway upgrade accept NodesRestart
-           $ fairway upgrade --to=5.3.0
+           $ fairway upgrade --to=5.3.0 --wait
 
         5.3.0 is not offered now: stable-5.0 does not have it; it is in stable-5.3.
 
@@ -171,7 +167,7 @@ async fn see_the_way() -> Result<()> {
         From 5.0.0 to 5.0.1 in 1 hop. Nothing that is known stands in the way.
 
         1. 5.0.0 -> 5.0.1, a patch update
-           $ fairway upgrade --to=5.0.1
+           $ fairway upgrade --to=5.0.1 --wait
 
         What administrators have to confirm is not known: admin-gates cannot be read.
         Only the next updates are known, from ClusterVersion: http://
@@ -206,11 +202,10 @@ fn a_recorded_cluster_and_files_are_enough() {
 
     1. 5.0.0 -> 5.1.0, an update to the next minor version
        $ fairway upgrade channel stable-5.2
-       $ fairway upgrade --to=5.1.0
-       $ fairway upgrade status --watch
+       $ fairway upgrade --to=5.1.0 --wait
 
     2. 5.1.0 -> 5.2.0, an update to the next minor version
-       $ fairway upgrade --to=5.2.0
+       $ fairway upgrade --to=5.2.0 --wait
 
     5.2.0 is not offered now: stable-5.0 does not have it; it is in stable-5.2, stable-5.3.
 
@@ -329,20 +324,17 @@ fn a_whole_platform_is_planned_over() {
     From 4.16.7 to 4.18.52 in 4 hops. Nothing that is known stands in the way.
 
     1. 4.16.7 -> 4.16.55, a patch update
-       $ fairway upgrade --to=4.16.55
-       $ fairway upgrade status --watch
+       $ fairway upgrade --to=4.16.55 --wait
 
     2. 4.16.55 -> 4.17.50, an update to the next minor version
        $ fairway upgrade channel stable-4.18
-       $ fairway upgrade --to=4.17.50
-       $ fairway upgrade status --watch
+       $ fairway upgrade --to=4.17.50 --wait
 
     3. 4.17.50 -> 4.18.45, an update to the next minor version
-       $ fairway upgrade --to=4.18.45
-       $ fairway upgrade status --watch
+       $ fairway upgrade --to=4.18.45 --wait
 
     4. 4.18.45 -> 4.18.52, a patch update
-       $ fairway upgrade --to=4.18.52
+       $ fairway upgrade --to=4.18.52 --wait
 
     4.18.52 is not offered now: stable-4.16 does not have it; it is in stable-4.18, stable-4.19.
 

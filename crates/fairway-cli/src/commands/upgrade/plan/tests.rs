@@ -102,13 +102,12 @@ fn a_way_without_risks_and_a_faster_one() {
     From 5.0.0 to 5.2.0 in 2 hops. Nothing that is known stands in the way.
 
     1. 5.0.0 -> 5.0.1, a patch update
-       $ fairway upgrade --to=5.0.1
-       $ fairway upgrade status --watch
+       $ fairway upgrade --to=5.0.1 --wait
 
     2. 5.0.1 -> 5.2.0, a skip-level update, past one minor version
        $ fairway upgrade channel stable-5.2
        $ fairway upgrade --mode=preflight --to=5.2.0 --wait
-       $ fairway upgrade --to=5.2.0
+       $ fairway upgrade --to=5.2.0 --wait
 
     5.2.0 is not offered now: stable-5.0 does not have it; it is in stable-5.2, stable-5.3.
 
@@ -160,7 +159,7 @@ fn what_stands_against_each_hop_and_what_to_do_about_it() {
        $ kubectl -n openshift-config patch configmap admin-acks --type=merge -p '{"data":{"ack-5.1-apis":"true"}}'
        $ fairway upgrade channel stable-5.2
        $ fairway upgrade accept MigrationStalls
-       $ fairway upgrade --to=5.2.0
+       $ fairway upgrade --to=5.2.0 --wait
 
     5.2.0 is not offered now: stable-5.0 does not have it; it is in stable-5.2, stable-5.3.
 
@@ -183,7 +182,7 @@ fn risks_of_which_nobody_knows_whether_they_apply() {
          https://example.com/stalls
        Accepted: NodesRestart
        $ fairway upgrade channel stable-5.2
-       $ fairway upgrade --to=5.2.0
+       $ fairway upgrade --to=5.2.0 --wait
 
     5.2.0 is not offered now: stable-5.0 does not have it; it is in stable-5.2, stable-5.3.
 
