@@ -121,8 +121,8 @@ async fn ensure_namespace(cluster: &TestCluster) -> Result<()> {
 fn ageless(text: &str) -> String {
     let is_age = |word: &str| {
         word.starts_with(|it: char| it.is_ascii_digit())
-            && word.ends_with(['s', 'm', 'h'])
-            && word.chars().all(|it| it.is_ascii_digit() || "smh".contains(it))
+            && word.ends_with(['s', 'm', 'h', 'd'])
+            && word.chars().all(|it| it.is_ascii_digit() || "smhd".contains(it))
     };
     let words = text.split_inclusive(char::is_whitespace);
     let ageless = words.map(|word| match word.trim_end() {
