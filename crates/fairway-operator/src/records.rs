@@ -1,5 +1,5 @@
-//! What the operator keeps in ConfigMaps beside itself: written when something has changed, at a
-//! measured pace.
+//! What the operator keeps in the cluster, each in a ConfigMap beside itself: written when something
+//! has changed, at a measured pace.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
