@@ -189,7 +189,7 @@ Examples:
   fairway upgrade --to-latest --dry-run
   fairway upgrade --to=5.2.0 --require-preflight=12h
   fairway upgrade -o json | jq -r '.recommended[].version'")]
-    Upgrade(UpgradeArgs),
+    Upgrade(Box<UpgradeArgs>),
 
     /// Look at many clusters at once: where each may update to, and what stands in the way
     ///
