@@ -72,12 +72,12 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 fn answer_from_the_parser(answer: &clap::Error, program: Program) -> ExitCode {
     let printer = Printer::new(ColorChoice::Auto, Verbosity::Normal, program);
     let text = answer.render();
-    let (printed, status) = if answer.use_stderr() {
+    let (written, status) = if answer.use_stderr() {
         (write!(printer.stderr(), "{}", text.ansi()), ExitStatus::Usage)
     } else {
         (write!(printer.text(), "{}", text.ansi()), ExitStatus::Yes)
     };
     // Whoever closed the pipe does not want to read the rest.
-    drop(printed);
+    drop(written);
     status.into()
 }

@@ -64,7 +64,7 @@ pub(crate) fn answer(words: &[OsString]) -> ExitCode {
     };
     let directive = if candidates.iter().any(goes_on) { NO_FILES | NO_BLANK } else { NO_FILES };
     let printer = Printer::new(ColorChoice::Never, Verbosity::Quiet, Program::Fairway);
-    let written = write!(printer.stdout(), "{text}:{directive}\n");
+    let written = writeln!(printer.stdout(), "{text}:{directive}");
     // A shell that does not wait for the answer does not want it.
     drop(written);
     ExitStatus::Yes.into()

@@ -29,7 +29,7 @@ impl Characters {
 
     /// What the environment says about it.
     pub(crate) fn of_environment() -> Self {
-        let variables = ["LC_ALL", "LC_CTYPE", "LANG"].map(|name| std::env::var(name));
+        let variables = ["LC_ALL", "LC_CTYPE", "LANG"].map(std::env::var);
         Self::of_locale(variables.iter().flatten().map(String::as_str))
     }
 
