@@ -61,9 +61,12 @@ impl Recording {
         for part in &self.parts {
             let Some(found) = part.of_kind(kind)? else { continue };
             let all = all.get_or_insert_with(Vec::new);
-            // Some of what is gathered is there twice, in a list and alone.
-            let is_new = |it: &&Object| it.uid().is_empty() || seen.insert(it.uid().to_owned());
-            for object in found.iter().filter(|object| wanted(object)).filter(is_new) {
+            // Some of what is gathered is there twice, in a list and alone. What was copied by hand
+            // and given another name is another object.
+            let mut is_new = |it: &Object| {
+                it.uid().is_empty() || seen.insert((it.uid().to_owned(), it.place_in_lists()))
+            };
+            for object in found.iter().filter(|object| wanted(object) && is_new(object)) {
                 all.push(object.read()?);
             }
         }

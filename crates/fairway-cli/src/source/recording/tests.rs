@@ -104,20 +104,20 @@ fn what_was_saved_is_found_whatever_files_are_called() {
         ),
         (
             "again.yml",
-            "apiVersion: v1\nkind: Node\nmetadata: {name: a, uid: '1'}\n---\napiVersion: v1\nkind: Node\nmetadata: {name: b}",
+            "apiVersion: v1\nkind: Node\nmetadata: {name: a, uid: '1'}\n---\napiVersion: v1\nkind: Node\nmetadata: {name: b}\n---\napiVersion: v1\nkind: Node\nmetadata: {name: copy-of-a, uid: '1'}",
         ),
         ("alerts.json", r#"{"status": "success", "data": {"alerts": []}}"#),
         ("notes.txt", "{{"),
     ]);
     let recording = open(saved.path()).unwrap();
     assert_eq!(names(&recording, CLUSTER_VERSIONS.all()).as_deref(), Some("version"));
-    assert_eq!(names(&recording, NODES.all()).as_deref(), Some("a b"));
+    assert_eq!(names(&recording, NODES.all()).as_deref(), Some("a b copy-of-a"));
     assert_eq!(names(&recording, CONFIG_MAPS.all()), None);
     assert!(matches!(recording.alerts(), Alerts::Known(alerts) if alerts.is_empty()));
 
     let several = [saved.path().join("one.yaml"), saved.path().join("again.yml")];
     let recording = Recording::open(&several, None).unwrap();
-    assert_eq!(names(&recording, NODES.all()).as_deref(), Some("a b"));
+    assert_eq!(names(&recording, NODES.all()).as_deref(), Some("a b copy-of-a"));
     assert!(matches!(recording.alerts(), Alerts::NotRecorded));
 }
 
