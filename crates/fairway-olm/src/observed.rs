@@ -39,27 +39,26 @@ pub(crate) async fn follow(
     told: watch::Sender<Option<Arc<Observed>>>,
 ) {
     loop {
-        let running = running(cluster_version.borrow_and_update().as_ref());
-        let seen = observe(&client, running).await;
-        told.send_if_modified(|known| {
-            let is_news = known.as_deref() != Some(&seen);
-            *known = Some(Arc::new(seen));
-            is_news
-        });
+        let running = cluster_version.borrow_and_update().as_deref().map(running_version);
+        if let Some(running) = running {
+            let seen = observe(&client, running).await;
+            told.send_if_modified(|known| {
+                let is_news = known.as_deref() != Some(&seen);
+                *known = Some(Arc::new(seen));
+                is_news
+            });
+        }
+        let is_another = |seen: &Option<Arc<_>>| seen.as_deref().map(running_version) != running;
         tokio::select! {
-            changed = cluster_version.wait_for(|seen| self::running(seen.as_ref()) != running) => {
-                if changed.is_err() {
-                    return;
-                }
-            }
-            () = clock::pause(PERIOD), if running.is_some() => {}
+            changed = cluster_version.wait_for(is_another) => if changed.is_err() { return },
+            () = clock::pause(PERIOD), if running.flatten().is_some() => {}
             () = told.closed() => return,
         }
     }
 }
 
-fn running(seen: Option<&Arc<Only<ClusterVersion>>>) -> Option<Stream> {
-    seen.and_then(|seen| ClusterVersions::of((**seen).as_ref()?).running())
+fn running_version(seen: &Only<ClusterVersion>) -> Option<Stream> {
+    seen.as_ref().and_then(|version| ClusterVersions::of(version).running())
 }
 
 async fn observe(client: &Client, running: Option<Stream>) -> Observed {
