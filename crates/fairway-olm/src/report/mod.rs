@@ -220,7 +220,8 @@ impl Reporter {
         before: Option<&ClusterOperator>,
     ) -> Result<Option<Instant>, kube::Error> {
         let is_repair = self.said.as_ref() == Some(&word.timeless);
-        let (now, next_repair) = (Instant::now(), self.rivalry.next_repair(Instant::now()));
+        let now = Instant::now();
+        let next_repair = self.rivalry.next_repair(now);
         if is_repair && next_repair > now {
             return Ok(Some(next_repair));
         }
