@@ -81,6 +81,7 @@ fn fill(program: &Path, command: &[&str], directory: &Path) -> Result<()> {
 }
 
 /// The files of a directory by name; a missing directory has none.
+/// The content of every file below a directory, by its name.
 fn files(directory: &Path) -> Result<BTreeMap<OsString, Vec<u8>>> {
     let mut files = BTreeMap::new();
     if !directory.exists() {
@@ -88,6 +89,10 @@ fn files(directory: &Path) -> Result<BTreeMap<OsString, Vec<u8>>> {
     }
     for entry in std::fs::read_dir(directory)? {
         let path = entry?.path();
+        if path.is_dir() {
+            files.extend(self::files(&path)?);
+            continue;
+        }
         let content =
             std::fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
         files.insert(path.file_name().unwrap_or_default().to_owned(), content);

@@ -1,10 +1,12 @@
 //! Versions, and what lies between two of them.
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::str::FromStr;
 
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
 use crate::limits;
@@ -167,7 +169,7 @@ impl Serialize for Version {
 
 impl<'de> Deserialize<'de> for Version {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = <std::borrow::Cow<'de, str>>::deserialize(deserializer)?;
+        let text = <Cow<'de, str>>::deserialize(deserializer)?;
         Self::parse(&text).map_err(|error| match error {
             VersionError::Malformed { source, .. } => serde::de::Error::custom(format_args!(
                 "{text:?} is not a semantic version: {source}"
@@ -178,7 +180,7 @@ impl<'de> Deserialize<'de> for Version {
 }
 
 /// What kind of step leads from one version to another.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", tag = "kind")]
 pub enum Move {
     /// The same version again.
@@ -234,6 +236,20 @@ impl fmt::Display for Move {
             Self::Major => f.write_str("an update to another major version"),
             Self::Downgrade => f.write_str("a downgrade"),
         }
+    }
+}
+
+impl JsonSchema for Version {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "Version".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({"type": "string"})
     }
 }
 

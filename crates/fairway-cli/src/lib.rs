@@ -16,6 +16,7 @@ mod mounted;
 mod output;
 mod printer;
 mod reference;
+mod schema;
 mod settings;
 mod source;
 mod table;

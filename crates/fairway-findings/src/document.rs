@@ -1,6 +1,7 @@
 //! What a preflight has found so far.
 
 use jiff::{SignedDuration, Timestamp};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::lenient::{self, StandIn};
@@ -65,7 +66,7 @@ pub enum ExecutionStatus {
 }
 
 /// What became of one check.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct CheckReport {
     /// Its name: that of the operator, or one such as `removed-apis`.
@@ -80,9 +81,11 @@ pub struct CheckReport {
     pub message: String,
     /// When it began last.
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "lenient::time")]
+    #[schemars(with = "Option<String>")]
     pub started: Option<Timestamp>,
     /// When it ended last.
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "lenient::time")]
+    #[schemars(with = "Option<String>")]
     pub ended: Option<Timestamp>,
     /// What it has looked at, such as `nodes`.
     #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "lenient::texts")]

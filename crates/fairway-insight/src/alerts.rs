@@ -1,6 +1,7 @@
 //! The alerts of a cluster, and what is known about them.
 
 pub use fairway_risk::alerts::{Alert, AlertsError, MAX_BYTES, read};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// What is known about alerts. That nothing is known is never mistaken for silence.
@@ -17,7 +18,7 @@ pub enum Alerts {
 }
 
 /// Whether alerts are known, for a report.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct AlertsKnown {
     /// Whether they are.
     pub known: bool,

@@ -12,6 +12,7 @@ use fairway_api::{Version, limits};
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan as _};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -25,7 +26,7 @@ pub const ANNOTATION: &str = "fairway.dev/accepted-risks";
 pub const ANNOTATION_BYTES: usize = 128 << 10;
 
 /// On which terms a risk was accepted, as the annotation has it under the risk's name.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default, expecting = "an object with terms")]
 pub struct Terms {
     /// Why.
@@ -46,7 +47,7 @@ pub struct Terms {
 }
 
 /// The end of an acceptance.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
 pub struct Until {
     text: String,

@@ -8,6 +8,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use fairway_api::Version;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Bytes of a range: enough for dozens of comparisons.
@@ -15,7 +16,7 @@ const MAX_BYTES: usize = 512;
 
 /// A range of versions: alternatives separated by `||`, each with comparisons that all hold,
 /// separated by commas or blanks.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
 pub struct Range {
     text: String,

@@ -6,6 +6,7 @@ use std::fmt;
 use fairway_api::cluster_version::{MatchingRule, MatchingRuleType, Release};
 use fairway_api::{ConditionStatus, Move, Version};
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::range::Range;
@@ -115,7 +116,7 @@ pub struct Candidate {
 }
 
 /// Where a risk comes from.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", tag = "source", content = "name")]
 pub enum Source {
     /// The update service.

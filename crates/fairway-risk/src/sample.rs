@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// One series of an instant vector, and its value.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Sample {
     /// What tells it apart from others.
@@ -14,6 +15,7 @@ pub struct Sample {
     pub labels: BTreeMap<String, String>,
     /// Its value. JSON has no word for some numbers, so it is a text there.
     #[serde(serialize_with = "to_text", deserialize_with = "from_text")]
+    #[schemars(with = "String")]
     pub value: f64,
 }
 

@@ -1,8 +1,10 @@
 //! `fairway reference`: the generated pages of the documentation.
 
+use super::{olm, upgrade};
 use crate::args::ReferenceArgs;
 use crate::exit::ExitStatus;
 use crate::printer::Printer;
+use crate::schema::Shape;
 use crate::{output, reference};
 
 pub(crate) fn run(args: &ReferenceArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
@@ -13,6 +15,13 @@ pub(crate) fn run(args: &ReferenceArgs, printer: &Printer) -> anyhow::Result<Exi
     ] {
         let path = args.dir.join(name);
         output::file(&path, page)?;
+        printer.note(format_args!("wrote {}", path.display()));
+    }
+    let schemas = args.dir.join("schemas");
+    output::directory(&schemas)?;
+    for Shape { kind, schema } in upgrade::shapes().into_iter().chain(olm::shapes()) {
+        let path = schemas.join(format!("{kind}.json"));
+        output::file(&path, format!("{schema:#}\n"))?;
         printer.note(format_args!("wrote {}", path.display()));
     }
     Ok(ExitStatus::Yes)

@@ -1,5 +1,6 @@
 //! Whether an operator runs on a target, and what is made of it when nobody knows.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Declaration, Stream};
@@ -36,7 +37,7 @@ pub struct Policy {
 }
 
 /// Whether an operator runs on a target.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Verdict {
     /// Nothing is known against it.

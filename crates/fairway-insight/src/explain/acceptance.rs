@@ -3,12 +3,13 @@
 use fairway_api::ClusterVersion;
 use fairway_risk::{ANNOTATION, Acceptance, Standing, Terms, definition_hash};
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::listed::Listed;
 
 /// Whether the administrator takes a risk, and on which terms.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Accepted {
     /// Whether `spec.desiredUpdate` names it.

@@ -7,10 +7,11 @@ use fairway_api::reason::{applies, recommended};
 use fairway_api::{
     ClusterVersion, Condition, ConditionStatus, Conditions as _, OperatorCondition, Version,
 };
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Whether a risk concerns this cluster.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Exposure {
     /// It does.

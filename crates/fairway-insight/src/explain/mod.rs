@@ -14,6 +14,7 @@ use std::collections::BTreeSet;
 use fairway_api::{ClusterOperator, ClusterVersion, Version};
 use fairway_risk::evaluations::Evaluations;
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 pub use acceptance::Accepted;
@@ -84,7 +85,7 @@ impl Notes {
 }
 
 /// Whether it is known what came of queries, for a report.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct NotesKnown {
     /// Whether it is.
     pub known: bool,
@@ -95,10 +96,11 @@ pub struct NotesKnown {
 }
 
 /// Why things are as they are.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Explanation {
     /// The time that all of this is about.
+    #[schemars(with = "String")]
     pub at: Timestamp,
     /// The version from which updates begin.
     pub current: Option<String>,
@@ -110,7 +112,7 @@ pub struct Explanation {
 }
 
 /// What was asked about.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Explained {
     /// A risk.

@@ -5,6 +5,7 @@ use fairway_api::reason::{applies, recommended};
 use fairway_api::{Condition, Conditions as _};
 use fairway_risk::{Acceptance, Source, Standing, definition_hash};
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::acceptance::{self, Accepted};
@@ -15,7 +16,7 @@ use crate::age::{seconds_since, time};
 use crate::recommend::Verdict;
 
 /// A risk, and everything that is known about it.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ExplainedRisk {
     /// The name.
@@ -35,7 +36,7 @@ pub struct ExplainedRisk {
 }
 
 /// What a risk says.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Definition {
     /// What may go wrong.
@@ -51,7 +52,7 @@ pub struct Definition {
 }
 
 /// What the operator says about whether a risk concerns this cluster.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Applies {
     /// `True`, `False` or `Unknown`.
@@ -61,6 +62,7 @@ pub struct Applies {
     /// Why, for people.
     pub message: String,
     /// Since when.
+    #[schemars(with = "Option<String>")]
     pub since: Option<Timestamp>,
     /// How long that is.
     pub age_seconds: Option<i64>,
@@ -80,7 +82,7 @@ impl Applies {
 }
 
 /// An update that has the risk.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ConcernedUpdate {
     /// The version that it leads to.
@@ -93,7 +95,7 @@ pub struct ConcernedUpdate {
 }
 
 /// What a risk means for an update.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Meaning {
     /// Whether it concerns this cluster.

@@ -4,6 +4,7 @@ use fairway_api::cluster_version::{MatchingRule, MatchingRuleType};
 use fairway_risk::Sample;
 use fairway_risk::evaluations::{Conclusion, Evaluation};
 use jiff::{SignedDuration, Timestamp};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Notes;
@@ -12,7 +13,7 @@ use super::Notes;
 const TOLERANCE: SignedDuration = SignedDuration::from_mins(10);
 
 /// One way to find out whether a risk concerns a cluster.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Rule {
     /// `Always`, `PromQL`, or something that nobody here knows.
@@ -27,17 +28,19 @@ pub struct Rule {
 }
 
 /// What came of a query.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AnswerToQuery {
     /// What it means.
     #[serde(flatten)]
     pub conclusion: Conclusion,
     /// When it was answered; of a failure that repeats itself, when it began.
+    #[schemars(with = "String")]
     pub at: Timestamp,
     /// How long ago that was.
     pub age_seconds: i64,
     /// When it is asked again; none where it failed, for that is tried again soon.
+    #[schemars(with = "Option<String>")]
     pub next: Option<Timestamp>,
     /// How long it is until then.
     pub next_in_seconds: Option<i64>,

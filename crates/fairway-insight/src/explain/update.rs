@@ -5,6 +5,7 @@ use fairway_api::reason::recommended;
 use fairway_api::{Conditions as _, Version};
 use fairway_risk::Source;
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::listed::{self, Listed};
@@ -14,7 +15,7 @@ use super::{Known, acceptance, origin};
 use crate::recommend::Verdict;
 
 /// An update, and everything that is known about it.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ExplainedUpdate {
     /// The version that it leads to.
@@ -40,7 +41,7 @@ pub struct ExplainedUpdate {
 }
 
 /// Whether an update is offered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Offer {
     /// The cluster is at that version already, or on its way to it.
@@ -54,7 +55,7 @@ pub enum Offer {
 }
 
 /// A risk of an update.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct RiskOfUpdate {
     /// The name.
     pub name: String,

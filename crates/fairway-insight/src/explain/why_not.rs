@@ -2,13 +2,14 @@
 
 use fairway_api::reason::{retrieved_updates, upgradeable};
 use fairway_api::{ClusterVersion, ConditionStatus, Leap, Version};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::listed::Listed;
 use crate::plan::NotOffered;
 
 /// Why an update is not offered, or what else stands in its way.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", tag = "because")]
 pub enum WhyNot {
     /// No channel is chosen, so nobody looks for updates.

@@ -1,5 +1,6 @@
 //! What a release said about a cluster before it was updated, in short.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// What is known about the preflight of one release.
@@ -18,7 +19,7 @@ pub struct Preflight {
 }
 
 /// What a preflight comes to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum PreflightResult {
     /// All checks answered, and nothing stands against the update.

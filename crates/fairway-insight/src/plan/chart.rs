@@ -8,6 +8,7 @@ use fairway_api::{ClusterOperator, ClusterVersion, Conditions as _, Version};
 use fairway_graph::{Graph, Node, Risk};
 use fairway_risk::{ANNOTATION, Acceptance, Outcomes, Previous};
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::concerns::Gates;
@@ -39,7 +40,7 @@ pub struct Chart<'a> {
 }
 
 /// Where it is known from which updates there are.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", tag = "source")]
 pub enum KnownFrom {
     /// An update service.

@@ -3,6 +3,7 @@
 use fairway_api::{ConditionStatus, Leap, Move};
 use fairway_graph::{Edge, Graph};
 use fairway_risk::Source;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::need::{self, Need};
@@ -10,14 +11,14 @@ use super::ways;
 use super::weigh::{Faced, Scale};
 
 /// A way from where the cluster is to the goal.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Way {
     /// Its updates, in order.
     pub hops: Vec<Hop>,
 }
 
 /// An update on the way.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Hop {
     /// Where it begins.
@@ -37,7 +38,7 @@ pub struct Hop {
 }
 
 /// A risk of an update on the way.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct HopRisk {
     /// Its name.
@@ -59,7 +60,7 @@ pub struct HopRisk {
 }
 
 /// Whether a risk concerns this cluster.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Exposure {
     /// It does.

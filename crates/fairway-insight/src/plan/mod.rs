@@ -19,6 +19,7 @@ use std::collections::BTreeSet;
 use fairway_api::Version;
 use fairway_graph::{Graph, NodeId};
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 pub use chart::{Chart, KnownFrom, Outlook, PlanError};
@@ -37,10 +38,11 @@ use why::Sight;
 const PASSED_OVER: usize = 3;
 
 /// The ways from where a cluster is to where somebody wants it.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Plan {
     /// The time that all of this is about.
+    #[schemars(with = "String")]
     pub at: Timestamp,
     /// Where the cluster is.
     pub from: String,
@@ -68,7 +70,7 @@ pub struct Plan {
 }
 
 /// A version that is the goal, and is not planned for.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct PassedOver {
     /// The version.
     pub version: String,
@@ -77,7 +79,7 @@ pub struct PassedOver {
 }
 
 /// Something that could not be looked at.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", tag = "what")]
 pub enum Gap {
     /// What administrators are asked to confirm.

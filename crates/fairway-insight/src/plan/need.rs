@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use fairway_risk::Source;
 use fairway_risk::sources::Gate;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::hop::{Exposure, HopRisk};
@@ -12,7 +13,7 @@ use super::hop::{Exposure, HopRisk};
 const OPERATOR_RISKS: [&str; 2] = ["OperatorWillNotRun-", "OperatorApisMissing-"];
 
 /// Something that has to be done before an update.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", tag = "kind")]
 pub enum Need {
     /// The update that is under way has to end.

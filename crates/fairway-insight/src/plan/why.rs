@@ -6,6 +6,7 @@ use fairway_api::{Leap, Version};
 use fairway_graph::build::Draft;
 use fairway_graph::question::{Cause, Verdict};
 use fairway_graph::{Graph, GraphData, NodeId, Scope};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::lanes::Lanes;
@@ -15,7 +16,7 @@ use super::ways::{is_allowed, leap};
 const NAMED: usize = 5;
 
 /// Why a version is not offered.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", tag = "reason")]
 pub enum NotOffered {
     /// The graph does not have the version that the cluster has.
@@ -39,6 +40,7 @@ pub enum NotOffered {
     /// Maintainers have removed the update.
     Blocked {
         /// What removes it.
+        #[schemars(with = "Vec<serde_json::Value>")]
         causes: Vec<Cause>,
     },
     /// Updates lead there only from elsewhere.

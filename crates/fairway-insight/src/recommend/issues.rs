@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use fairway_api::reason::{failing, progressing, retrieved_updates};
 use fairway_api::{ClusterVersionStatus, ConditionStatus, Conditions as _, OperatorCondition};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::prechecks::Precheck;
@@ -20,7 +21,7 @@ const CANNOT_RETRIEVE_UPDATES: &str = "CannotRetrieveUpdates";
 pub const FAILED_TO_COMPLETE_PRECHECK: &str = "FailedToCompletePrecheck";
 
 /// Something that speaks against an update.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Issue {
     /// The name that it is accepted by.
     pub name: String,

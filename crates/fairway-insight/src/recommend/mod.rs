@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 use fairway_api::reason::retrieved_updates;
 use fairway_api::{ClusterVersion, ClusterVersionStatus, Conditions as _, Version};
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 pub use issues::{CONDITIONAL_UPDATE_RISK, FAILED_TO_COMPLETE_PRECHECK, Issue};
@@ -18,10 +19,11 @@ pub use targets::Target;
 use crate::alerts::{Alerts, AlertsKnown};
 
 /// Which updates there are, and what speaks against them.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Recommendation {
     /// The time that all of this is about.
+    #[schemars(with = "String")]
     pub at: Timestamp,
     /// The update service; none is the operator's own choice.
     pub upstream: Option<String>,
@@ -48,7 +50,7 @@ pub struct Recommendation {
 }
 
 /// The updates, or the one that was asked about.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Answer {
     /// All updates.

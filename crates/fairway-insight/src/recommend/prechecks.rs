@@ -1,11 +1,12 @@
 //! Alerts that should be looked into before an update.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::alerts::{Alert, Alerts, description, firing_name, runbook};
 
 /// Something that was looked at before an update.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Precheck {
     /// What was looked for; and for what was found, which alert it is.
     #[serde(rename = "type")]

@@ -7,10 +7,11 @@ use fairway_api::reason::{applies, recommended, upgradeable};
 use fairway_api::{
     ClusterVersionStatus, ConditionStatus, Conditions as _, OperatorCondition, Version,
 };
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// An update.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Target {
     /// The version that it leads to.
     pub version: String,

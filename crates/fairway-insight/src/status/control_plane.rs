@@ -3,6 +3,7 @@
 use fairway_api::ClusterVersionStatus;
 use fairway_api::cluster_version::{UpdateHistory, UpdateState};
 use jiff::{SignedDuration, Timestamp};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::estimate::{self, Course, Doubt, Estimate};
@@ -13,7 +14,7 @@ use super::way::{self, Way};
 use crate::age::{LONG, rounded, time};
 
 /// How far the control plane is.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum ControlPlane {
     /// All of its components have reached the release.
@@ -23,13 +24,14 @@ pub enum ControlPlane {
 }
 
 /// A control plane that has reached the release.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Completed {
     /// The version that it has.
     #[serde(rename = "completed")]
     pub version: String,
     /// When it was reached.
+    #[schemars(with = "Option<String>")]
     pub completed_at: Option<Timestamp>,
     /// How long that took.
     pub duration_seconds: Option<i64>,
@@ -38,7 +40,7 @@ pub struct Completed {
 }
 
 /// A control plane that has not reached the release yet.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Updating {
     /// How it goes.
@@ -55,10 +57,12 @@ pub struct Updating {
     /// Those on their way, in the order of the API.
     pub updating_operators: Vec<String>,
     /// When it began.
+    #[schemars(with = "Option<String>")]
     pub started_at: Option<Timestamp>,
     /// How long it has taken.
     pub duration_seconds: Option<i64>,
     /// When a component last began or ended its part; none where none has.
+    #[schemars(with = "Option<String>")]
     pub last_progress_at: Option<Timestamp>,
     /// When it will be over.
     pub estimate: Option<Estimate>,
@@ -67,7 +71,7 @@ pub struct Updating {
 }
 
 /// How an update of the control plane goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub enum Assessment {
     /// As usual.
     Progressing,
@@ -79,7 +83,7 @@ pub enum Assessment {
 }
 
 /// How far the components are.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct OperatorCounts {
     /// They have reached the release.
     pub updated: usize,
@@ -92,7 +96,7 @@ pub struct OperatorCounts {
 }
 
 /// How well the components are.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Health {
     /// They work.
     pub healthy: usize,

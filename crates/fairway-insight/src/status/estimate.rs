@@ -2,6 +2,7 @@
 
 use fairway_api::cluster_version::{UpdateHistory, UpdateState};
 use jiff::{SignedDuration, Timestamp};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::age::{LONG, Span, time, to_minutes};
@@ -20,7 +21,7 @@ const MARGIN: f64 = 1.2;
 pub(super) const QUIET: SignedDuration = SignedDuration::from_mins(30);
 
 /// When an update will be over.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Estimate {
     /// Seconds that are left by the usual course of updates; negative where they are overdue.
@@ -34,7 +35,7 @@ pub struct Estimate {
 }
 
 /// Why an estimate cannot be trusted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Doubt {
     /// A change of architectures takes as long as its nodes take.

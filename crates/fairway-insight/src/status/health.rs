@@ -5,6 +5,7 @@ use std::cmp::Reverse;
 use fairway_api::reason::failing;
 use fairway_api::{ClusterVersionStatus, ConditionStatus, Conditions as _, OperatorCondition};
 use jiff::{SignedDuration, Timestamp};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::control_plane::ControlPlane;
@@ -37,7 +38,7 @@ mod reference {
 }
 
 /// Something that is not as it should be.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Insight {
     /// How serious it is.
@@ -53,13 +54,14 @@ pub struct Insight {
     /// The objects that it is about: `clusteroperators.config.openshift.io: etcd`.
     pub resources: Vec<String>,
     /// Since when.
+    #[schemars(with = "Option<String>")]
     pub since: Option<Timestamp>,
     /// For how long.
     pub age_seconds: Option<i64>,
 }
 
 /// How serious something is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 pub enum Level {
     /// Somebody should look at it.
     Warning,
@@ -70,7 +72,7 @@ pub enum Level {
 }
 
 /// What something does to an update.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub enum Impact {
     /// Nothing.
     None,

@@ -13,6 +13,7 @@ mod way;
 use fairway_api::reason::progressing;
 use fairway_api::{ClusterVersionStatus, ConditionStatus, Conditions as _};
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 pub use control_plane::{Assessment, Completed, ControlPlane, Health, OperatorCounts, Updating};
@@ -29,10 +30,11 @@ use crate::alerts::AlertsKnown;
 use crate::cluster::{Cluster, Moment};
 
 /// What an update is doing.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Status {
     /// The time that all of this is about.
+    #[schemars(with = "String")]
     pub at: Timestamp,
     /// Whether the control plane or any node is on its way to another release.
     pub updating: bool,

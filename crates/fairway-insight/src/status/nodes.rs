@@ -2,6 +2,7 @@
 
 use fairway_api::cluster_version::{UpdateHistory, UpdateState};
 use jiff::{SignedDuration, Timestamp};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::way::is_pivot;
@@ -31,7 +32,7 @@ mod key {
 const SHORT_NAME: usize = 8;
 
 /// A node.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct NodeStatus {
     /// Its name.
     pub name: String,
@@ -50,7 +51,7 @@ pub struct NodeStatus {
 }
 
 /// How a node goes, the most urgent first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 pub enum NodeAssessment {
     /// It has failed.
     Degraded,
@@ -67,7 +68,7 @@ pub enum NodeAssessment {
 }
 
 /// What is being done to a node, in order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 pub enum Phase {
     /// It is being emptied.
     Draining,

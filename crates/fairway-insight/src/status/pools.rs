@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use kube::core::{Selector, SelectorExt as _};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::control_plane::percent;
@@ -17,7 +18,7 @@ const MASTER: &str = "master";
 const WORKER: &str = "worker";
 
 /// A pool of worker nodes.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct PoolStatus {
     /// Its name.
     pub name: String,
@@ -33,7 +34,7 @@ pub struct PoolStatus {
 }
 
 /// How a pool goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub enum PoolAssessment {
     /// It has no nodes.
     Empty,
@@ -50,7 +51,7 @@ pub enum PoolAssessment {
 }
 
 /// How many nodes of a pool are how far.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct NodeCounts {
     /// All of them.
     pub total: usize,

@@ -3,12 +3,13 @@
 use fairway_api::reason::release_accepted;
 use fairway_api::{ClusterVersion, ClusterVersionStatus, ConditionStatus, Conditions as _, image};
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::age::{seconds_since, time};
 
 /// A release that is asked for and not begun with.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Request {
     /// Its version, where that is asked for.
@@ -22,6 +23,7 @@ pub struct Request {
     /// What the operator says about it.
     pub message: Option<String>,
     /// Since when the operator says that.
+    #[schemars(with = "Option<String>")]
     pub since: Option<Timestamp>,
     /// For how long.
     pub age_seconds: Option<i64>,

@@ -3,6 +3,7 @@
 use fairway_api::reason::failing;
 use fairway_api::{ClusterVersionStatus, Conditions as _, OperatorCondition};
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::nodes::{Assessed, NodeAssessment, Phase};
@@ -12,7 +13,7 @@ use super::request::Request;
 use crate::age::{seconds_since, time};
 
 /// Something that has to happen before an update goes on.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Wait {
     /// What kind of thing it is waited for.
@@ -24,6 +25,7 @@ pub struct Wait {
     /// Why, for people.
     pub message: Option<String>,
     /// Since when.
+    #[schemars(with = "Option<String>")]
     pub since: Option<Timestamp>,
     /// For how long.
     pub age_seconds: Option<i64>,
@@ -32,7 +34,7 @@ pub struct Wait {
 }
 
 /// What is waited for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum WaitKind {
     /// A release that is asked for has to be accepted.

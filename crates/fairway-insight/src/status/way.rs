@@ -1,10 +1,11 @@
 //! Where an update leads, and where it comes from.
 
 use fairway_api::cluster_version::{UpdateHistory, UpdateState};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Where an update leads, and where it comes from.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Way {
     /// The version that it leads to.
@@ -16,7 +17,7 @@ pub struct Way {
 }
 
 /// What kind of change leads to a release.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Change {
     /// The cluster is being installed.

@@ -14,6 +14,7 @@ mod release;
 mod requests;
 mod robustness;
 mod sandbox;
+mod schema;
 mod signatures;
 mod tour;
 mod update_service;

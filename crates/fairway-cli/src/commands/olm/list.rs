@@ -6,6 +6,7 @@ use std::fmt;
 use fairway_api::{ClusterVersion, Version};
 use fairway_compat::olm::catalog::WayOut;
 use fairway_compat::olm::{Declaration, Guard, Operator, Origin, Policy, Stream, Verdict};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::state::State;
@@ -14,31 +15,43 @@ use crate::exit::ExitStatus;
 use crate::foreign_text::OneLine;
 use crate::output;
 use crate::printer::Printer;
+use crate::schema::{self, Shape};
+
+/// What documents of it are called.
+const KIND: &str = "OperatorList";
+
+/// The shape of those documents.
+pub(super) fn shape() -> Shape {
+    schema::of::<List>(KIND)
+}
 
 pub(crate) fn run(args: &OlmListArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
     let list = List::new(State::look(args)?, args.to.as_ref(), args.policy.policy());
-    output::report(printer.stdout(), args.output.output, "OperatorList", &list)?;
+    output::report(printer.stdout(), args.output.output, KIND, &list)?;
     Ok(list.status(args.to.as_ref()))
 }
 
 /// Every operator, and what it means for updates.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct List {
     /// The minor version that runs, if the cluster says.
+    #[schemars(with = "Option<String>")]
     running: Option<Stream>,
     operators: Vec<Row>,
     /// What could not be looked at.
     left_out: Vec<String>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Row {
     namespace: String,
     name: String,
+    #[schemars(with = "Option<String>")]
     maximum: Option<Stream>,
     /// Where it is declared.
+    #[schemars(with = "Option<String>")]
     declared_in: Option<Origin>,
     /// Why what is declared cannot be used.
     invalid: Option<String>,
@@ -49,7 +62,7 @@ struct Row {
 }
 
 /// What an operator means for an update.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Target {
     version: Version,
@@ -58,8 +71,9 @@ struct Target {
 }
 
 /// What an operator would miss, from which version on.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct MissingApis {
+    #[schemars(with = "String")]
     from: Stream,
     message: String,
 }

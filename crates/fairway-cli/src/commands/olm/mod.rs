@@ -8,6 +8,12 @@ pub(super) mod state;
 use crate::args::olm::OlmCommand;
 use crate::exit::ExitStatus;
 use crate::printer::Printer;
+use crate::schema::Shape;
+
+/// The shapes of the documents that it prints.
+pub(crate) fn shapes() -> [Shape; 1] {
+    [list::shape()]
+}
 
 pub(crate) fn run(command: &OlmCommand, printer: &Printer) -> anyhow::Result<ExitStatus> {
     match command {

@@ -24,7 +24,23 @@ mod terms;
 use crate::args::upgrade::{UpgradeArgs, UpgradeCommand};
 use crate::exit::ExitStatus;
 use crate::printer::Printer;
+use crate::schema::Shape;
 pub(super) use report::text::Age;
+/// The shapes of the documents that it prints.
+pub(crate) fn shapes() -> Vec<Shape> {
+    let mut shapes = vec![
+        accept::shape(),
+        channel::shape(),
+        explain::shape(),
+        plan::shape(),
+        recommend::shape(),
+        request::shape(),
+        show::shape(),
+        status::shape(),
+    ];
+    shapes.extend(preflight::shapes());
+    shapes
+}
 
 pub(crate) fn run(args: &UpgradeArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
     let wish = args.preflight.wish(&args.request)?;

@@ -6,6 +6,7 @@ use fairway_api::cluster_version::Release;
 use fairway_api::{ClusterOperator, ClusterVersion, ClusterVersionStatus};
 use fairway_risk::Targets;
 use kube::ResourceExt as _;
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -16,7 +17,7 @@ use crate::foreign_text::OneLine;
 const MOST: usize = 10;
 
 /// What a component notes about updates.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub(super) struct Note {
     /// Its ClusterOperator.
     component: String,

@@ -9,10 +9,11 @@ use fairway_api::{
 };
 use fairway_risk::{ANNOTATION, Acceptance};
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Whether a risk concerns this cluster.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) enum Exposure {
     /// It does.

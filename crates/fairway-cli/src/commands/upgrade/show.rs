@@ -9,7 +9,16 @@ use crate::cluster::block_on;
 use crate::exit::ExitStatus;
 use crate::output;
 use crate::printer::Printer;
+use crate::schema::{self, Shape};
 use crate::source::Source;
+
+/// What documents of it are called.
+const KIND: &str = "UpgradeReport";
+
+/// The shape of those documents.
+pub(super) fn shape() -> Shape {
+    schema::of::<Report>(KIND)
+}
 
 pub(super) fn run(args: &UpgradeArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
     let (cluster_version, components, moment) = block_on(async {
@@ -21,6 +30,6 @@ pub(super) fn run(args: &UpgradeArgs, printer: &Printer) -> anyhow::Result<ExitS
     let report = Report::of(&cluster_version, moment.now())
         .with_notes(notes::of(&components, &cluster_version))
         .in_full(args.include_not_recommended);
-    output::report(printer.stdout(), args.output.output, "UpgradeReport", &report)?;
+    output::report(printer.stdout(), args.output.output, KIND, &report)?;
     Ok(if report.updates_known() { ExitStatus::Yes } else { ExitStatus::CannotTell })
 }

@@ -3,13 +3,14 @@
 use std::fmt;
 
 use fairway_api::Version;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::super::Declaration;
 use super::{Package, Subscription};
 
 /// Another version of an operator.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct WayOut {
     /// The name of its ClusterServiceVersion.

@@ -5,12 +5,13 @@ use fairway_api::reason::{recommended, release_accepted};
 use fairway_api::{ClusterVersion, ClusterVersionStatus, Conditions as _};
 use fairway_risk::Acceptance;
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::super::risks::{self, Exposure};
 
 /// What changes once the operator has looked again.
-#[derive(Debug, Default, PartialEq, Serialize)]
+#[derive(Debug, Default, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Effect {
     /// The versions that become recommended.
@@ -26,7 +27,7 @@ pub(super) struct Effect {
 }
 
 /// An update, and the risks that stand against it.
-#[derive(Debug, PartialEq, Serialize)]
+#[derive(Debug, PartialEq, Serialize, JsonSchema)]
 pub(super) struct Held {
     pub(super) version: String,
     pub(super) risks: Vec<String>,

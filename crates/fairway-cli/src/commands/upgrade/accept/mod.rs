@@ -19,11 +19,20 @@ use crate::cluster::{Cluster, block_on};
 use crate::errors::CannotTell;
 use crate::exit::ExitStatus;
 use crate::printer::Printer;
+use crate::schema::{self, Shape};
 use crate::{clock, output};
 use document::AcceptedRisks;
 use outcome::Outcome;
 use plan::Plan;
 use wish::Wish;
+
+/// What documents of it are called.
+const KIND: &str = "UpgradeAccept";
+
+/// The shape of those documents.
+pub(super) fn shape() -> Shape {
+    schema::of::<Outcome>(KIND)
+}
 
 pub(super) fn run(args: &AcceptArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
     if args.export {
@@ -44,7 +53,7 @@ pub(super) fn run(args: &AcceptArgs, printer: &Printer) -> anyhow::Result<ExitSt
     let dry_run = args.dry_run && plan.patch.is_some();
     let outcome = Outcome { dry_run, ..plan.outcome };
     printer.warnings(&outcome.warnings);
-    output::report(printer.stdout(), args.output.output, "UpgradeAccept", &outcome)?;
+    output::report(printer.stdout(), args.output.output, KIND, &outcome)?;
     Ok(outcome.exit_status())
 }
 

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use fairway_risk::Terms;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::super::terms::AfterName;
@@ -11,7 +12,7 @@ use crate::exit::ExitStatus;
 use crate::foreign_text::OneLine;
 
 /// What was accepted, and what comes of it.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Outcome {
     /// Whether it was only tried.
@@ -32,7 +33,7 @@ pub(super) struct Outcome {
 }
 
 /// A risk that is accepted now.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Accepted {
     pub(super) name: String,
     #[serde(flatten)]

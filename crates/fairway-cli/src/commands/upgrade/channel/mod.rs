@@ -7,9 +7,18 @@ use crate::cluster::{Cluster, block_on};
 use crate::exit::ExitStatus;
 use crate::output;
 use crate::printer::Printer;
+use crate::schema::{self, Shape};
 
 use super::change;
 use plan::{Outcome, Plan, Wish};
+
+/// What documents of it are called.
+const KIND: &str = "UpgradeChannel";
+
+/// The shape of those documents.
+pub(super) fn shape() -> Shape {
+    schema::of::<Outcome>(KIND)
+}
 
 pub(super) fn run(args: &ChannelArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
     let wish = Wish::of(args);
@@ -20,7 +29,7 @@ pub(super) fn run(args: &ChannelArgs, printer: &Printer) -> anyhow::Result<ExitS
     let dry_run = args.dry_run && plan.outcome.changed;
     let outcome = Outcome { dry_run, ..plan.outcome };
     printer.warnings(&outcome.warnings);
-    output::report(printer.stdout(), args.output.output, "UpgradeChannel", &outcome)?;
+    output::report(printer.stdout(), args.output.output, KIND, &outcome)?;
     Ok(ExitStatus::Yes)
 }
 

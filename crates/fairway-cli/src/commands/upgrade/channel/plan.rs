@@ -4,6 +4,7 @@ use std::fmt;
 
 use anyhow::ensure;
 use fairway_api::ClusterVersion;
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -47,7 +48,7 @@ pub(super) struct Plan {
 }
 
 /// The channel, for people and for programs.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Outcome {
     /// Whether it was only tried.

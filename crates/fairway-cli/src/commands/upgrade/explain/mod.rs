@@ -21,11 +21,20 @@ use crate::errors::CannotTell;
 use crate::exit::ExitStatus;
 use crate::output;
 use crate::printer::Printer;
+use crate::schema::{self, Shape};
 use crate::source::Source;
 use text::Shown;
 
 /// Where the operator takes its notes.
 const NAMESPACE: &str = "openshift-cluster-version";
+
+/// What documents of it are called.
+const KIND: &str = "UpgradeExplain";
+
+/// The shape of those documents.
+pub(super) fn shape() -> Shape {
+    schema::of::<Shown<'_>>(KIND)
+}
 
 pub(super) fn run(args: &ExplainArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
     let seen = block_on(Box::pin(look(&args.source)))?;
@@ -44,7 +53,7 @@ pub(super) fn run(args: &ExplainArgs, printer: &Printer) -> anyhow::Result<ExitS
         return Err(unheard_of(name, version).into());
     }
     let shown = Shown { explanation: &explanation };
-    output::report(printer.stdout(), args.output.output, "UpgradeExplain", &shown)?;
+    output::report(printer.stdout(), args.output.output, KIND, &shown)?;
     Ok(match explanation.verdict() {
         Verdict::Yes => ExitStatus::Yes,
         Verdict::No => ExitStatus::No,

@@ -10,6 +10,7 @@ use fairway_insight::explain::{
     Accepted, Applies, ConcernedUpdate, Definition, Explained, ExplainedRisk, Exposure,
 };
 use fairway_risk::{Source, Standing};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::super::report::text::{Afterwards, Age};
@@ -18,7 +19,7 @@ use crate::foreign_text::{OneLine, lines};
 use rules::Rules;
 
 /// An explanation, as it is shown.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 #[serde(transparent)]
 pub(super) struct Shown<'a> {
     pub(super) explanation: &'a Explanation,

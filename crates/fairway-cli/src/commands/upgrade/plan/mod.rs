@@ -15,14 +15,23 @@ use crate::errors::CannotTell;
 use crate::exit::ExitStatus;
 use crate::output;
 use crate::printer::Printer;
+use crate::schema::{self, Shape};
 use crate::source::Source;
 use atlas::Atlas;
 use look::Look;
 use text::Shown;
 
+/// What documents of it are called.
+const KIND: &str = "UpgradePlan";
+
+/// The shape of those documents.
+pub(super) fn shape() -> Shape {
+    schema::of::<Shown<'_>>(KIND)
+}
+
 pub(super) fn run(args: &PlanArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
     let plan = block_on(Box::pin(plan(args, printer)))?;
-    output::report(printer.stdout(), args.output.output, "UpgradePlan", &Shown(&plan))?;
+    output::report(printer.stdout(), args.output.output, KIND, &Shown(&plan))?;
     Ok(match plan.verdict() {
         Verdict::Yes => ExitStatus::Yes,
         Verdict::No => ExitStatus::No,

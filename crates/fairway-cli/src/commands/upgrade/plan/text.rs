@@ -8,12 +8,13 @@ use std::fmt;
 use fairway_insight::plan::{
     Exposure, Gap, Hop, HopRisk, KnownFrom, Need, PassedOver, Plan, Verdict, Way,
 };
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::foreign_text::{OneLine, lines};
 
 /// A plan, as it is shown.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 #[serde(transparent)]
 pub(super) struct Shown<'a>(pub(super) &'a Plan);
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::super::request::wish::Target;
 use super::again;
 use super::follow::{Until, Wait};
-use super::outcome::{Action, Outcome};
+use super::outcome::{self, Action, Outcome};
 use super::request::Wish;
 use super::write;
 use crate::args::upgrade::{RequestArgs, UpgradeArgs};
@@ -28,7 +28,7 @@ pub(super) fn run(args: &UpgradeArgs, printer: &Printer) -> anyhow::Result<ExitS
         let cluster = Cluster::connect(&args.source.cluster).await?;
         ask(&cluster, &wish, patience, printer).await
     })?;
-    output::report(printer.stdout(), args.output.output, "PreflightRequest", &outcome)?;
+    output::report(printer.stdout(), args.output.output, outcome::KIND, &outcome)?;
     Ok(patience.exit_status(&outcome))
 }
 

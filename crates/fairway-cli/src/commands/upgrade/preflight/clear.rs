@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::super::change;
@@ -13,6 +14,15 @@ use crate::exit::ExitStatus;
 use crate::foreign_text::OneLine;
 use crate::output;
 use crate::printer::Printer;
+use crate::schema::{self, Shape};
+
+/// What documents of it are called.
+const KIND: &str = "PreflightClear";
+
+/// The shape of those documents.
+pub(super) fn shape() -> Shape {
+    schema::of::<Outcome>(KIND)
+}
 
 pub(super) fn run(args: &UpgradeArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
     let (keep_results, dry_run) = (args.preflight.keep_results, args.request.dry_run);
@@ -21,12 +31,12 @@ pub(super) fn run(args: &UpgradeArgs, printer: &Printer) -> anyhow::Result<ExitS
         change::make(&cluster, dry_run, |object| Plan::clear(object, keep_results)).await
     })?;
     let outcome = Outcome::of(plan, keep_results, dry_run);
-    output::report(printer.stdout(), args.output.output, "PreflightClear", &outcome)?;
+    output::report(printer.stdout(), args.output.output, KIND, &outcome)?;
     Ok(ExitStatus::Yes)
 }
 
 /// What was withdrawn, and what is left.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Outcome {
     /// Whether it was only tried.

@@ -2,7 +2,7 @@
 
 use super::ask::wish;
 use super::errand::Errand;
-use super::outcome::{Fate, Outcome};
+use super::outcome::{self, Fate, Outcome};
 use crate::args::upgrade::UpgradeArgs;
 use crate::cluster::{Cluster, block_on};
 use crate::exit::ExitStatus;
@@ -23,6 +23,6 @@ pub(super) fn run(args: &UpgradeArgs, printer: &Printer) -> anyhow::Result<ExitS
         };
         anyhow::Ok(Outcome { request, ..outcome })
     })?;
-    output::report(printer.stdout(), args.output.output, "PreflightRequest", &outcome)?;
+    output::report(printer.stdout(), args.output.output, outcome::KIND, &outcome)?;
     Ok(outcome.exit_status_of_all())
 }

@@ -28,6 +28,12 @@ use crate::args::upgrade::UpgradeArgs;
 use crate::args::upgrade_preflight::PreflightWish;
 use crate::exit::ExitStatus;
 use crate::printer::Printer;
+use crate::schema::Shape;
+
+/// The shapes of the documents that it prints.
+pub(super) fn shapes() -> [Shape; 4] {
+    [clear::shape(), compare::shape(), outcome::shape(), status::shape()]
+}
 
 pub(super) fn run(
     wish: PreflightWish,

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::super::request::outcome::Named;
@@ -12,9 +13,18 @@ use super::report::{Report, Verdict};
 use super::request::{Plan, Replaced};
 use crate::exit::ExitStatus;
 use crate::foreign_text::OneLine;
+use crate::schema::{self, Shape};
+
+/// What documents of it are called.
+pub(super) const KIND: &str = "PreflightRequest";
+
+/// The shape of those documents.
+pub(super) fn shape() -> Shape {
+    schema::of::<Outcome>(KIND)
+}
 
 /// What came of asking for a preflight.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(in crate::commands) struct Outcome {
     /// Whether the request was made for a while only.
@@ -34,7 +44,7 @@ pub(in crate::commands) struct Outcome {
 }
 
 /// What was done.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) enum Action {
     /// It was asked for.
@@ -46,7 +56,7 @@ pub(super) enum Action {
 }
 
 /// What became of a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) enum Fate {
     /// It stands.

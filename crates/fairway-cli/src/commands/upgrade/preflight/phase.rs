@@ -2,12 +2,13 @@
 
 use fairway_api::reason::preflight_running;
 use fairway_api::{ClusterVersion, ConditionStatus, Conditions as _};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::author::condition_is_current;
 
 /// How far the preflight is that is asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) enum Phase {
     /// The operator does not know preflights.

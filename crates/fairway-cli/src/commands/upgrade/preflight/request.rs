@@ -5,6 +5,7 @@ use fairway_api::cluster_version::{ConditionalUpdate, Release, Update, UpdateMod
 use fairway_api::reason::recommended;
 use fairway_api::{ClusterVersion, ClusterVersionStatus, Version};
 use fairway_findings::record::KEEP_RESULTS;
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -47,7 +48,7 @@ pub(super) struct Plan {
 }
 
 /// A request that gives way.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Replaced {
     what: Kind,
@@ -56,7 +57,7 @@ pub(super) struct Replaced {
 }
 
 /// What was asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 enum Kind {
     Preflight,

@@ -4,13 +4,22 @@ use super::super::request::outcome::Named;
 use super::super::request::wish::Target;
 use super::follow;
 use super::records::Records;
-use super::report::Look;
+use super::report::{Look, Report};
 use crate::args::upgrade::UpgradeArgs;
 use crate::cluster::block_on;
 use crate::exit::ExitStatus;
 use crate::output;
 use crate::printer::Printer;
+use crate::schema::{self, Shape};
 use crate::source::Source;
+
+/// What documents of it are called.
+const KIND: &str = "PreflightReport";
+
+/// The shape of those documents.
+pub(super) fn shape() -> Shape {
+    schema::of::<Report>(KIND)
+}
 
 pub(super) fn run(args: &UpgradeArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
     let named = match Target::of(&args.request)? {
@@ -30,6 +39,6 @@ pub(super) fn run(args: &UpgradeArgs, printer: &Printer) -> anyhow::Result<ExitS
     })?;
     let look = Look { cluster_version: &object, records: &records, now: moment.now() };
     let report = look.report(named.or_else(|| look.usual_target()));
-    output::report(printer.stdout(), args.output.output, "PreflightReport", &report)?;
+    output::report(printer.stdout(), args.output.output, KIND, &report)?;
     Ok(report.exit_status())
 }

@@ -18,8 +18,17 @@ use crate::cluster::block_on;
 use crate::exit::ExitStatus;
 use crate::output;
 use crate::printer::Printer;
+use crate::schema::{self, Shape};
 use crate::source::Source;
 use text::Shown;
+
+/// What documents of it are called.
+const KIND: &str = "UpgradeRecommend";
+
+/// The shape of those documents.
+pub(super) fn shape() -> Shape {
+    schema::of::<Shown<'_>>(KIND)
+}
 
 pub(super) fn run(args: &RecommendArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
     let (version, components, alerts, moment) = block_on(Box::pin(look(&args.source)))?;
@@ -41,7 +50,7 @@ pub(super) fn run(args: &RecommendArgs, printer: &Printer) -> anyhow::Result<Exi
         notes.retain(|note| note.is_about(&version.to_string()));
     }
     let shown = Shown { report: &report, notes, in_full: args.show_outdated_releases };
-    output::report(printer.stdout(), args.output.output, "UpgradeRecommend", &shown)?;
+    output::report(printer.stdout(), args.output.output, KIND, &shown)?;
     Ok(status)
 }
 

@@ -7,6 +7,7 @@ use fairway_insight::Recommendation;
 use fairway_insight::recommend::{
     Answer, CONDITIONAL_UPDATE_RISK, FAILED_TO_COMPLETE_PRECHECK, Issue, Target,
 };
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::super::notes::{self, Note};
@@ -16,7 +17,7 @@ use crate::foreign_text::{OneLine, lines};
 const LATEST: usize = 2;
 
 /// What is known about updates, and how much of it is shown.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub(super) struct Shown<'a> {
     #[serde(flatten)]
     pub(super) report: &'a Recommendation,

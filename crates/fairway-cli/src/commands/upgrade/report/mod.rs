@@ -8,6 +8,7 @@ use fairway_api::{ClusterVersion, ClusterVersionStatus, Conditions as _, Operato
 use fairway_risk::{Acceptance, Standing};
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::notes::Note;
@@ -15,7 +16,7 @@ use super::risks::{self, Exposure};
 use super::terms;
 
 /// What there is to know before an update.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Report {
     /// The release that was last reached entirely.
@@ -50,7 +51,7 @@ pub(super) struct Report {
 }
 
 /// A release.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Release {
     version: Option<String>,
     image: String,
@@ -59,7 +60,7 @@ pub(super) struct Release {
 }
 
 /// What the administrator asks for.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 struct Requested {
     version: Option<String>,
     image: Option<String>,
@@ -72,7 +73,7 @@ struct Requested {
 }
 
 /// Something that holds for the cluster or not.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Condition {
     #[serde(rename = "type")]
@@ -80,12 +81,13 @@ struct Condition {
     status: String,
     reason: Option<String>,
     message: Option<String>,
+    #[schemars(with = "Option<String>")]
     since: Option<Timestamp>,
     age_seconds: Option<i64>,
 }
 
 /// An update that is not recommended for this cluster.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 struct NotRecommended {
     #[serde(flatten)]
     release: Release,
@@ -96,7 +98,7 @@ struct NotRecommended {
 }
 
 /// A risk of an update.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 struct Risk {
     name: String,
     url: Option<String>,
@@ -108,7 +110,7 @@ struct Risk {
 }
 
 /// A risk that the administrator takes.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct AcceptedRisk {
     name: String,

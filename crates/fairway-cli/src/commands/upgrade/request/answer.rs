@@ -8,6 +8,7 @@ use fairway_api::reason::{invalid, progressing, release_accepted};
 use fairway_api::{
     ClusterVersion, ClusterVersionStatus, ConditionStatus, Conditions as _, OperatorCondition,
 };
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::super::report::text::write_reason;
@@ -16,7 +17,7 @@ use crate::exit::ExitStatus;
 use crate::foreign_text::OneLine;
 
 /// What the operator says to a request.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub(super) struct Answer {
     pub(super) state: State,
     pub(super) reason: Option<String>,
@@ -24,7 +25,7 @@ pub(super) struct Answer {
 }
 
 /// How far a request is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) enum State {
     /// The operator has not said whether it takes the release: it may be waiting for its signature.

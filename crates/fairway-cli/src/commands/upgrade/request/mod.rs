@@ -27,6 +27,7 @@ use crate::args::waiting::WaitingArgs;
 use crate::cluster::{Cluster, block_on};
 use crate::exit::ExitStatus;
 use crate::printer::Printer;
+use crate::schema::{self, Shape};
 use crate::{clock, output};
 use confirmation::Confirmation;
 use follow::{Until, Wait};
@@ -36,6 +37,11 @@ use wish::{UpdateWish, Wish};
 
 /// What documents of it are called.
 const KIND: &str = "UpgradeRequest";
+
+/// The shape of those documents.
+pub(super) fn shape() -> Shape {
+    schema::of::<Outcome>(KIND)
+}
 
 pub(super) fn run(args: &UpgradeArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
     let order = Order {

@@ -5,6 +5,7 @@ use std::fmt;
 use fairway_api::cluster_version::{Release, Update};
 use fairway_api::version::Move;
 use fairway_risk::Terms;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::super::risks::Exposure;
@@ -16,7 +17,7 @@ use crate::exit::ExitStatus;
 use crate::foreign_text::OneLine;
 
 /// What was asked for, and what comes of it.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Outcome {
     /// Whether it was only tried.
@@ -47,7 +48,7 @@ pub(super) struct Outcome {
 }
 
 /// What was done.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) enum Action {
     /// An update was asked for.
@@ -77,14 +78,14 @@ pub(super) enum Action {
 }
 
 /// A release.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub(in super::super) struct Named {
     pub(in super::super) version: Option<String>,
     pub(in super::super) image: Option<String>,
 }
 
 /// A risk that is accepted now.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Accepted {
     #[serde(flatten)]
     pub(super) risk: Shown,

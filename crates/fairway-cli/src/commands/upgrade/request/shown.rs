@@ -4,12 +4,13 @@ use fairway_api::cluster_version::ConditionalUpdate;
 use fairway_api::{ClusterVersion, ClusterVersionStatus};
 use fairway_risk::{Acceptance, Standing, Terms};
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::super::risks::{self, Exposure};
 
 /// A risk that stands against an update.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Shown {
     pub(super) name: String,
     pub(super) exposure: Exposure,

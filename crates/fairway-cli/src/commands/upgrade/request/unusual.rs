@@ -5,6 +5,7 @@ use std::fmt;
 use fairway_api::Version;
 use fairway_api::cluster_version::{ClusterVersionStatus, Release};
 use fairway_api::version::Move;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::foreign_text::OneLine;
@@ -19,7 +20,7 @@ pub(in super::super) fn is_candidate(channel: &str) -> bool {
 const UNFINISHED: [&str; 8] = ["alpha", "beta", "ec", "fc", "rc", "nightly", "ci", "dev"];
 
 /// What is unusual about a step.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", tag = "kind")]
 pub(super) enum Unusual {
     /// It leads to an earlier version.

@@ -12,11 +12,17 @@ use crate::errors::CannotTell;
 use crate::exit::ExitStatus;
 use crate::output;
 use crate::printer::Printer;
+use crate::schema::{self, Shape};
 use crate::source::Source;
 use text::Shown;
 
 /// What documents of it are called.
 const KIND: &str = "UpgradeStatus";
+
+/// The shape of those documents.
+pub(super) fn shape() -> Shape {
+    schema::of::<Shown<'_>>(KIND)
+}
 
 pub(super) fn run(args: &StatusArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
     if args.watch {

@@ -10,6 +10,7 @@ use fairway_insight::status::{
     WaitKind, Way,
 };
 use fairway_insight::{Span, Status};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::args::insight::Details;
@@ -25,7 +26,7 @@ const FEW_NAMES: usize = 3;
 const MUCH: usize = 160;
 
 /// The state of an update, and how much of it is shown.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 #[serde(transparent)]
 pub(super) struct Shown<'a> {
     pub(super) status: &'a Status,

@@ -2,6 +2,7 @@
 
 mod text;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::super::request::outcome::Named;
@@ -15,7 +16,16 @@ use crate::cluster::block_on;
 use crate::exit::ExitStatus;
 use crate::output;
 use crate::printer::Printer;
+use crate::schema::{self, Shape};
 use crate::source::Source;
+
+/// What documents of it are called.
+const KIND: &str = "PreflightComparison";
+
+/// The shape of those documents.
+pub(super) fn shape() -> Shape {
+    schema::of::<Comparison>(KIND)
+}
 
 pub(in super::super) fn run(args: &CompareArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
     let comparison = block_on(async {
@@ -35,7 +45,7 @@ pub(in super::super) fn run(args: &CompareArgs, printer: &Printer) -> anyhow::Re
         ended?;
         comparison
     })?;
-    output::report(printer.stdout(), args.output.output, "PreflightComparison", &comparison)?;
+    output::report(printer.stdout(), args.output.output, KIND, &comparison)?;
     Ok(comparison.exit_status())
 }
 
@@ -67,7 +77,7 @@ async fn run_each(
 }
 
 /// What several releases say.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Comparison {
     /// In the order in which they were named.

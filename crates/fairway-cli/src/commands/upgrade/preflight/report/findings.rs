@@ -6,6 +6,7 @@ use fairway_api::ConditionStatus;
 use fairway_api::cluster_version::ConditionalUpdate;
 use fairway_findings::{Document, Reason, Severity};
 use fairway_risk::Standing;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::super::super::request::outcome::Named;
@@ -20,7 +21,7 @@ const OF_THE_RUN: [&str; 2] = ["PreflightInProgress", "PreflightIncomplete"];
 const PREFLIGHT: &str = "Preflight";
 
 /// Something that a preflight found.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(in super::super) struct Finding {
     pub(in super::super) name: String,
@@ -52,7 +53,7 @@ impl Finding {
 }
 
 /// A risk of the update that is known without a preflight.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct OtherRisk {
     pub(super) name: String,
     pub(super) exposure: Exposure,

@@ -7,6 +7,7 @@ use fairway_api::reason::{preflight_completed, preflight_failed, preflight_runni
 use fairway_api::{ClusterVersion, ClusterVersionStatus, Conditions as _, OperatorCondition};
 use fairway_findings::{CheckKind, CheckReport, Document, ExecutionStatus};
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::super::request::outcome::Named;
@@ -27,7 +28,7 @@ pub(super) struct Look<'a> {
 }
 
 /// What is known about the preflight of a release.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Report {
     /// The release; none where no preflight is asked for and nothing is kept.
@@ -57,7 +58,7 @@ pub(super) struct Report {
 }
 
 /// One run.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Run {
     #[serde(rename = "preflightID")]
@@ -65,8 +66,11 @@ pub(super) struct Run {
     /// The version that it looked at.
     source_version: String,
     execution_status: ExecutionStatus,
+    #[schemars(with = "Option<String>")]
     started: Option<Timestamp>,
+    #[schemars(with = "Option<String>")]
     completed: Option<Timestamp>,
+    #[schemars(with = "Option<String>")]
     pub(super) updated: Option<Timestamp>,
     /// How old the oldest of its answers is.
     pub(super) age_seconds: Option<i64>,
@@ -76,7 +80,7 @@ pub(super) struct Run {
 }
 
 /// How many checks have come to an end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 struct Counts {
     answered: usize,
     failed: usize,
