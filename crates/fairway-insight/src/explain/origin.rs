@@ -24,7 +24,7 @@ pub(super) fn of(
         risk.matching_rules.iter().any(|rule| rule.promql.is_some())
     };
     let is_published = !risks.is_empty();
-    if is_published && (found.is_empty() || risks.iter().any(|risk| asks(risk))) {
+    if is_published && (found.is_empty() || risks.iter().any(asks)) {
         found.insert(Source::Graph);
     }
     found.into_iter().collect()

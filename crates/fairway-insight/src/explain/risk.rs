@@ -148,12 +148,13 @@ impl ExplainedRisk {
 
     pub(super) fn verdict(&self) -> Verdict {
         let against = self.updates.iter().map(|update| &update.meaning);
-        let mut against = against.filter(|meaning| meaning.stands_against);
-        match against.clone().next() {
-            None if self.is_known() => Verdict::Yes,
-            None => Verdict::CannotTell,
-            Some(_) if against.any(|one| one.exposure == Exposure::Applies) => Verdict::No,
-            Some(_) => Verdict::CannotTell,
+        let against: Vec<_> = against.filter(|meaning| meaning.stands_against).collect();
+        if against.iter().any(|meaning| meaning.exposure == Exposure::Applies) {
+            Verdict::No
+        } else if self.is_known() && against.is_empty() {
+            Verdict::Yes
+        } else {
+            Verdict::CannotTell
         }
     }
 }

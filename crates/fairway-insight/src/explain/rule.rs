@@ -74,8 +74,7 @@ pub(super) fn all(rules: &[MatchingRule], notes: &Notes, now: Timestamp) -> Vec<
     let mut is_open = true;
     let mut explain = |rule: &MatchingRule| {
         let promql = rule.promql.as_ref().map(|promql| promql.promql.clone());
-        let noted = promql.as_ref().zip(notes.evaluations());
-        let answer = noted.and_then(|(query, notes)| notes.get(query));
+        let answer = promql.as_ref().and_then(|query| notes.evaluations()?.get(query));
         let is_skipped = match (&rule.type_, answer.map(|answer| &answer.conclusion)) {
             (MatchingRuleType::Always, _) => false,
             // Until it is answered, no other rule is looked at.
