@@ -21,6 +21,11 @@ const COMMANDS: &[(&[&str], &[&str])] = &[
         &["get clusterversions/version", "list openshift-cluster-version/configmaps"],
     ),
     (&["upgrade", "--clear"], &["get clusterversions/version"]),
+    (&["upgrade", "accept", "--export"], &["get clusterversions/version"]),
+    (
+        &["fleet", "report", "--all-contexts"],
+        &["get clusterversions/version", "list openshift-cluster-version/configmaps"],
+    ),
     (
         &["upgrade", "recommend"],
         &[
