@@ -132,7 +132,7 @@ fn write_acceptance(f: &mut fmt::Formatter<'_>, name: &str, accepted: &Accepted)
     write!(f, "\n\nAccepted{}", AfterName(&accepted.terms))?;
     match &accepted.standing {
         Standing::Expired(_) => {
-            f.write_str("\n  It does not count any more: that time has passed.")?
+            f.write_str("\n  It does not count any more: that time has passed.")?;
         }
         Standing::TermsUnreadable(why) => {
             write!(f, "\n  It does not count: its terms cannot be read: {}.", OneLine(why))?;

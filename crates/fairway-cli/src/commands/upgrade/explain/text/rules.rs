@@ -69,7 +69,7 @@ impl fmt::Display for Answer<'_> {
         let asked = Age(answer.age_seconds);
         match &answer.conclusion {
             Conclusion::Matches => {
-                write!(f, "\n     This cluster is exposed: answered {asked} ago")?
+                write!(f, "\n     This cluster is exposed: answered {asked} ago")?;
             }
             Conclusion::DoesNotMatch => {
                 write!(f, "\n     This cluster is not exposed: answered {asked} ago")?;
