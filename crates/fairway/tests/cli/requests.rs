@@ -47,7 +47,7 @@ const COMMANDS: &[(&[&str], &[&str])] = &[
         ],
     ),
     (
-        &["upgrade", "channel", "candidate-5.1"],
+        &["upgrade", "--to=5.1.1", "--no-wait"],
         &[
             "get clusterversions/version",
             "patch clusterversions/version (dry run)",
@@ -55,7 +55,7 @@ const COMMANDS: &[(&[&str], &[&str])] = &[
         ],
     ),
     (
-        &["upgrade", "--to=5.1.1", "--no-wait"],
+        &["upgrade", "channel", "candidate-5.1"],
         &[
             "get clusterversions/version",
             "patch clusterversions/version (dry run)",

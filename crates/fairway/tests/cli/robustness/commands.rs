@@ -33,7 +33,8 @@ pub(super) const REQUESTS: &[&[&str]] = &[
     &["upgrade", "--clear"],
     &["upgrade", "accept", "SlowDisks"],
     &["upgrade", "channel", "candidate-5.1"],
-    &["upgrade", "rollback", "--no-wait"],
+    &["upgrade", "rollback", "--dry-run"],
+    &["upgrade", "--to-multi-arch", "--no-wait"],
 ];
 
 /// Those that begin with a release image, or run where others start them: their own tests have them
