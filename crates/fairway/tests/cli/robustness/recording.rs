@@ -1,5 +1,7 @@
 //! Recorded clusters of which half is missing.
 
+use std::fmt::Write;
+
 use super::{Ended, table};
 use crate::fairway;
 
@@ -44,7 +46,7 @@ fn half_a_cluster_version() {
         let operators = "apiVersion: config.openshift.io/v1\nkind: ClusterOperatorList\n\
                          items: [{metadata: {name: etcd}}, {metadata: {}, status: {conditions: [{}]}}, null]\n";
         std::fs::write(directory.path().join("x-co.yaml"), operators).unwrap();
-        told += &format!("--- {what}\n");
+        writeln!(told, "--- {what}").unwrap();
         told += &table(QUESTIONS.iter().map(|arguments| {
             let mut command = fairway();
             command.current_dir(directory.path()).args(*arguments).arg("--from-file=x-cv.yaml");

@@ -7,6 +7,8 @@ mod page;
 mod redaction;
 mod site;
 
+use std::fmt::Write;
+
 use anyhow::{Result, ensure};
 
 use page::{Line, Page};
@@ -22,14 +24,14 @@ async fn the_tour_says_what_the_program_says() -> Result<()> {
     let mut told = String::new();
     for line in Page(&written).lines() {
         match line {
-            Line::Prose(text) => told += &format!("{text}\n"),
+            Line::Prose(text) => writeln!(told, "{text}")?,
             Line::Wait { text, until } => {
                 site.wait(until).await?;
-                told += &format!("{text}\n");
+                writeln!(told, "{text}")?;
             }
             Line::Command(command) => {
                 let said = redacted(&site.run(command)?, site.directory());
-                told += &format!("$ {command}\n{said}");
+                write!(told, "$ {command}\n{said}")?;
             }
         }
     }

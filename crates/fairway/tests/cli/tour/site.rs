@@ -1,5 +1,6 @@
 //! Where the tour takes place: a directory, a shell, and a sandbox once somebody starts one.
 
+use std::fmt::Write as _;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -58,12 +59,12 @@ impl Site {
         for line in stderr.lines() {
             failed |= line.starts_with("error:");
             if failed || line.starts_with("warning:") {
-                said += &format!("{line}\n");
+                writeln!(said, "{line}")?;
             }
         }
         said += &stdout;
         if let Some(code) = output.status.code().filter(|code| *code != 0) {
-            said += &format!("(exit code {code})\n");
+            writeln!(said, "(exit code {code})")?;
         }
         Ok(said)
     }
