@@ -162,7 +162,7 @@ impl Cluster {
         config.auth_info = token;
         config.root_cert = authorities;
         config.accept_invalid_certs = self.config.accept_invalid_certs;
-        config.proxy_url = self.config.proxy_url.clone();
+        config.proxy_url.clone_from(&self.config.proxy_url);
         config.connect_timeout = Some(self.timeout);
         Client::try_from(config).map_err(|error| error.to_string())
     }
