@@ -39,8 +39,9 @@ pub(crate) async fn follow(
     told: watch::Sender<Option<Arc<Observed>>>,
 ) {
     loop {
-        let running = cluster_version.borrow_and_update().as_deref().map(running_version);
-        if let Some(running) = running {
+        let now = state(cluster_version.borrow_and_update().as_deref());
+        let (is_seen, running) = now;
+        if is_seen {
             let seen = observe(&client, running).await;
             told.send_if_modified(|known| {
                 let is_news = known.as_deref() != Some(&seen);
@@ -48,17 +49,19 @@ pub(crate) async fn follow(
                 is_news
             });
         }
-        let is_another = |seen: &Option<Arc<_>>| seen.as_deref().map(running_version) != running;
+        let is_another = |seen: &Option<Arc<_>>| state(seen.as_deref()) != now;
         tokio::select! {
             changed = cluster_version.wait_for(is_another) => if changed.is_err() { return },
-            () = clock::pause(PERIOD), if running.flatten().is_some() => {}
+            () = clock::pause(PERIOD), if running.is_some() => {}
             () = told.closed() => return,
         }
     }
 }
 
-fn running_version(seen: &Only<ClusterVersion>) -> Option<Stream> {
-    seen.as_ref().and_then(|version| ClusterVersions::of(version).running())
+/// Whether anything was seen, and the version that runs, if there is one.
+fn state(seen: Option<&Only<ClusterVersion>>) -> (bool, Option<Stream>) {
+    let version = seen.and_then(Option::as_ref);
+    (seen.is_some(), version.and_then(|version| ClusterVersions::of(version).running()))
 }
 
 async fn observe(client: &Client, running: Option<Stream>) -> Observed {
