@@ -315,6 +315,7 @@ fn channel(text: &str) -> Result<String, String> {
     }
 }
 
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 #[derive(clap::Args)]
 pub(crate) struct AcceptArgs {
     /// The names of the risks, separated by commas or blanks; a hyphen at the end takes one back

@@ -46,7 +46,7 @@ pub(super) fn run(args: &AcceptArgs, printer: &Printer) -> anyhow::Result<ExitSt
     let plan = block_on(async {
         let cluster = Cluster::connect(&args.cluster).await?;
         if wish.accepts_something() {
-            wish.by(cluster.user().await);
+            wish.by(cluster.user().await.as_deref());
         }
         change::make(&cluster, args.dry_run, |object| Plan::of(object, &wish, now)).await
     })?;

@@ -21,7 +21,7 @@ struct Typed {
 fn wish(arguments: &[&str]) -> Wish {
     let typed = Typed::try_parse_from([&["accept"], arguments].concat()).unwrap();
     let mut wish = Wish::of(&typed.args, now()).unwrap();
-    wish.by(Some("alice".to_owned()));
+    wish.by(Some("alice"));
     wish
 }
 

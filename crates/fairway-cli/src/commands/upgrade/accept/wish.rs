@@ -68,9 +68,9 @@ impl Wish {
     }
 
     /// Notes who wishes it, where nobody is named yet.
-    pub(super) fn by(&mut self, user: Option<String>) {
+    pub(super) fn by(&mut self, user: Option<&str>) {
         for terms in self.accept.values_mut() {
-            terms.by = terms.by.take().or_else(|| user.clone());
+            terms.by = terms.by.take().or_else(|| user.map(str::to_owned));
         }
     }
 }
