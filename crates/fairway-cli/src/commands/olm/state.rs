@@ -52,10 +52,10 @@ impl State {
         let catalog = path.display().to_string();
         let catalogs = Catalogs::of_files(&catalog, files::read(path)?)?;
         let is_meant = |it: &Subscription| stands_for.is_none_or(|name| name == it.catalog);
-        let redirected = self.subscriptions.iter().map(|it| match is_meant(it) {
-            true => it.in_catalog(&catalog),
-            false => it.clone(),
-        });
+        let redirected = self
+            .subscriptions
+            .iter()
+            .map(|it| if is_meant(it) { it.in_catalog(&catalog) } else { it.clone() });
         let subscriptions: Vec<Subscription> = redirected.collect();
         let operators = std::mem::take(&mut self.operators).into_iter();
         self.operators = operators.map(|it| catalogs.tell_about(it, &subscriptions)).collect();
