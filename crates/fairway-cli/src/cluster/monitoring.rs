@@ -182,10 +182,11 @@ impl Cluster {
     ) -> Result<Outcomes, String> {
         let mut outcomes = Outcomes::new();
         for query in queries.iter().take(MOST_QUERIES) {
-            let mut path = url::form_urlencoded::Serializer::new("/api/v1/query?".to_owned());
+            let mut asked = url::form_urlencoded::Serializer::new(String::new());
             // Thanos answers for those that are there unless told otherwise.
-            path.append_pair("query", query).append_pair("partial_response", "false");
-            let (status, body) = self.get_of(client, &path.finish()).await?;
+            asked.append_pair("query", query).append_pair("partial_response", "false");
+            let path = format!("/api/v1/query?{}", asked.finish());
+            let (status, body) = self.get_of(client, &path).await?;
             if matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) {
                 return Err(format!("it answers {status}"));
             }

@@ -300,8 +300,20 @@ fn what_cannot_be_planned() {
 fn samples_that_cannot_be_read() {
     let platform = platform().unwrap();
     let asking = |file: &str| recorded(platform.path(), &["--to=5.2", file, GRAPH[0], GRAPH[1]]);
-    insta::assert_snapshot!(asking("--metrics=nowhere"), @"");
-    insta::assert_snapshot!(asking("--metrics=releases.json"), @"");
+    insta::assert_snapshot!(asking("--metrics=nowhere"), @"
+    exit code: 1
+    ----- stderr -----
+    error: cannot read the samples in nowhere
+      caused by: No such file or directory (os error 2)
+    hint: they are in the text format of Prometheus, or an answer of its API in JSON
+    ");
+    insta::assert_snapshot!(asking("--metrics=releases.json"), @r#"
+    exit code: 1
+    ----- stderr -----
+    error: cannot read the samples in releases.json
+      caused by: line 1: a label is expected where "\"arch\":\"amd64\",\"image\":\"registry.example" stands
+    hint: they are in the text format of Prometheus, or an answer of its API in JSON
+    "#);
 }
 
 #[test]
