@@ -38,7 +38,6 @@ mod tests {
     /// Something to print.
     #[derive(JsonSchema, Serialize)]
     #[serde(rename_all = "camelCase")]
-    #[expect(dead_code, reason = "only its shape is looked at")]
     struct Report {
         /// How many there are.
         how_many: u8,

@@ -17,8 +17,8 @@ fn sample(labels: &[(&str, &str)], value: f64) -> Sample {
     Sample { labels: labels.collect(), value }
 }
 
-fn came(query: &str, came: Result<Answer, Failure>) -> Evaluation {
-    Evaluation::new(query, &came, at(0), Some(at(3600)))
+fn came(query: &str, came: &Result<Answer, Failure>) -> Evaluation {
+    Evaluation::new(query, came, at(0), Some(at(3600)))
 }
 
 fn stored(all: impl IntoIterator<Item = Evaluation>) -> Evaluations {
@@ -33,12 +33,12 @@ fn every_answer_is_stored_with_its_times_and_read_again() {
         Answer::Samples((0..count).map(one).collect())
     };
     let evaluations = stored([
-        came("a", Ok(series(1))),
-        came("b", Ok(Answer::Samples(vec![0.0.into()]))),
-        came("c", Ok(series(9))),
-        came("d", Ok(Answer::Samples(vec![f64::NAN.into()]))),
-        came("e", Ok(Answer::Other(ResultType::Scalar))),
-        came("f", Err(Failure::asking(&"connection refused"))),
+        came("a", &Ok(series(1))),
+        came("b", &Ok(Answer::Samples(vec![0.0.into()]))),
+        came("c", &Ok(series(9))),
+        came("d", &Ok(Answer::Samples(vec![f64::NAN.into()]))),
+        came("e", &Ok(Answer::Other(ResultType::Scalar))),
+        came("f", &Err(Failure::asking(&"connection refused"))),
     ]);
     let json = evaluations.to_json().unwrap();
     insta::assert_snapshot!(json.replace("},{\"query\"", "},\n{\"query\""), @r#"
@@ -71,8 +71,8 @@ fn a_sample_is_shown_as_prometheus_shows_it() {
 
 #[test]
 fn that_a_failure_lasts_is_no_news() {
-    let failed = |why: &str| came("a", Err(Failure::asking(&why)));
-    let good = |value: f64| came("a", Ok(Answer::Samples(vec![value.into()])));
+    let failed = |why: &str| came("a", &Err(Failure::asking(&why)));
+    let good = |value: f64| came("a", &Ok(Answer::Samples(vec![value.into()])));
     assert!(failed("down").repeats(&failed("down")));
     assert!(!failed("down").repeats(&failed("slow")));
     assert!(!failed("down").repeats(&good(1.0)));
@@ -82,19 +82,19 @@ fn that_a_failure_lasts_is_no_news() {
 #[test]
 fn what_is_too_much_is_left_out_and_counted() {
     let long = |number: usize| {
-        came(&format!("{number:04} {}", "x".repeat(10_000)), Ok(Answer::Samples(vec![1.0.into()])))
+        came(&format!("{number:04} {}", "x".repeat(10_000)), &Ok(Answer::Samples(vec![1.0.into()])))
     };
     let evaluations = stored((0..100).map(long));
     assert_eq!(evaluations.queries.len() + evaluations.omitted, 100);
     assert!(evaluations.omitted > 40 && evaluations.to_json().unwrap().len() < 600_000);
-    let many = stored((0..600).map(|number| came(&number.to_string(), Err(Failure::NoSeries))));
+    let many = stored((0..600).map(|number| came(&number.to_string(), &Err(Failure::NoSeries))));
     assert_eq!((many.queries.len(), many.omitted), (500, 100));
 
     let label = "l".repeat(10_000);
     let labels: BTreeMap<_, _> =
         (0..100).map(|number| (format!("{number}{label}"), label.clone())).collect();
     let sample = Sample { labels, value: 1.0 };
-    let one = came("a", Ok(Answer::Samples(vec![sample; 100])));
+    let one = came("a", &Ok(Answer::Samples(vec![sample; 100])));
     assert_eq!((one.series, one.samples.len(), one.samples[0].labels.len()), (100, 5, 20));
     assert!(stored([one]).to_json().unwrap().len() < 50_000);
 }

@@ -217,8 +217,8 @@ fn a_recorded_cluster_and_files_are_enough() {
 
     let mut build = fairway();
     build.current_dir(platform.path()).args(["graph", "build", "--releases=releases.json"]);
-    let built = build.arg("--graph-data=graph-data").output().unwrap();
-    fs::write(platform.path().join("graph.json"), built.stdout).unwrap();
+    let graph = build.arg("--graph-data=graph-data").output().unwrap();
+    fs::write(platform.path().join("graph.json"), graph.stdout).unwrap();
     let from_graph =
         recorded(platform.path(), &["--to=5.2", "--metrics=fine.txt", "--graph=graph.json"]);
     assert_eq!(

@@ -39,9 +39,9 @@ fn cluster() -> ClusterVersion {
 }
 
 /// What came of the query ten minutes ago.
-fn noted(came: Result<Answer, Failure>) -> Notes {
+fn noted(came: &Result<Answer, Failure>) -> Notes {
     let at = now() - 10.minutes();
-    let one = Evaluation::new(QUERY, &came, at, Some(at + 60.minutes()));
+    let one = Evaluation::new(QUERY, came, at, Some(at + 60.minutes()));
     Notes::Known(Evaluations::of(&BTreeMap::from([(QUERY.to_owned(), one)])))
 }
 
@@ -50,21 +50,21 @@ fn samples(count: usize) -> Notes {
         labels: BTreeMap::from([("type".to_owned(), format!("http{number}"))]),
         value: 1.0,
     };
-    noted(Ok(Answer::Samples((0..count).map(one).collect())))
+    noted(&Ok(Answer::Samples((0..count).map(one).collect())))
 }
 
-fn told(version: &ClusterVersion, notes: &Notes, subject: Subject) -> String {
+fn told(version: &ClusterVersion, notes: &Notes, subject: &Subject) -> String {
     let known = Known { version, components: &[], notes, graph: None };
-    let explanation = Explanation::of(&subject, &known, now());
+    let explanation = Explanation::of(subject, &known, now());
     format!("{}\n{:?}", Shown { explanation: &explanation }, explanation.verdict())
 }
 
 fn of_risk(version: &ClusterVersion, notes: &Notes, name: &str) -> String {
-    told(version, notes, Subject::Risk(name.to_owned()))
+    told(version, notes, &Subject::Risk(name.to_owned()))
 }
 
 fn of_update(version: &ClusterVersion, to: &str) -> String {
-    told(version, &Notes::NotThere, Subject::Update(Version::parse(to).unwrap()))
+    told(version, &Notes::NotThere, &Subject::Update(Version::parse(to).unwrap()))
 }
 
 /// The paragraph that begins so.
@@ -139,8 +139,8 @@ fn whatever_came_of_a_query() {
     let full = Notes::Known(Evaluations { queries: Vec::new(), omitted: 3 });
     let all = [
         later(samples(8), 0),
-        later(noted(Ok(Answer::Samples(vec![0.0.into()]))), 55),
-        later(noted(down()), 0),
+        later(noted(&Ok(Answer::Samples(vec![0.0.into()]))), 55),
+        later(noted(&down()), 0),
         later(samples(1), 120),
         later(Notes::Known(Evaluations::default()), 0),
         later(full, 0),
