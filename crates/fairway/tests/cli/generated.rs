@@ -15,6 +15,9 @@ fn manual_pages() {
     insta::assert_snapshot!(pages.join("\n"), @"
     fairway-completion.1
     fairway-crds.1
+    fairway-fleet-preflight.1
+    fairway-fleet-report.1
+    fairway-fleet.1
     fairway-graph-build.1
     fairway-graph-channels.1
     fairway-graph-diff.1
@@ -44,6 +47,8 @@ fn manual_pages() {
     fairway-upgrade-accept.1
     fairway-upgrade-channel.1
     fairway-upgrade-compare.1
+    fairway-upgrade-explain.1
+    fairway-upgrade-plan.1
     fairway-upgrade-recommend.1
     fairway-upgrade-rollback.1
     fairway-upgrade-status.1

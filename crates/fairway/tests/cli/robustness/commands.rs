@@ -34,12 +34,18 @@ pub(super) const REQUESTS: &[&[&str]] = &[
     &["upgrade", "accept", "SlowDisks"],
     &["upgrade", "channel", "candidate-5.1"],
     &["upgrade", "rollback", "--dry-run"],
-    &["upgrade", "--to-multi-arch", "--no-wait"],
 ];
 
-/// Those that begin with a release image, or run where others start them: their own tests have them
-/// without a cluster.
-const ELSEWHERE: [&[&str]; 4] = [&["install"], &["operator"], &["olm-guard"], &["preflight"]];
+/// Those that begin with a release image, run where others start them, or have a cluster that cannot
+/// be asked as one of many: their own tests have them without a cluster.
+const ELSEWHERE: [&[&str]; 6] = [
+    &["install"],
+    &["operator"],
+    &["olm-guard"],
+    &["preflight"],
+    &["fleet", "report"],
+    &["fleet", "preflight"],
+];
 
 /// The reference of the command line, which is made from the program.
 const REFERENCE: &str =
