@@ -5,6 +5,7 @@ use std::io::Write;
 use std::path::Path;
 
 use anyhow::Context;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::args::report::ReportFormat;
@@ -42,15 +43,25 @@ pub(crate) fn report(
     mut out: impl Output,
     format: ReportFormat,
     kind: &'static str,
-    report: &(impl Serialize + Display),
+    report: &(impl Serialize + JsonSchema + Display),
 ) -> anyhow::Result<()> {
-    let document = Versioned { kind, version: 1, report };
     match format {
         ReportFormat::Text => writeln!(out.into_text(), "{report}")?,
-        ReportFormat::Json => json(out, &document)?,
-        ReportFormat::Yaml => out.write_all(yaml(&document)?.as_bytes())?,
+        ReportFormat::Json => document(out, kind, report)?,
+        ReportFormat::Yaml => {
+            out.write_all(yaml(&Versioned { kind, version: 1, report })?.as_bytes())?;
+        }
     }
     Ok(())
+}
+
+/// Writes a document of that kind as JSON.
+pub(crate) fn document(
+    out: impl Write,
+    kind: &'static str,
+    report: &(impl Serialize + JsonSchema),
+) -> anyhow::Result<()> {
+    json(out, &Versioned { kind, version: 1, report })
 }
 
 /// One document as YAML, ending with one line break.

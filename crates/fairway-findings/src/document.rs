@@ -13,7 +13,7 @@ use crate::words::words;
 const RENEWAL: SignedDuration = SignedDuration::from_mins(10);
 
 /// What a preflight has found so far: the file that the target release writes, again and again.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Document {
     /// [`crate::FORMAT`].
@@ -38,12 +38,15 @@ pub struct Document {
     pub message: String,
     /// When the run began.
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "lenient::time")]
+    #[schemars(with = "Option<String>")]
     pub started: Option<Timestamp>,
     /// When the first pass over all checks was done.
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "lenient::time")]
+    #[schemars(with = "Option<String>")]
     pub completed: Option<Timestamp>,
     /// When it was last written.
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "lenient::time")]
+    #[schemars(with = "Option<String>")]
     pub updated: Option<Timestamp>,
     /// Every check, in the order of their names.
     #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "lenient::list")]
@@ -169,7 +172,7 @@ impl CheckStatus {
 }
 
 /// Something that was found: a risk of the update.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Finding {
     /// Its CamelCase name, by which it is accepted.

@@ -41,7 +41,7 @@ pub struct Terms {
     /// By whom.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
-    /// What the risk said then: its [`definition_hash`](crate::definition_hash).
+    /// What the risk said then, as a digest.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub definition: Option<String>,
 }

@@ -28,6 +28,18 @@ mod upgrade;
 use crate::args::Command;
 use crate::exit::ExitStatus;
 use crate::printer::Printer;
+use crate::schema::Shape;
+
+/// The shapes of all documents that commands print.
+pub(crate) fn shapes() -> Vec<Shape> {
+    let mut shapes = upgrade::shapes();
+    shapes.extend(fleet::shapes());
+    shapes.extend(graph::shapes());
+    shapes.extend(olm::shapes());
+    shapes.extend(release::shapes());
+    shapes.extend([install::shape(), preflight::shape()]);
+    shapes
+}
 
 /// Runs a command to its end.
 pub(crate) fn run(command: Command, printer: &Printer) -> anyhow::Result<ExitStatus> {

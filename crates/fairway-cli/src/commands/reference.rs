@@ -1,6 +1,5 @@
 //! `fairway reference`: the generated pages of the documentation.
 
-use super::{olm, upgrade};
 use crate::args::ReferenceArgs;
 use crate::exit::ExitStatus;
 use crate::printer::Printer;
@@ -19,7 +18,7 @@ pub(crate) fn run(args: &ReferenceArgs, printer: &Printer) -> anyhow::Result<Exi
     }
     let schemas = args.dir.join("schemas");
     output::directory(&schemas)?;
-    for Shape { kind, schema } in upgrade::shapes().into_iter().chain(olm::shapes()) {
+    for Shape { kind, schema } in super::shapes() {
         let path = schemas.join(format!("{kind}.json"));
         output::file(&path, format!("{schema:#}\n"))?;
         printer.note(format_args!("wrote {}", path.display()));

@@ -3,10 +3,11 @@
 use std::fmt;
 
 use fairway_api::read::ReadError;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// A place in a file.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 pub struct Place {
     /// The file, below the graph-data directory.
     pub file: String,
@@ -16,7 +17,7 @@ pub struct Place {
 }
 
 /// A position in a file, counted from one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 pub struct Position {
     /// The line.
     pub line: u64,

@@ -5,6 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use fairway_api::Version;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Count;
@@ -12,7 +13,7 @@ use crate::graph::{Edge, Graph, Node};
 use crate::risk::Risk;
 
 /// What is different in a second graph.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Changes {
     /// Releases that came.
     pub added: Vec<String>,
@@ -27,7 +28,7 @@ pub struct Changes {
 }
 
 /// An update that is not what it was.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct EdgeChange {
     /// Where it begins.
     pub from: String,
@@ -40,7 +41,7 @@ pub struct EdgeChange {
 }
 
 /// What an update is.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", tag = "state")]
 pub enum State {
     /// It is not there.

@@ -5,13 +5,14 @@ use std::fmt;
 
 use fairway_api::Version;
 use fairway_api::cluster_version::MatchingRule;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::data::{Block, Effect, GraphData, Listed};
 use crate::risk::Risk;
 
 /// What is different in a second state.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct DataChanges {
     /// Blocks that came, went or say something else, by file.
     pub blocks: BTreeMap<String, BlockChange>,
@@ -20,7 +21,7 @@ pub struct DataChanges {
 }
 
 /// What became of a block.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct BlockChange {
     /// What it said, unless it is new.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -31,7 +32,7 @@ pub struct BlockChange {
 }
 
 /// What a block says.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Statement {
     /// Where the updates lead.
     pub to: String,
@@ -43,7 +44,7 @@ pub struct Statement {
 }
 
 /// What became of a channel.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ChannelChange {
     /// Versions that came.
     pub added: Vec<String>,

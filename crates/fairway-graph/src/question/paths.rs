@@ -4,13 +4,14 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use fairway_api::Version;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Cheapest, Cost, Count};
 use crate::graph::{Edge, Graph, NodeId};
 
 /// The ways from one version to another that are worth knowing.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Paths {
     /// The one with the fewest steps; among those, the one with the fewest risks.
@@ -20,14 +21,14 @@ pub struct Paths {
 }
 
 /// A way from one version to another.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Path {
     /// Its steps, in order.
     pub steps: Vec<Step>,
 }
 
 /// An update on the way.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Step {
     /// Where it begins.
     pub from: String,

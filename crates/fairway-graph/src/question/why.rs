@@ -3,6 +3,7 @@
 use std::fmt;
 
 use fairway_api::Version;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::paths::{PathsError, one};
@@ -12,7 +13,7 @@ use crate::graph::{Edge, Graph, NodeId, Scope, with_architecture};
 use crate::problem::Problem;
 
 /// What becomes of an update, and why.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Why {
     /// Where it begins.
     pub from: String,
@@ -24,7 +25,7 @@ pub struct Why {
 }
 
 /// What becomes of an update.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", tag = "verdict")]
 pub enum Verdict {
     /// Everybody gets it.
@@ -63,7 +64,7 @@ pub enum Verdict {
 }
 
 /// Something that closes an update.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", tag = "cause")]
 pub enum Cause {
     /// A block of graph-data.

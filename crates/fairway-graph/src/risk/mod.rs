@@ -7,10 +7,11 @@ pub(crate) use sets::{RiskId, RiskSets};
 
 use fairway_api::UnknownFields;
 use fairway_api::cluster_version::{MatchingRule, MatchingRuleType};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
 /// Something that may go wrong with an update on some clusters.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Risk {
     /// Where people read about it.
@@ -20,10 +21,27 @@ pub struct Risk {
     /// What may go wrong, for people to read.
     pub message: String,
     /// Whom it concerns: the first rule that can be evaluated decides.
+    #[schemars(schema_with = "rules_of_any_type")]
     pub matching_rules: Vec<MatchingRule>,
     /// What this crate does not know.
     #[serde(flatten)]
+    #[schemars(skip)]
     pub unknown: UnknownFields,
+}
+
+/// The shape of rules where their types are not only those that are known here.
+fn rules_of_any_type(_: &mut SchemaGenerator) -> Schema {
+    let text = json_schema!({"type": "string"});
+    let query =
+        json_schema!({"type": "object", "properties": {"promql": text}, "required": ["promql"]});
+    json_schema!({
+        "type": "array",
+        "items": {
+            "type": "object",
+            "properties": {"type": text, "promql": query},
+            "required": ["type"],
+        },
+    })
 }
 
 /// Rules that concern every cluster.

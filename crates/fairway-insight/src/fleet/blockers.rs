@@ -2,12 +2,13 @@
 
 use fairway_api::reason::{invalid, upgradeable};
 use fairway_api::{ClusterVersionStatus, ConditionStatus, Conditions as _, OperatorCondition};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::recommend::Issue;
 
 /// Something in the cluster that stands in the way of updates.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Blocker {
     /// What it is: mostly the type of a condition.
@@ -23,7 +24,7 @@ pub struct Blocker {
 }
 
 /// Which updates something blocks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Scope {
     /// All.

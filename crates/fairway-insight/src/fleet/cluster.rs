@@ -5,6 +5,7 @@ use fairway_api::reason::retrieved_updates;
 use fairway_api::{ClusterVersionStatus, Conditions as _, Version};
 use fairway_risk::{ANNOTATION, Acceptance};
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::blockers::{self, Blocker};
@@ -14,7 +15,7 @@ use crate::alerts::Alerts;
 use crate::recommend::{self, Question, Recommendation, Target};
 
 /// Where one cluster may go.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ClusterReport {
     /// How people call it.
@@ -22,6 +23,7 @@ pub struct ClusterReport {
     /// Whether it may go to all versions that were asked about; else to any.
     pub answer: Answer,
     /// The time that all of this is about.
+    #[schemars(with = "Option<String>")]
     pub at: Option<Timestamp>,
     /// The version that it was last at entirely.
     pub version: Option<String>,

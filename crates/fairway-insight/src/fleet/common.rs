@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use fairway_api::cluster_version::ConditionalUpdateRisk;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Member;
@@ -11,7 +12,7 @@ use super::cluster::ClusterReport;
 use super::target::TargetReport;
 
 /// A risk that is not accepted, and whom it concerns.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CommonRisk {
     /// The name that it is accepted by.

@@ -8,6 +8,7 @@ mod target;
 
 use fairway_api::{ClusterVersion, Version};
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 pub use blockers::{Blocker, Scope};
@@ -37,7 +38,7 @@ pub struct Said {
 }
 
 /// Why nothing is known about a cluster.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Unread {
     /// What went wrong.
     pub message: String,
@@ -46,7 +47,7 @@ pub struct Unread {
 }
 
 /// Whether a cluster may update; of several, the worst counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Answer {
     /// It may, or need not.
@@ -58,7 +59,7 @@ pub enum Answer {
 }
 
 /// Where the clusters of a fleet may go.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[must_use = "a report that nobody reads helps nobody"]
 pub struct FleetReport {
@@ -73,7 +74,7 @@ pub struct FleetReport {
 }
 
 /// How many clusters got which answer.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Counts {
     /// Those that may.

@@ -5,6 +5,7 @@ use fairway_api::reason::progressing;
 use fairway_api::{ClusterVersionStatus, Version};
 use fairway_risk::Acceptance;
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::blockers::{Blocker, Scope};
@@ -13,7 +14,7 @@ use super::{Answer, Said};
 use crate::recommend::Target;
 
 /// What is known about one cluster and one version.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TargetReport {
     /// The version.
@@ -35,7 +36,7 @@ pub struct TargetReport {
 }
 
 /// What a cluster says about an update to a version.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Verdict {
     /// It is recommended.

@@ -40,7 +40,6 @@ pub enum NotOffered {
     /// Maintainers have removed the update.
     Blocked {
         /// What removes it.
-        #[schemars(with = "Vec<serde_json::Value>")]
         causes: Vec<Cause>,
     },
     /// Updates lead there only from elsewhere.

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::Digest;
@@ -10,18 +11,19 @@ use crate::Digest;
 const MOST_TOLD: usize = 8;
 
 /// Everybody who has to has signed an image.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[must_use = "only what is verified may be used"]
 pub struct Verified {
     /// The image.
+    #[schemars(with = "String")]
     pub digest: Digest,
     /// The signatures that count, one for each keyring.
     pub signatures: Vec<Satisfied>,
 }
 
 /// A keyring, and the signature that it is satisfied by.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Satisfied {
     /// The keyring.
@@ -38,10 +40,11 @@ pub struct Satisfied {
 }
 
 /// Somebody who has to has not signed an image, as far as can be seen.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Unverified {
     /// The image.
+    #[schemars(with = "String")]
     pub digest: Digest,
     /// The keyrings that no signature satisfies.
     pub keyrings: Vec<String>,
@@ -50,7 +53,7 @@ pub struct Unverified {
 }
 
 /// What was found in place of a signature that counts.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(tag = "reason")]
 pub enum Finding {
     /// A signature that does not count.

@@ -5,6 +5,7 @@ mod fields;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -16,7 +17,7 @@ use crate::payload::Release;
 const MAX_LETTERS: usize = 80;
 
 /// What changes between two releases.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[must_use = "an unread report helps nobody"]
 pub struct Changes {
     /// The version of the first.
@@ -30,7 +31,7 @@ pub struct Changes {
 }
 
 /// What was, if it was there, and what is, if it is.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Difference<T> {
     /// What was.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -41,7 +42,7 @@ pub struct Difference<T> {
 }
 
 /// One image that differs.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ImageChange {
     /// Its name in the releases.
     pub name: String,
@@ -51,7 +52,7 @@ pub struct ImageChange {
 }
 
 /// One manifest that differs.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ManifestChange {
     /// The object.
     #[serde(flatten)]

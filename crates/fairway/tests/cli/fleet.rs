@@ -15,7 +15,7 @@ use tempfile::TempDir;
 
 use crate::upgrade::preflight::{CLEAN, desired, keep, ready, results, say};
 use crate::upgrade::risky;
-use crate::{fairway, transcript};
+use crate::{document, fairway, transcript};
 
 /// Two clusters, as contexts `prod` and `lab` of one kubeconfig; its context `away` leads nowhere.
 struct Fleet {
@@ -52,11 +52,9 @@ impl Fleet {
         tokio::task::block_in_place(|| transcript(&mut command))
     }
 
-    fn document(&self, arguments: &[&str]) -> Result<Value> {
+    fn document(&self, arguments: &[&str]) -> Value {
         let mut command = self.command(arguments);
-        command.arg("--output=json");
-        let output = tokio::task::block_in_place(|| command.output())?;
-        Ok(serde_json::from_slice(&output.stdout)?)
+        tokio::task::block_in_place(|| document(command.arg("--output=json")))
     }
 }
 
@@ -134,7 +132,7 @@ async fn clusters_are_told_beside_each_other_and_one_is_away() -> Result<()> {
     assert_eq!(ends(&["--contexts=prod,away", "--to=5.1.1"]), "exit code: 4");
     assert_eq!(ends(&["--contexts=away"]), "exit code: 1");
 
-    let report = fleet.document(&["report", "--contexts=prod,prod,away", "--to=5.1.1,5.2.0"])?;
+    let report = fleet.document(&["report", "--contexts=prod,prod,away", "--to=5.1.1,5.2.0"]);
     assert_eq!((&report["kind"], &report["version"]), (&"FleetReport".into(), &1.into()));
     assert_eq!(report["clusters"].as_array().map(Vec::len), Some(2), "each is asked once");
     Ok(())
@@ -171,7 +169,7 @@ async fn a_release_is_asked_about_each_cluster() -> Result<()> {
       fairway fleet report --all-contexts --to=5.2.0
     ");
 
-    let report = fleet.document(&["report", "--contexts=prod,lab", "--to=5.2.0"])?;
+    let report = fleet.document(&["report", "--contexts=prod,lab", "--to=5.2.0"]);
     let preflights = [0, 1].map(|number: usize| {
         let preflight = &report["clusters"][number]["targets"][0]["preflight"];
         assert!(preflight["ageSeconds"].is_i64(), "{preflight}");
@@ -186,7 +184,7 @@ async fn a_release_is_asked_about_each_cluster() -> Result<()> {
 async fn a_cluster_without_preflights_is_left_alone() -> Result<()> {
     let fleet = Fleet::start().await?;
     let (prod, lab) = (ready(&fleet.prod).await?, risky(&fleet.lab).await?);
-    let asked = fleet.document(&["preflight", "--all-contexts", "--to=5.2.0", "--no-wait"])?;
+    let asked = fleet.document(&["preflight", "--all-contexts", "--to=5.2.0", "--no-wait"]);
     let outcomes = asked["clusters"].as_array().context("no clusters")?;
     let told: Vec<_> =
         outcomes.iter().map(|one| (&one["exitCode"], &one["outcome"]["action"])).collect();

@@ -23,6 +23,8 @@ mod upgrade;
 use std::fmt::Write;
 use std::process::{Command, Stdio};
 
+use serde_json::Value;
+
 /// The program, with nothing from the environment that could change what it prints.
 fn fairway() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_fairway"));
@@ -41,9 +43,21 @@ fn transcript(command: &mut Command) -> String {
     let mut text = format!("exit code: {}\n", output.status.code().unwrap_or(-1));
     for (name, stream) in [("stdout", output.stdout), ("stderr", output.stderr)] {
         let stream = String::from_utf8(stream).expect("the program prints text");
+        if name == "stdout" {
+            schema::check_printed(&stream);
+        }
         if !stream.is_empty() {
             write!(text, "----- {name} -----\n{stream}").unwrap();
         }
     }
     text
+}
+
+/// What a run writes to standard output, as JSON.
+fn document(command: &mut Command) -> Value {
+    let output = command.output().expect("the program starts");
+    let (text, said) =
+        (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    schema::check_printed(&text);
+    serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {said}"))
 }

@@ -8,7 +8,7 @@ use fairway_testkit::gpg::Signer;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::{fairway, transcript};
+use crate::{document, fairway, transcript};
 
 const IDENTITY: &str = "--identity=registry.example/releases:5.1.0";
 
@@ -77,8 +77,7 @@ impl Desk {
 
     fn json(&self, arguments: &[&str]) -> Value {
         let mut command = fairway();
-        let output = command.current_dir(self.path()).arg("release").args(arguments).output();
-        serde_json::from_slice(&output.unwrap().stdout).unwrap()
+        document(command.current_dir(self.path()).arg("release").args(arguments))
     }
 }
 
@@ -176,7 +175,7 @@ fn a_release_says_whose_signatures_count_for_the_next() {
     });
     desk.write(&format!("{files}/0000_90_keys.yaml"), verification.to_string().as_bytes());
     said.push(desk.verify(&["--from-release=running"]));
-    desk.sign(&["--store=store"]);
+    desk.sign(&["--store=store", "-o=json"]);
     said.push(desk.verify(&["--from-release=running"]));
     said.push(desk.verify(&["--from-release=running", "--store=elsewhere"]));
     insta::assert_snapshot!(said.join("\n"), @"

@@ -8,6 +8,12 @@ mod report;
 use crate::args::fleet::FleetCommand;
 use crate::exit::ExitStatus;
 use crate::printer::Printer;
+use crate::schema::Shape;
+
+/// The shapes of the documents that it prints.
+pub(super) fn shapes() -> [Shape; 2] {
+    [preflight::shape(), report::shape()]
+}
 
 pub(crate) fn run(command: &FleetCommand, printer: &Printer) -> anyhow::Result<ExitStatus> {
     match command {

@@ -5,6 +5,7 @@ use std::fmt;
 
 use fairway_api::Version;
 use fairway_graph::question::{PathsError, channels};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::input;
@@ -14,6 +15,15 @@ use crate::args::report::ReportFormat;
 use crate::exit::ExitStatus;
 use crate::output;
 use crate::printer::Printer;
+use crate::schema::{self, Shape};
+
+/// What documents of it are called.
+const KIND: &str = "GraphChannels";
+
+/// The shape of those documents.
+pub(super) fn shape() -> Shape {
+    schema::of::<Channels<'_>>(KIND)
+}
 
 pub(crate) fn run(args: &ChannelsArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
     let graph = input::graph(&args.input, printer)?;
@@ -29,12 +39,12 @@ pub(crate) fn run(args: &ChannelsArgs, printer: &Printer) -> anyhow::Result<Exit
             return Ok(ExitStatus::Yes);
         }
     }
-    output::report(printer.stdout(), args.output.output, "GraphChannels", &found)?;
+    output::report(printer.stdout(), args.output.output, KIND, &found)?;
     Ok(ExitStatus::Yes)
 }
 
 /// The channels of a version.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct Channels<'a> {
     release: &'a Version,
     channels: BTreeSet<&'a str>,

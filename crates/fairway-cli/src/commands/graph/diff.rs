@@ -5,6 +5,7 @@ use std::path::Path;
 
 use fairway_graph::question::{Changes, DataChanges};
 use fairway_graph::{Graph, Scope};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{input, view};
@@ -13,6 +14,15 @@ use crate::errors::{CannotTell, WithHint};
 use crate::exit::ExitStatus;
 use crate::output;
 use crate::printer::Printer;
+use crate::schema::{self, Shape};
+
+/// What documents of it are called.
+const KIND: &str = "GraphDifference";
+
+/// The shape of those documents.
+pub(super) fn shape() -> Shape {
+    schema::of::<Difference>(KIND)
+}
 
 pub(crate) fn run(args: &DiffArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
     let difference = match (args.old.is_dir(), args.new.is_dir()) {
@@ -20,7 +30,7 @@ pub(crate) fn run(args: &DiffArgs, printer: &Printer) -> anyhow::Result<ExitStat
         (false, false) => files(args, printer)?,
         _ => return Err(unlike(args).into()),
     };
-    output::report(printer.stdout(), args.output.output, "GraphDifference", &difference)?;
+    output::report(printer.stdout(), args.output.output, KIND, &difference)?;
     let says_no = args.exit_code && !difference.is_empty();
     Ok(if says_no { ExitStatus::No } else { ExitStatus::Yes })
 }
@@ -62,7 +72,7 @@ fn compare(args: &DiffArgs, old: &Graph, new: &Graph) -> Result<Changes, CannotT
 }
 
 /// What changed in graph-data, and in the graph that clusters get.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Difference {
     #[serde(skip_serializing_if = "Option::is_none")]

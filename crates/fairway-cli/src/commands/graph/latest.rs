@@ -5,6 +5,7 @@ use std::fmt;
 use fairway_api::Version;
 use fairway_graph::Scope;
 use fairway_graph::question::latest;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::input;
@@ -14,6 +15,15 @@ use crate::errors::CannotTell;
 use crate::exit::ExitStatus;
 use crate::output;
 use crate::printer::Printer;
+use crate::schema::{self, Shape};
+
+/// What documents of it are called.
+const KIND: &str = "GraphLatest";
+
+/// The shape of those documents.
+pub(super) fn shape() -> Shape {
+    schema::of::<Newest<'_>>(KIND)
+}
 
 pub(crate) fn run(args: &LatestArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
     let graph = input::graph(&args.input, printer)?;
@@ -31,12 +41,12 @@ pub(crate) fn run(args: &LatestArgs, printer: &Printer) -> anyhow::Result<ExitSt
         latest: &node.version,
         payload: node.release.as_ref().map(|release| release.payload.as_str()),
     };
-    output::report(printer.stdout(), args.output.output, "GraphLatest", &found)?;
+    output::report(printer.stdout(), args.output.output, KIND, &found)?;
     Ok(ExitStatus::Yes)
 }
 
 /// The latest version in a channel.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct Newest<'a> {
     channel: &'a str,
     latest: &'a Version,

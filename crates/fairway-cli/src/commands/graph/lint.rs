@@ -8,7 +8,17 @@ use fairway_graph::lint::{Report, lint, print};
 use super::input;
 use crate::args::graph::{Denied, LintArgs, LintFormat};
 use crate::exit::ExitStatus;
+use crate::output;
 use crate::printer::Printer;
+use crate::schema::{self, Shape};
+
+/// What documents of it are called.
+const KIND: &str = "GraphDataLint";
+
+/// The shape of those documents.
+pub(super) fn shape() -> Shape {
+    schema::of::<print::Document<'_>>(KIND)
+}
 
 pub(crate) fn run(args: &LintArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
     let files = input::files(&args.dir)?;
@@ -22,15 +32,16 @@ pub(crate) fn run(args: &LintArgs, printer: &Printer) -> anyhow::Result<ExitStat
         printer.note(format_args!("left out, because {} has it, too: {known}", base.display()));
     }
     report.findings.retain(|finding| !args.allow.iter().any(|rule| rule == finding.rule.id));
-    let text = match args.output {
+    let mut stdout = printer.stdout();
+    match args.output {
         // Standard output takes the colours away where nobody wants them.
         LintFormat::Text => {
-            print::text(&report, &files, print::Style::Coloured) + &by_rule(&report)
+            let text = print::text(&report, &files, print::Style::Coloured) + &by_rule(&report);
+            stdout.write_all(text.as_bytes())?;
         }
-        LintFormat::Json => print::json(&report)? + "\n",
-        LintFormat::Sarif => print::sarif(&report)? + "\n",
-    };
-    printer.stdout().write_all(text.as_bytes())?;
+        LintFormat::Json => output::document(stdout, KIND, &print::json(&report))?,
+        LintFormat::Sarif => writeln!(stdout, "{}", print::sarif(&report)?)?,
+    }
     Ok(status(&report, args.deny))
 }
 

@@ -14,6 +14,12 @@ mod why;
 use crate::args::graph::GraphCommand;
 use crate::exit::ExitStatus;
 use crate::printer::Printer;
+use crate::schema::Shape;
+
+/// The shapes of the documents that it prints.
+pub(super) fn shapes() -> [Shape; 6] {
+    [channels::shape(), diff::shape(), latest::shape(), lint::shape(), path::shape(), why::shape()]
+}
 
 pub(crate) fn run(command: &GraphCommand, printer: &Printer) -> anyhow::Result<ExitStatus> {
     match command {

@@ -7,6 +7,7 @@ use fairway_api::Version;
 use fairway_api::cluster_version::MatchingRuleType;
 use fairway_graph::question::{Paths, PathsError, Step, paths};
 use fairway_graph::{Graph, Risk};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::view::View;
@@ -14,6 +15,15 @@ use crate::args::graph::PathArgs;
 use crate::exit::ExitStatus;
 use crate::output;
 use crate::printer::Printer;
+use crate::schema::{self, Shape};
+
+/// What documents of it are called.
+const KIND: &str = "GraphPaths";
+
+/// The shape of those documents.
+pub(super) fn shape() -> Shape {
+    schema::of::<Ways<'_>>(KIND)
+}
 
 pub(crate) fn run(args: &PathArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
     let view = View::read(&args.view, printer)?;
@@ -26,12 +36,12 @@ pub(crate) fn run(args: &PathArgs, printer: &Printer) -> anyhow::Result<ExitStat
     let status = if paths.is_some() { ExitStatus::Yes } else { ExitStatus::No };
     let risks = paths.as_ref().map_or_else(Vec::new, |paths| risks(&view.graph, paths));
     let ways = Ways { from, to, paths, risks };
-    output::report(printer.stdout(), args.output.output, "GraphPaths", &ways)?;
+    output::report(printer.stdout(), args.output.output, KIND, &ways)?;
     Ok(status)
 }
 
 /// The ways between two versions, if there are any, and what may go wrong on them.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct Ways<'a> {
     from: &'a Version,
     to: &'a Version,

@@ -2,13 +2,22 @@
 
 use fairway_graph::Scope;
 use fairway_graph::build::Draft;
-use fairway_graph::question::Verdict;
+use fairway_graph::question::{Verdict, Why};
 
 use super::{input, view};
 use crate::args::graph::WhyArgs;
 use crate::exit::ExitStatus;
 use crate::output;
 use crate::printer::Printer;
+use crate::schema::{self, Shape};
+
+/// What documents of it are called.
+const KIND: &str = "GraphUpdate";
+
+/// The shape of those documents.
+pub(super) fn shape() -> Shape {
+    schema::of::<Why>(KIND)
+}
 
 pub(crate) fn run(args: &WhyArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
     let data = input::data(&args.view.input, printer)?.unwrap_or_default();
@@ -20,7 +29,7 @@ pub(crate) fn run(args: &WhyArgs, printer: &Printer) -> anyhow::Result<ExitStatu
     let why = draft
         .why(&args.ends.from, &args.ends.to, scope)
         .map_err(|error| view::explain(draft.graph(), scope, &error))?;
-    output::report(printer.stdout(), args.output.output, "GraphUpdate", &why)?;
+    output::report(printer.stdout(), args.output.output, KIND, &why)?;
     Ok(match why.verdict {
         Verdict::Recommended | Verdict::Conditional { .. } => ExitStatus::Yes,
         _ => ExitStatus::No,

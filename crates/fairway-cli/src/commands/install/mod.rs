@@ -17,8 +17,17 @@ use crate::errors::WithHint;
 use crate::exit::ExitStatus;
 use crate::output;
 use crate::printer::Printer;
+use crate::schema::{self, Shape};
 use progress::follow;
 use report::Report;
+
+/// What documents of it are called.
+const KIND: &str = "Installation";
+
+/// The shape of those documents.
+pub(super) fn shape() -> Shape {
+    schema::of::<Report>(KIND)
+}
 
 pub(crate) fn run(args: &InstallArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
     let found = input::read(&args.release_image, &args.access)?;
@@ -43,12 +52,12 @@ pub(crate) fn run(args: &InstallArgs, printer: &Printer) -> anyhow::Result<ExitS
         done.map_err(|error| advise(error, &image))?;
         let complete = timeout(args.timeout, follow(cluster.client(), &image, printer));
         let completed = !args.no_wait && complete.await.is_ok();
-        let report = Report { version, image: image.clone(), completed };
+        let report = Report { release: version, image: image.clone(), completed };
         let timed_out = !args.no_wait && !completed;
         let status = if timed_out { ExitStatus::TimedOut } else { ExitStatus::Yes };
         anyhow::Ok((report, status))
     })?;
-    output::report(printer.stdout(), args.output.output, "Installation", &report)?;
+    output::report(printer.stdout(), args.output.output, KIND, &report)?;
     Ok(status)
 }
 

@@ -2,14 +2,15 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// What was installed.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Report {
     /// The version of the release.
-    pub(super) version: String,
+    pub(super) release: String,
     /// Its image, by digest.
     pub(super) image: String,
     /// Whether all of it is in place.
@@ -18,13 +19,13 @@ pub(super) struct Report {
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { version, image, completed } = self;
+        let Self { release, image, completed } = self;
         if *completed {
-            write!(f, "This cluster has {version}.")
+            write!(f, "This cluster has {release}.")
         } else {
             write!(
                 f,
-                "The operator of {version} is installed, from {image}.\n\
+                "The operator of {release} is installed, from {image}.\n\
                  Follow it with `kubectl get clusterversion version --watch`."
             )
         }
@@ -38,7 +39,7 @@ mod tests {
     #[test]
     fn it_says_what_there_is_and_how_to_follow_it() {
         let report = |completed| Report {
-            version: "5.0.0".to_owned(),
+            release: "5.0.0".to_owned(),
             image: "registry.example/releases@sha256:1".to_owned(),
             completed,
         };

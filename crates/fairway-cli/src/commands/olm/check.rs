@@ -6,6 +6,7 @@ use fairway_api::Version;
 use fairway_compat::olm::catalog::{Bundle, Catalogs, File, Package, Unquoted};
 use fairway_compat::olm::install::{Decision, decide_for};
 use fairway_compat::olm::{Declaration, Stream};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::files;
@@ -15,35 +16,46 @@ use crate::exit::ExitStatus;
 use crate::foreign_text::OneLine;
 use crate::output;
 use crate::printer::Printer;
+use crate::schema::{self, Shape};
+
+/// What documents of it are called.
+const KIND: &str = "CatalogCheck";
+
+/// The shape of those documents.
+pub(super) fn shape() -> Shape {
+    schema::of::<Report>(KIND)
+}
 
 pub(crate) fn run(args: &OlmCheckArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
     let files = files::read(&args.catalog)?;
     let report = Report::new(&args.catalog.display().to_string(), files, args)?;
-    output::report(printer.stdout(), args.output.output, "CatalogCheck", &report)?;
+    output::report(printer.stdout(), args.output.output, KIND, &report)?;
     Ok(report.status())
 }
 
 /// What can be installed of a catalog.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Report {
+    #[schemars(with = "String")]
     cluster_version: Stream,
     packages: Vec<Checked>,
     /// Maximum versions that are not written as they should be.
     problems: Vec<Problem>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct Checked {
     name: String,
     bundles: Vec<Row>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Row {
     name: String,
     version: Option<Version>,
+    #[schemars(with = "Option<String>")]
     maximum: Option<Stream>,
     installable: bool,
     /// The channels of which it is the newest bundle.
@@ -51,7 +63,7 @@ struct Row {
 }
 
 /// Something that is wrong with a maximum version.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Problem {
     bundle: String,

@@ -11,8 +11,8 @@ use crate::printer::Printer;
 use crate::schema::Shape;
 
 /// The shapes of the documents that it prints.
-pub(crate) fn shapes() -> [Shape; 1] {
-    [list::shape()]
+pub(crate) fn shapes() -> [Shape; 2] {
+    [check::shape(), list::shape()]
 }
 
 pub(crate) fn run(command: &OlmCommand, printer: &Printer) -> anyhow::Result<ExitStatus> {

@@ -20,6 +20,12 @@ use crate::commands::{operator, registry};
 use crate::errors::{WithHint, WrongUsage};
 use crate::exit::ExitStatus;
 use crate::printer::Printer;
+use crate::schema::Shape;
+
+/// The shape of the documents that it prints.
+pub(super) fn shape() -> Shape {
+    report::shape()
+}
 
 pub(crate) fn run(args: &PreflightArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
     if let Some(PreflightCommand::CopyManifests(args)) = &args.command {

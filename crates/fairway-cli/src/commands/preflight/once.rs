@@ -16,7 +16,7 @@ use kube::Client;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use super::report::Report;
+use super::report::{KIND, Report};
 use crate::args::operator::CheckNetwork;
 use crate::args::preflight::PreflightArgs;
 use crate::cluster::Cluster;
@@ -40,7 +40,7 @@ pub(super) fn run(args: &PreflightArgs, printer: &Printer) -> anyhow::Result<Exi
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let document = runtime.block_on(look(args, printer, image, content))?;
     let report = Report(&document);
-    output::report(printer.stdout(), args.output.output, "Preflight", &report)?;
+    output::report(printer.stdout(), args.output.output, KIND, &report)?;
     Ok(report.status())
 }
 

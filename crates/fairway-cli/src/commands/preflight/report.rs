@@ -3,12 +3,24 @@
 use std::fmt::{self, Display};
 
 use fairway_findings::{CheckReport, CheckStatus, Document, Finding, Reason, Severity};
-use serde::{Serialize, Serializer};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::exit::ExitStatus;
 use crate::foreign_text::{OneLine, lines};
+use crate::schema::{self, Shape};
+
+/// What documents of it are called.
+pub(super) const KIND: &str = "Preflight";
+
+/// The shape of those documents.
+pub(super) fn shape() -> Shape {
+    schema::of::<Report<'_>>(KIND)
+}
 
 /// What a release has said.
+#[derive(Serialize, JsonSchema)]
+#[serde(transparent)]
 pub(super) struct Report<'a>(pub(super) &'a Document);
 
 impl Report<'_> {
@@ -24,12 +36,6 @@ impl Report<'_> {
         } else {
             ExitStatus::CannotTell
         }
-    }
-}
-
-impl Serialize for Report<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.0.serialize(serializer)
     }
 }
 
@@ -146,7 +152,7 @@ mod tests {
 
     fn printed(format: ReportFormat, document: &Document) -> String {
         let mut out = Vec::new();
-        output::report(&mut out, format, "Preflight", &Report(document)).unwrap();
+        output::report(&mut out, format, KIND, &Report(document)).unwrap();
         String::from_utf8(out).unwrap()
     }
 

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use fairway_release::changes::Changes;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::input;
@@ -11,11 +12,20 @@ use crate::exit::ExitStatus;
 use crate::foreign_text;
 use crate::output;
 use crate::printer::Printer;
+use crate::schema::{self, Shape};
+
+/// What documents of it are called.
+const KIND: &str = "ReleaseDifference";
+
+/// The shape of those documents.
+pub(super) fn shape() -> Shape {
+    schema::of::<Difference>(KIND)
+}
 
 pub(crate) fn run(args: &DiffArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
     let release = |name: &str| input::read(name, &args.access)?.load_as(ANY_IMAGE);
     let changes = Difference(Changes::between(&release(&args.from)?, &release(&args.to)?));
-    output::report(printer.stdout(), args.output.output, "ReleaseDifference", &changes)?;
+    output::report(printer.stdout(), args.output.output, KIND, &changes)?;
     let says_no = args.exit_code && !changes.0.is_empty();
     Ok(if says_no { ExitStatus::No } else { ExitStatus::Yes })
 }
@@ -24,7 +34,7 @@ pub(crate) fn run(args: &DiffArgs, printer: &Printer) -> anyhow::Result<ExitStat
 const ANY_IMAGE: &str = "{{.ReleaseImage}}";
 
 /// What changes, as a terminal may show it.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 #[serde(transparent)]
 struct Difference(Changes);
 

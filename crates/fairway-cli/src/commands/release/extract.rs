@@ -7,6 +7,7 @@ use std::path::{Component, Path};
 
 use anyhow::Context;
 use fairway_release::payload::Files;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::input;
@@ -16,9 +17,18 @@ use crate::errors::{CannotTell, WithHint};
 use crate::exit::ExitStatus;
 use crate::output;
 use crate::printer::Printer;
+use crate::schema::{self, Shape};
 
 /// What a file is called while it is being written.
 const UNFINISHED: &str = "part";
+
+/// What documents of it are called.
+const KIND: &str = "ReleaseFiles";
+
+/// The shape of those documents.
+pub(super) fn shape() -> Shape {
+    schema::of::<Extracted>(KIND)
+}
 
 pub(crate) fn run(args: &ExtractArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
     let mut files = input::read(&args.release, &args.access)?.files;
@@ -30,7 +40,7 @@ pub(crate) fn run(args: &ExtractArgs, printer: &Printer) -> anyhow::Result<ExitS
         }
     }
     let report = |extracted: Extracted| {
-        output::report(printer.stdout(), args.output.output, "ReleaseFiles", &extracted)
+        output::report(printer.stdout(), args.output.output, KIND, &extracted)
     };
     match (&args.to, args.output.output) {
         (Some(directory), format) => {
@@ -50,7 +60,7 @@ pub(crate) fn run(args: &ExtractArgs, printer: &Printer) -> anyhow::Result<ExitS
 }
 
 /// What was taken out of a release.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct Extracted {
     /// Where it was written to.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -58,7 +68,7 @@ struct Extracted {
     files: Vec<ExtractedFile>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct ExtractedFile {
     path: String,
     bytes: usize,

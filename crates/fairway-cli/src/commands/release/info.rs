@@ -8,6 +8,7 @@ use fairway_release::inclusion::{DEFAULT_PROFILE, Filter, is_for_no_cluster};
 use fairway_release::metadata::key;
 use fairway_release::{Manifest, Release, Verification};
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::input;
@@ -16,16 +17,25 @@ use crate::exit::ExitStatus;
 use crate::foreign_text::OneLine;
 use crate::output;
 use crate::printer::Printer;
+use crate::schema::{self, Shape};
+
+/// What documents of it are called.
+const KIND: &str = "ReleaseInfo";
+
+/// The shape of those documents.
+pub(super) fn shape() -> Shape {
+    schema::of::<Info>(KIND)
+}
 
 pub(crate) fn run(args: &InfoArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
     let found = input::read(&args.release, &args.access)?;
     let info = Info::of(found.load()?, found.reference());
-    output::report(printer.stdout(), args.output.output, "ReleaseInfo", &info)?;
+    output::report(printer.stdout(), args.output.output, KIND, &info)?;
     Ok(ExitStatus::Yes)
 }
 
 /// What a release is.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Info {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -39,11 +49,12 @@ struct Info {
 }
 
 /// What a release says about itself.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Description {
     version: Version,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
     created: Option<Timestamp>,
     channels: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -54,7 +65,7 @@ struct Description {
 }
 
 /// How many manifests there are.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Manifests {
     all: usize,
@@ -64,7 +75,7 @@ struct Manifests {
 }
 
 /// Whose signatures count for the releases after it.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct Trust {
     keyrings: Vec<String>,
     stores: Vec<String>,

@@ -13,6 +13,12 @@ mod verify;
 use crate::args::release::ReleaseCommand;
 use crate::exit::ExitStatus;
 use crate::printer::Printer;
+use crate::schema::Shape;
+
+/// The shapes of the documents that it prints.
+pub(super) fn shapes() -> [Shape; 6] {
+    [diff::shape(), extract::shape(), info::shape(), new::shape(), sign::shape(), verify::shape()]
+}
 
 pub(crate) fn run(command: &ReleaseCommand, printer: &Printer) -> anyhow::Result<ExitStatus> {
     match command {

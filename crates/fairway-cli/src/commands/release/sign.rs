@@ -12,6 +12,7 @@ use fairway_registry::signature::{self, Signed};
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::ConfigMap;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::input::Pinned;
@@ -24,6 +25,7 @@ use crate::exit::ExitStatus;
 use crate::foreign_text::OneLine;
 use crate::output;
 use crate::printer::Printer;
+use crate::schema::{self, Shape};
 
 /// Where clusters look for signatures of their own, and how they are marked.
 const NAMESPACE: &str = "openshift-config-managed";
@@ -31,6 +33,14 @@ const LABEL: &str = "release.openshift.io/verification-signatures";
 
 /// As many signatures of one image are asked for.
 const MOST_SIGNATURES: usize = 9;
+
+/// What documents of it are called.
+const KIND: &str = "ReleaseSignature";
+
+/// The shape of those documents.
+pub(super) fn shape() -> Shape {
+    schema::of::<Report>(KIND)
+}
 
 pub(crate) fn run(args: &SignArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
     let image = signing::resolve(&args.image, &args.access)?;
@@ -40,7 +50,7 @@ pub(crate) fn run(args: &SignArgs, printer: &Printer) -> anyhow::Result<ExitStat
         Some(store) => {
             let file = add(store, &image.digest, &signed.signature)?;
             let report = Report::new(&image, identity, signed, &file);
-            output::report(printer.stdout(), args.output.output, "ReleaseSignature", &report)?;
+            output::report(printer.stdout(), args.output.output, KIND, &report)?;
         }
         None => print(&config_map(&image.digest, signed), args.output.output, printer)?,
     }
@@ -136,7 +146,7 @@ fn print(config_map: &ConfigMap, format: ReportFormat, printer: &Printer) -> any
 }
 
 /// What was signed.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Report {
     image: String,

@@ -6,6 +6,7 @@ use std::time::Duration;
 use anyhow::Context;
 use fairway_registry::signature::{Sources, StoreAddress, Unverified, Verified, Verifier};
 use fairway_release::Verification;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{input, signing};
@@ -18,9 +19,18 @@ use crate::exit::ExitStatus;
 use crate::foreign_text::OneLine;
 use crate::output;
 use crate::printer::Printer;
+use crate::schema::{self, Shape};
 
 /// How long somebody waits for stores: they have a few kilobytes to send.
 const PATIENCE: Duration = Duration::from_mins(1);
+
+/// What documents of it are called.
+const KIND: &str = "ReleaseVerification";
+
+/// The shape of those documents.
+pub(super) fn shape() -> Shape {
+    schema::of::<Report>(KIND)
+}
 
 pub(crate) fn run(args: &VerifyArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
     let verifier = verifier(args)?;
@@ -37,7 +47,7 @@ pub(crate) fn run(args: &VerifyArgs, printer: &Printer) -> anyhow::Result<ExitSt
         Err(_) => ExitStatus::No,
     };
     let report = Report { image: image.to_string(), verdict: verdict.into() };
-    output::report(printer.stdout(), args.output.output, "ReleaseVerification", &report)?;
+    output::report(printer.stdout(), args.output.output, KIND, &report)?;
     Ok(status)
 }
 
@@ -72,14 +82,14 @@ fn trusted_by(name: &str, access: &AccessArgs) -> anyhow::Result<Verification> {
 }
 
 /// What came of it.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct Report {
     image: String,
     #[serde(flatten)]
     verdict: Verdict,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 #[serde(tag = "verdict")]
 enum Verdict {
     Verified(Verified),

@@ -26,10 +26,10 @@ use crate::exit::ExitStatus;
 use crate::printer::Printer;
 use crate::schema::Shape;
 pub(super) use report::text::Age;
+
 /// The shapes of the documents that it prints.
 pub(crate) fn shapes() -> Vec<Shape> {
     let mut shapes = vec![
-        accept::shape(),
         channel::shape(),
         explain::shape(),
         plan::shape(),
@@ -38,6 +38,7 @@ pub(crate) fn shapes() -> Vec<Shape> {
         show::shape(),
         status::shape(),
     ];
+    shapes.extend(accept::shapes());
     shapes.extend(preflight::shapes());
     shapes
 }

@@ -1,8 +1,7 @@
-//! For scripts: a versioned shape of our own.
+//! For scripts: a shape of our own. Whoever prints it says of which kind and version it is.
 //!
 //! ```json
-//! { "kind": "GraphDataLint", "version": 1,
-//!   "summary": { "errors": 1, "warnings": 0, "notes": 0 },
+//! { "summary": { "errors": 1, "warnings": 0, "notes": 0 },
 //!   "findings": [ { "rule": "promql", "severity": "error",
 //!       "file": "blocked-edges/5.1.0-Risk.yaml",
 //!       "start": { "line": 9, "column": 13 }, "end": { "line": 9, "column": 18 },
@@ -10,59 +9,65 @@
 //! ```
 //!
 //! `start` and `end` are missing where a finding is about a file as a whole, `help` where nobody
-//! knows any. The version changes when a field changes its meaning or goes away; new ones may
-//! come.
+//! knows any.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::data::{Position, Severity};
 use crate::lint::{Finding, Report};
 
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Document<'a> {
-    kind: &'static str,
-    version: u32,
+/// What was found.
+#[derive(Serialize, JsonSchema)]
+pub struct Document<'a> {
     summary: Summary,
     findings: Vec<Entry<'a>>,
 }
 
-#[derive(Serialize)]
+/// How much of it there is.
+#[derive(Serialize, JsonSchema)]
 struct Summary {
     errors: usize,
     warnings: usize,
     notes: usize,
 }
 
-#[derive(Serialize)]
+/// Something that was found.
+#[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Entry<'a> {
+    /// The rule that is broken.
     rule: &'static str,
+    /// How much it matters: `note`, `warning` or `error`.
     severity: &'static str,
+    /// The file, below the graph-data directory.
     file: &'a str,
+    /// Where in it; not where it is about the file as a whole.
     #[serde(skip_serializing_if = "Option::is_none")]
     start: Option<Position>,
     #[serde(skip_serializing_if = "Option::is_none")]
     end: Option<Position>,
+    /// What is wrong, for people.
     message: &'a str,
+    /// What to do about it.
     #[serde(skip_serializing_if = "Option::is_none")]
     help: Option<&'a str>,
+    /// What it is about, such as the name of a risk.
     subject: &'a str,
+    /// The files that have the same.
     also_in: &'a [String],
 }
 
-/// All findings as JSON.
-pub fn json(report: &Report) -> serde_json::Result<String> {
-    serde_json::to_string_pretty(&Document {
-        kind: "GraphDataLint",
-        version: 1,
+/// All findings, to be written as JSON.
+pub fn json(report: &Report) -> Document<'_> {
+    Document {
         summary: Summary {
             errors: report.count(Severity::Error) + report.count(Severity::Open),
             warnings: report.count(Severity::Warning),
             notes: report.count(Severity::Note),
         },
         findings: report.findings.iter().map(entry).collect(),
-    })
+    }
 }
 
 fn entry(finding: &Finding) -> Entry<'_> {

@@ -4,7 +4,7 @@ mod json;
 mod sarif;
 mod text;
 
-pub use json::json;
+pub use json::{Document, json};
 pub use sarif::sarif;
 pub use text::{Style, text};
 

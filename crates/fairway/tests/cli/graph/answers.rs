@@ -33,6 +33,21 @@ fn ways_between_two_versions() {
 }
 
 #[test]
+fn answers_as_documents() {
+    let desk = Desk::new();
+    for (question, kind) in [
+        (&["path", "5.1.1", "5.0.1"][..], "GraphPaths"),
+        (&["why", "5.0.2", "5.1.0"], "GraphUpdate"),
+        (&["why", "5.0.1", "5.1.1"], "GraphUpdate"),
+        (&["channels", "5.1.0"], "GraphChannels"),
+        (&["latest", "stable-5.1"], "GraphLatest"),
+    ] {
+        let answer = desk.json(&[question, &GRAPH, &["-o", "json"]].concat());
+        assert_eq!(answer["kind"], kind, "{question:?}");
+    }
+}
+
+#[test]
 fn ways_as_documents() {
     let desk = Desk::new();
     insta::assert_snapshot!(desk.ask(&["path", "5.0.2", "5.1.0", "-o", "json"]), @r#"

@@ -45,6 +45,8 @@ fn two_states_of_graph_data() {
     ----- stdout -----
     no difference
     ");
+    let document = desk.json(&["diff", "graph-data", "newer", GRAPH[0], "-o", "json"]);
+    assert_eq!(document["kind"], "GraphDifference");
     insta::assert_snapshot!(desk.run(&["diff", "graph-data", "newer", "-o", "yaml", "--exit-code"]), @r#"
     exit code: 3
     ----- stdout -----

@@ -18,7 +18,7 @@ use fairway_registry::{Image, ImageConfig, LayerBuilder, layout};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::{fairway, transcript};
+use crate::{document, fairway, transcript};
 
 /// What makes a graph of the files of a [`Desk`].
 pub(crate) const GRAPH: [&str; 2] = ["--releases=releases.json", "--graph-data=graph-data"];
@@ -124,8 +124,7 @@ impl Desk {
 
     /// What a command writes to standard output, as JSON.
     fn json(&self, arguments: &[&str]) -> Value {
-        let output = self.fairway(arguments).output().unwrap();
-        serde_json::from_slice(&output.stdout).unwrap()
+        document(&mut self.fairway(arguments))
     }
 }
 

@@ -1,8 +1,9 @@
 //! Which bundles of a catalog can be installed.
 
 use anyhow::Result;
+use serde_json::json;
 
-use crate::{fairway, transcript};
+use crate::{document, fairway, transcript};
 
 /// A package with a channel of two bundles; the newer one runs up to 4.10, if that is still there.
 const CATALOG: &str = r#"
@@ -46,6 +47,8 @@ fn the_newest_bundle_of_a_channel_decides() -> Result<()> {
         let mut command = fairway();
         command.current_dir(&directory).args(["olm", "check", "--catalog=."]);
         said.push(transcript(command.arg(format!("--cluster-version={version}"))));
+        let report = document(command.arg("--output=json"));
+        assert_eq!(report["packages"][0]["bundles"][0]["newestOf"], json!(["stable"]));
     }
     insta::assert_snapshot!(said.join("\n"), @r#"
     exit code: 0

@@ -11,7 +11,7 @@ use std::process::Command;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::{fairway, transcript};
+use crate::{document, fairway, transcript};
 
 /// A program that is small, so that images of it are made quickly.
 const PROGRAM: &str = "--program=/bin/true";
@@ -60,9 +60,7 @@ impl Workshop {
 
     /// What a command writes to standard output, as JSON.
     fn json(&self, arguments: &[&str]) -> Value {
-        let output = self.fairway(&[arguments, &["-o", "json"]].concat()).output().unwrap();
-        let said = String::from_utf8_lossy(&output.stderr);
-        serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {said}"))
+        document(&mut self.fairway(&[arguments, &["-o", "json"]].concat()))
     }
 
     /// Makes a release of both operators, and says how it is called by its digest.

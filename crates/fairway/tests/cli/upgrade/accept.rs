@@ -214,6 +214,8 @@ async fn what_was_thought_through_once_is_carried_to_other_clusters() -> Result<
     risky(&cluster).await?;
     let kubeconfig = cluster.kubeconfig();
     said(kubeconfig, &["accept", "SlowDisks", "--reason=replaced soon", "--for=5.2.x"]);
+    let as_json = document(kubeconfig, &["accept", "--export"])?;
+    assert_eq!(as_json["risks"][0]["for"], "5.2.x");
     let exported = said(kubeconfig, &["accept", "--export"]);
     let file = tempfile::NamedTempFile::new()?;
     std::fs::write(file.path(), exported.split_once("stdout -----\n").context("nothing")?.1)?;

@@ -3,6 +3,7 @@
 mod text;
 
 use fairway_insight::fleet::Unread;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::at_once;
@@ -13,6 +14,15 @@ use crate::commands::upgrade::preflight::of_a_fleet::{self, Asked};
 use crate::exit::ExitStatus;
 use crate::output;
 use crate::printer::Printer;
+use crate::schema::{self, Shape};
+
+/// What documents of it are called.
+const KIND: &str = "FleetPreflight";
+
+/// The shape of those documents.
+pub(super) fn shape() -> Shape {
+    schema::of::<FleetPreflight>(KIND)
+}
 
 pub(super) fn run(args: &FleetPreflightArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
     let members = members::live(&args.members)?;
@@ -33,12 +43,12 @@ pub(super) fn run(args: &FleetPreflightArgs, printer: &Printer) -> anyhow::Resul
         selection: args.members.selection(),
         width: printer.width(),
     };
-    output::report(printer.stdout(), args.output.output, "FleetPreflight", &preflights)?;
+    output::report(printer.stdout(), args.output.output, KIND, &preflights)?;
     Ok(preflights.exit_status())
 }
 
 /// What came of asking a release about several clusters.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct FleetPreflight {
     /// The version of the release.
@@ -54,7 +64,7 @@ struct FleetPreflight {
 }
 
 /// What came of asking it about one.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct ClusterPreflight {
     name: String,

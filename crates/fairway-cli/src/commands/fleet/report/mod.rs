@@ -15,14 +15,23 @@ use crate::commands::upgrade::preflight::of_a_fleet::{self, Records};
 use crate::exit::ExitStatus;
 use crate::output;
 use crate::printer::Printer;
+use crate::schema::{self, Shape};
 use crate::source::{Recording, Source};
 use text::Shown;
+
+/// What documents of it are called.
+const KIND: &str = "FleetReport";
+
+/// The shape of those documents.
+pub(super) fn shape() -> Shape {
+    schema::of::<Shown<'_>>(KIND)
+}
 
 pub(super) fn run(args: &FleetReportArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
     let members = block_on(gather(args, printer))?;
     let report = FleetReport::of(&members, &args.targets());
     let shown = Shown { report: &report, width: printer.width() };
-    output::report(printer.stdout(), args.output.output, "FleetReport", &shown)?;
+    output::report(printer.stdout(), args.output.output, KIND, &shown)?;
     Ok(match report.answer() {
         Some(Answer::Yes) => ExitStatus::Yes,
         Some(Answer::No) => ExitStatus::No,

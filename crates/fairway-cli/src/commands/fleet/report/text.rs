@@ -7,6 +7,7 @@ use fairway_insight::FleetReport;
 use fairway_insight::fleet::{
     Blocker, ClusterReport, CommonRisk, Preflight, PreflightResult, Scope, TargetReport, Verdict,
 };
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::commands::upgrade::Age;
@@ -23,7 +24,7 @@ const FEW_RISKS: usize = 10;
 const NOTHING: &str = "–";
 
 /// A report, and how wide a table of it may be.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub(super) struct Shown<'a> {
     #[serde(flatten)]
     pub(super) report: &'a FleetReport,

@@ -9,6 +9,7 @@ use anyhow::Context;
 use fairway_registry::base::{Base, Packing};
 use fairway_registry::{Digest, Image, LayerBuilder};
 use fairway_release::payload::{DIRECTORIES, Files};
+use schemars::JsonSchema;
 use serde::Serialize;
 use tokio::runtime::Runtime;
 
@@ -19,11 +20,20 @@ use crate::errors::WithHint;
 use crate::exit::ExitStatus;
 use crate::output;
 use crate::printer::Printer;
+use crate::schema::{self, Shape};
 
 /// What other tools ask an image for, to know a release.
 const VERSION_LABEL: &str = "io.openshift.release";
 /// What it is built on.
 const BASE_LABEL: &str = "io.openshift.release.base-image-digest";
+
+/// What documents of it are called.
+const KIND: &str = "ReleaseImage";
+
+/// The shape of those documents.
+pub(super) fn shape() -> Shape {
+    schema::of::<Made>(KIND)
+}
 
 pub(crate) fn run(args: &NewArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
     let destination = Destination::of(args)?;
@@ -40,7 +50,7 @@ pub(crate) fn run(args: &NewArgs, printer: &Printer) -> anyhow::Result<ExitStatu
     printer.warnings(&draft::doubts(&release));
     let Made { release, manifests, images, .. } = &made;
     printer.note(format_args!("release {release}: manifests: {manifests}, images: {images}"));
-    output::report(printer.stdout(), args.output.output, "ReleaseImage", &made)?;
+    output::report(printer.stdout(), args.output.output, KIND, &made)?;
     Ok(ExitStatus::Yes)
 }
 
@@ -84,9 +94,10 @@ fn base(args: &NewArgs, runtime: &Runtime) -> anyhow::Result<(Base, Option<Diges
 }
 
 /// A release image that was made.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct Made {
     image: String,
+    #[schemars(with = "String")]
     digest: Digest,
     release: String,
     manifests: usize,

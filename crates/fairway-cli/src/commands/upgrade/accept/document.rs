@@ -9,6 +9,7 @@ use anyhow::{Context as _, anyhow};
 use fairway_api::{ClusterVersion, limits, read};
 use fairway_risk::Terms;
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -17,6 +18,7 @@ use crate::args::report::ReportFormat;
 use crate::errors::WithHint;
 use crate::foreign_text::OneLine;
 use crate::output;
+use crate::schema::{self, Shape};
 
 /// What such a document is called.
 const KIND: &str = "AcceptedRisks";
@@ -24,8 +26,13 @@ const KIND: &str = "AcceptedRisks";
 /// The only version that is understood.
 const VERSION: u32 = 1;
 
+/// The shape of such documents.
+pub(super) fn shape() -> Shape {
+    schema::of::<AcceptedRisks>(KIND)
+}
+
 /// The risks that a cluster accepts, with their terms.
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub(super) struct AcceptedRisks {
     kind: String,
@@ -34,7 +41,7 @@ pub(super) struct AcceptedRisks {
 }
 
 /// One risk, and the terms on which it is accepted.
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 struct Entry {
     name: String,
@@ -42,6 +49,7 @@ struct Entry {
     terms: Terms,
     /// What is not understood may be a limit.
     #[serde(flatten, skip_serializing)]
+    #[schemars(skip)]
     unknown: BTreeMap<String, Value>,
 }
 

@@ -29,9 +29,9 @@ use wish::Wish;
 /// What documents of it are called.
 const KIND: &str = "UpgradeAccept";
 
-/// The shape of those documents.
-pub(super) fn shape() -> Shape {
-    schema::of::<Outcome>(KIND)
+/// The shapes of those documents, and of those that others read again.
+pub(super) fn shapes() -> [Shape; 2] {
+    [schema::of::<Outcome>(KIND), document::shape()]
 }
 
 pub(super) fn run(args: &AcceptArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {

@@ -3,6 +3,7 @@
 use fairway_api::ClusterVersion;
 use fairway_insight::fleet::{Preflight, PreflightResult};
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::super::request::outcome::Named;
@@ -48,7 +49,7 @@ fn in_short(report: &Report) -> Option<Preflight> {
 }
 
 /// What came of asking a cluster for a preflight.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub(in crate::commands) struct Asked {
     #[serde(flatten)]
     outcome: Outcome,
