@@ -151,6 +151,7 @@ Examples:
   fairway upgrade accept --replace NoisyLogs
   fairway upgrade accept --export --context=canary > accepted.yaml
   fairway upgrade accept --import=accepted.yaml --context=prod
+  fairway upgrade accept SlowDisks --dry-run --from-file=cluster-cv.yaml
   fairway upgrade accept --clear")]
     Accept(AcceptArgs),
 
@@ -164,7 +165,8 @@ Examples:
   fairway upgrade channel
   fairway upgrade channel stable-5.1
   fairway upgrade channel eus-6.0 --allow-explicit-channel
-  fairway upgrade channel --clear")]
+  fairway upgrade channel --clear
+  fairway upgrade channel --from-file=cluster-cv.yaml")]
     Channel(ChannelArgs),
 
     /// Compare what several releases say about this cluster, side by side
@@ -303,7 +305,7 @@ pub(crate) struct ChannelArgs {
     pub(crate) output: ReportArgs,
 
     #[command(flatten)]
-    pub(crate) cluster: ClusterArgs,
+    pub(crate) source: SourceArgs,
 }
 
 /// The name of a channel. An empty one is mostly a variable of a script that is not set.
@@ -367,5 +369,5 @@ pub(crate) struct AcceptArgs {
     pub(crate) output: ReportArgs,
 
     #[command(flatten)]
-    pub(crate) cluster: ClusterArgs,
+    pub(crate) source: SourceArgs,
 }

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use crate::cluster::{Changed, Cluster, Earnest};
 use crate::errors::WithHint;
+use crate::source::Source;
 
 /// How often somebody else may be faster. The operator writes seldom, and people even more so.
 const ATTEMPTS: usize = 5;
@@ -29,7 +30,19 @@ pub(super) async fn make<C: Change>(
     Ok(make_and_see(cluster, dry_run, decide).await?.0)
 }
 
-/// The same; and what the cluster has then, if something was written.
+/// The same; of a recorded cluster, what would come of it.
+pub(super) async fn make_or_tell<C: Change>(
+    source: &Source,
+    dry_run: bool,
+    decide: impl Fn(&ClusterVersion) -> anyhow::Result<C>,
+) -> anyhow::Result<C> {
+    match source {
+        Source::Live(cluster) => make(cluster, dry_run, decide).await,
+        Source::Recorded(_) => decide(&source.cluster_version().await?),
+    }
+}
+
+/// The same as `make`; and what the cluster has then, if something was written.
 pub(super) async fn make_and_see<C: Change>(
     cluster: &Cluster,
     dry_run: bool,

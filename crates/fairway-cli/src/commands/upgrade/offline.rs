@@ -1,5 +1,6 @@
 //! What can be asked of a recorded cluster, which nothing can be changed in.
 
+use crate::args::source::SourceArgs;
 use crate::args::upgrade::UpgradeArgs;
 use crate::args::upgrade_preflight::PreflightWish;
 use crate::errors::WrongUsage;
@@ -14,6 +15,18 @@ pub(super) fn check(args: &UpgradeArgs, wish: Option<PreflightWish>) -> Result<(
     if changes && !args.source.recorded.from_file.is_empty() {
         return Err(WrongUsage(
             "--from-file reads a recorded cluster: nothing can be asked of it".to_owned(),
+        ));
+    }
+    Ok(())
+}
+
+/// Refuses to change files by a command that can also tell what would come of it.
+pub(super) fn check_change(source: &SourceArgs, changes: bool) -> Result<(), WrongUsage> {
+    if changes && !source.recorded.from_file.is_empty() {
+        return Err(WrongUsage(
+            "--from-file reads a recorded cluster, in which nothing can be changed: --dry-run \
+             tells what would come of it"
+                .to_owned(),
         ));
     }
     Ok(())

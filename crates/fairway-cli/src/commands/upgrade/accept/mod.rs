@@ -13,13 +13,16 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::change::{self, Change};
+use super::offline;
 use super::stored::Others;
+use crate::args::source::SourceArgs;
 use crate::args::upgrade::AcceptArgs;
-use crate::cluster::{Cluster, block_on};
+use crate::cluster::block_on;
 use crate::errors::CannotTell;
 use crate::exit::ExitStatus;
 use crate::printer::Printer;
 use crate::schema::{self, Shape};
+use crate::source::Source;
 use crate::{clock, output};
 use document::AcceptedRisks;
 use outcome::Outcome;
@@ -38,17 +41,20 @@ pub(super) fn run(args: &AcceptArgs, printer: &Printer) -> anyhow::Result<ExitSt
     if args.export {
         return export(args, printer);
     }
-    let now = clock::now();
+    offline::check_change(&args.source, !args.dry_run)?;
+    let now = present(&args.source)?;
     let mut wish = match &args.import {
         Some(path) => import(path, args.replace, now, printer)?,
         None => Wish::of(args, now)?,
     };
     let plan = block_on(async {
-        let cluster = Cluster::connect(&args.cluster).await?;
-        if wish.accepts_something() {
+        let source = Source::open(&args.source).await?;
+        if let Source::Live(cluster) = &source
+            && wish.accepts_something()
+        {
             wish.by(cluster.user().await.as_deref());
         }
-        change::make(&cluster, args.dry_run, |object| Plan::of(object, &wish, now)).await
+        change::make_or_tell(&source, args.dry_run, |object| Plan::of(object, &wish, now)).await
     })?;
     let dry_run = args.dry_run && plan.patch.is_some();
     let outcome = Outcome { dry_run, ..plan.outcome };
@@ -57,10 +63,21 @@ pub(super) fn run(args: &AcceptArgs, printer: &Printer) -> anyhow::Result<ExitSt
     Ok(outcome.exit_status())
 }
 
+/// The time at which terms count; that of a recorded cluster is its own.
+fn present(source: &SourceArgs) -> anyhow::Result<Timestamp> {
+    if source.recorded.from_file.is_empty() {
+        return Ok(clock::now());
+    }
+    block_on(async {
+        let source = Source::open(source).await?;
+        let version = source.cluster_version().await?;
+        Ok(source.moment_of(&version).await?.now())
+    })
+}
+
 /// Prints what is accepted, for other clusters.
 fn export(args: &AcceptArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
-    let object =
-        block_on(async { Cluster::connect(&args.cluster).await?.cluster_version().await })?;
+    let object = block_on(async { Source::open(&args.source).await?.cluster_version().await })?;
     AcceptedRisks::of(&object)?.write(printer.stdout(), args.output.output)?;
     Ok(ExitStatus::Yes)
 }

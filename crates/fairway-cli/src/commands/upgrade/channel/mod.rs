@@ -3,13 +3,14 @@
 mod plan;
 
 use crate::args::upgrade::ChannelArgs;
-use crate::cluster::{Cluster, block_on};
+use crate::cluster::block_on;
 use crate::exit::ExitStatus;
 use crate::output;
 use crate::printer::Printer;
 use crate::schema::{self, Shape};
+use crate::source::Source;
 
-use super::change;
+use super::{change, offline};
 use plan::{Outcome, Plan, Wish};
 
 /// What documents of it are called.
@@ -22,9 +23,10 @@ pub(super) fn shape() -> Shape {
 
 pub(super) fn run(args: &ChannelArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
     let wish = Wish::of(args);
+    offline::check_change(&args.source, !matches!(wish, Wish::See) && !args.dry_run)?;
     let plan = block_on(async {
-        let cluster = Cluster::connect(&args.cluster).await?;
-        change::make(&cluster, args.dry_run, |object| Plan::of(object, &wish)).await
+        let source = Source::open(&args.source).await?;
+        change::make_or_tell(&source, args.dry_run, |object| Plan::of(object, &wish)).await
     })?;
     let dry_run = args.dry_run && plan.outcome.changed;
     let outcome = Outcome { dry_run, ..plan.outcome };

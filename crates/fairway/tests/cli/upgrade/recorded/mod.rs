@@ -292,3 +292,50 @@ fn a_quiet_question_is_answered_by_its_exit_code() -> Result<()> {
     assert_eq!(document["target"]["version"], "9.1.4", "a document is what is asked for");
     Ok(())
 }
+
+#[test]
+fn of_a_recording_it_is_told_what_would_come_of_a_change() -> Result<()> {
+    let recording = Recording { version: choices(), ..Recording::new()? };
+    recording.file("-cv.yaml", &recording.version)?;
+    let said = [
+        recording.said(&["channel"]),
+        recording.said(&["channel", "fast-9.2", "--dry-run"]),
+        recording.said(&["channel", "fast-9.2"]),
+        recording.said(&["accept", "SlowDisks"]),
+        recording.said(&["accept", "--export"]),
+    ];
+    insta::assert_snapshot!(said.join("\n"), @"
+    exit code: 0
+    ----- stdout -----
+    Channel: stable-9.2
+
+    exit code: 0
+    ----- stdout -----
+    Nothing was changed; without --dry-run it would be:
+
+    Channel: fast-9.2 (before: stable-9.2)
+
+    The operator will ask the update service again.
+    ----- stderr -----
+    warning: it is not known which channels the running release is in, so fast-9.2 was not checked
+
+    exit code: 2
+    ----- stderr -----
+    error: --from-file reads a recorded cluster, in which nothing can be changed: --dry-run tells what would come of it
+
+    exit code: 2
+    ----- stderr -----
+    error: --from-file reads a recorded cluster, in which nothing can be changed: --dry-run tells what would come of it
+
+    exit code: 0
+    ----- stdout -----
+    kind: AcceptedRisks
+    version: 1
+    risks: []
+    ");
+    let accepted = recording.document(&["accept", "SlowDisks", "--until=3d", "--dry-run"])?;
+    assert_eq!(accepted["dryRun"], true);
+    let until = &accepted["accepted"][0]["until"];
+    assert_eq!(until, "2026-03-04T10:00:00Z", "three days after what was recorded");
+    Ok(())
+}
