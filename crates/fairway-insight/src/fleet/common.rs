@@ -3,13 +3,16 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
+use fairway_api::Conditions as _;
 use fairway_api::cluster_version::ConditionalUpdateRisk;
+use fairway_api::reason::upgradeable;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Member;
 use super::cluster::ClusterReport;
 use super::target::TargetReport;
+use crate::recommend::UPGRADEABLE_FALSE;
 
 /// A risk that is not accepted, and whom it concerns.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -65,12 +68,23 @@ impl CommonRisk {
             self.clusters.push(member.name.clone());
         }
         self.targets.insert(target.version.clone());
-        if let Some(defined) = definition(member, &self.name).filter(|_| self.message.is_none()) {
+        if self.message.is_some() {
+            return;
+        }
+        if let Some(defined) = definition(member, &self.name) {
             let known = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());
             self.message = known(&defined.message);
             self.url = known(&defined.url);
+        } else if self.name == UPGRADEABLE_FALSE {
+            self.message = not_upgradeable(member);
         }
     }
+}
+
+/// What a cluster says against all updates to another minor version.
+fn not_upgradeable(member: &Member) -> Option<String> {
+    let status = member.said.as_ref().ok()?.version.status.as_ref()?;
+    status.conditions.find(upgradeable::TYPE)?.message.clone()
 }
 
 /// What a cluster says about the risk of that name.

@@ -348,3 +348,12 @@ proptest! {
         prop_assert!(report(&[sick], targets).answer() >= report(&[healthy], targets).answer());
     }
 }
+
+#[test]
+fn what_is_not_upgradeable_says_what_it_is() {
+    let conditions = [condition("Failing", "False"), condition("Upgradeable", "False")];
+    let more = json!({"conditions": conditions, "availableUpdates": [release("5.2.0")]});
+    let report = report(&[member("a", more)], &["5.2.0"]);
+    let told: Vec<_> = report.risks.iter().map(|one| (&*one.name, &one.message)).collect();
+    assert_eq!(told, [("UpgradeableFalse", &Some("That is why.".to_owned()))]);
+}

@@ -1,5 +1,6 @@
 //! Which updates there are, and what speaks against them.
 
+mod blanket;
 mod issues;
 mod prechecks;
 mod targets;
@@ -15,6 +16,9 @@ use serde::Serialize;
 pub use issues::{CONDITIONAL_UPDATE_RISK, FAILED_TO_COMPLETE_PRECHECK, Issue};
 pub use prechecks::Precheck;
 pub use targets::Target;
+
+pub(crate) use blanket::Blanket;
+pub(crate) use targets::UPGRADEABLE_FALSE;
 
 use crate::alerts::{Alerts, AlertsKnown};
 

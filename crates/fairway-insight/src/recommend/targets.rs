@@ -3,12 +3,12 @@
 use std::cmp::Reverse;
 
 use fairway_api::cluster_version::{ConditionalUpdate, ConditionalUpdateRisk, Release};
-use fairway_api::reason::{applies, recommended, upgradeable};
-use fairway_api::{
-    ClusterVersionStatus, ConditionStatus, Conditions as _, OperatorCondition, Version,
-};
+use fairway_api::reason::{applies, recommended};
+use fairway_api::{ClusterVersionStatus, ConditionStatus, Conditions as _, Version};
 use schemars::JsonSchema;
 use serde::Serialize;
+
+use super::blanket::Blanket;
 
 /// An update.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -30,7 +30,7 @@ pub struct Target {
 }
 
 /// What speaks against all updates to another minor version, as a risk.
-const UPGRADEABLE_FALSE: &str = "UpgradeableFalse";
+pub(crate) const UPGRADEABLE_FALSE: &str = "UpgradeableFalse";
 
 impl Target {
     /// Whether nothing speaks against it.
@@ -55,8 +55,8 @@ pub(super) fn of(status: &ClusterVersionStatus) -> (Vec<Target>, Vec<String>) {
         match Version::parse(&release.version) {
             Ok(version) => {
                 let said = Said::about(update, status);
-                let said =
-                    blanket.iter().fold(said, |said, blanket| blanket.over(said, update, &version));
+                let against = blanket.filter(|blanket| blanket.is_against(update, &version));
+                let said = against.into_iter().fold(said, Said::with_blanket);
                 targets.push((Reverse(version), said.about_release(release)));
             }
             Err(_) => not_versions.push(release.version.clone()),
@@ -109,6 +109,23 @@ impl Said {
         Self { against, risks }
     }
 
+    /// What is said, with what stands against every update to another minor version on top.
+    fn with_blanket(self, blanket: Blanket) -> Self {
+        let (reason, message) = match self.against {
+            Some(Against { message: other, said: true, .. }) => {
+                ("MultipleReasons".to_owned(), format!("{}\n\n{other}", blanket.message()))
+            }
+            _ => {
+                let reason = blanket.reason().unwrap_or(UPGRADEABLE_FALSE);
+                (reason.to_owned(), blanket.message().to_owned())
+            }
+        };
+        let mut risks = self.risks;
+        risks.push(UPGRADEABLE_FALSE.to_owned());
+        let status = ConditionStatus::False;
+        Self { against: Some(Against { status, reason, message, said: true }), risks }
+    }
+
     fn about_release(self, release: &Release) -> Target {
         let (recommended, reason, message) = match self.against {
             None => (ConditionStatus::True, None, None),
@@ -144,49 +161,4 @@ fn may_apply(update: &ConditionalUpdate, status: &ClusterVersionStatus) -> Vec<S
         defined.clone().any(says_no) && !defined.any(|risk| risk.conditions.is_true(applies::TYPE))
     };
     names(update).into_iter().filter(|name| !applies_not(name)).collect()
-}
-
-/// `Upgradeable=False`: it speaks against every update to another minor version.
-struct Blanket<'a> {
-    from: Version,
-    condition: &'a OperatorCondition,
-}
-
-impl<'a> Blanket<'a> {
-    fn of(status: &'a ClusterVersionStatus) -> Option<Self> {
-        let condition = status.conditions.find(upgradeable::TYPE)?;
-        let from = Version::parse(&status.desired.version).ok()?;
-        (condition.status == ConditionStatus::False).then_some(Self { from, condition })
-    }
-
-    /// What is said, with this on top.
-    fn over(&self, said: Said, update: Option<&ConditionalUpdate>, to: &Version) -> Said {
-        let leaves_the_minor = (to.major(), to.minor()) > (self.from.major(), self.from.minor());
-        let mut risks = update.iter().flat_map(|update| &update.risks);
-        if !leaves_the_minor || risks.any(|risk| self.is_in(&risk.message)) {
-            return said;
-        }
-        let (reason, message) = match said.against {
-            Some(Against { message: other, said: true, .. }) => {
-                ("MultipleReasons".to_owned(), format!("{}\n\n{other}", self.message()))
-            }
-            _ => (self.reason(), self.message().to_owned()),
-        };
-        let mut risks = said.risks;
-        risks.push(UPGRADEABLE_FALSE.to_owned());
-        let status = ConditionStatus::False;
-        Said { against: Some(Against { status, reason, message, said: true }), risks }
-    }
-
-    fn is_in(&self, risk: &str) -> bool {
-        !self.message().is_empty() && risk.contains(self.message())
-    }
-
-    fn message(&self) -> &str {
-        self.condition.message.as_deref().unwrap_or_default()
-    }
-
-    fn reason(&self) -> String {
-        self.condition.reason.clone().unwrap_or_else(|| UPGRADEABLE_FALSE.to_owned())
-    }
 }

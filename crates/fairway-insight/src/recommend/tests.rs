@@ -130,6 +130,37 @@ fn what_is_not_upgradeable_speaks_against_other_minor_versions() {
     "#);
 }
 
+/// An operator that counts what is not upgradeable as risks of updates says so once.
+#[test]
+fn what_is_not_upgradeable_is_told_once_and_can_be_accepted() {
+    let said = "AdminAck-ack-5.1-apis";
+    let told = |reason: &str, message: String, published: &str| {
+        let mut conditions = fine();
+        conditions.as_array_mut().unwrap().push(
+            json!({"type": "Upgradeable", "status": "False", "reason": reason, "message": message}),
+        );
+        let mut accepted = conditional("5.2.0", &[said, "Slow"], Some("True"));
+        accepted["riskNames"] = json!([said, "Slow"]);
+        let mut not = conditional("5.2.1", &[said], Some("False"));
+        not["riskNames"] = json!([said]);
+        let mut cluster = cluster(conditions, json!([release("5.2.0")]), json!([accepted, not]));
+        let risk = json!({"name": published, "message": format!("{published} it is."), "url": "u",
+                          "matchingRules": []});
+        cluster.status.as_mut().unwrap().conditional_update_risks = object(json!([risk]));
+        all(&cluster)
+    };
+    let once = [
+        format!("5.2.1 False Some(\"Because\") Some(\"Long.\") [\"{said}\"]"),
+        "5.2.0 True None None []".to_owned(),
+    ];
+    let line = format!("{said}: {said} it is.");
+    assert_eq!(told("AdminAckRequired", line.clone(), said), once);
+    assert_eq!(told("MultipleReasons", format!("Several:\n* A: B\n* {line}"), said), once);
+    assert_eq!(told("Plain", "Plain it is.".to_owned(), "Plain"), once);
+    let others_words = told("AdminAckRequired", "Confirm: APIs go.".to_owned(), said);
+    assert!(others_words[1].contains("UpgradeableFalse"), "{others_words:?}");
+}
+
 #[test]
 fn what_is_upgradeable_or_of_no_known_version_speaks_against_nothing() {
     let blanket = |status: &str, version: &str| {
