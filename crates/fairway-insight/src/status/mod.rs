@@ -21,7 +21,7 @@ pub use estimate::{Doubt, Estimate};
 pub use health::{Impact, Insight, Level};
 pub use nodes::{NodeAssessment, NodeStatus, Phase};
 pub use pools::{NodeCounts, PoolAssessment, PoolStatus};
-pub use request::Request;
+pub use request::{Request, has_architecture};
 pub use waits::{Wait, WaitKind};
 pub use way::{Change, Way};
 

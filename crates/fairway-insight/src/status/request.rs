@@ -1,7 +1,11 @@
 //! A release that is asked for and not begun with.
 
+use fairway_api::cluster_version::Architecture;
 use fairway_api::reason::release_accepted;
-use fairway_api::{ClusterVersion, ClusterVersionStatus, ConditionStatus, Conditions as _, image};
+use fairway_api::{
+    ClusterVersion, ClusterVersionStatus, ConditionStatus, Conditions as _, OperatorCondition,
+    image,
+};
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -39,9 +43,8 @@ pub(super) fn of(
     let other_version = wanted.version().is_some_and(|version| version != status.desired.version);
     let other_image =
         wanted.image().is_some_and(|wanted| !image::same_content(wanted, &status.desired.image));
-    let architecture = wanted.architecture();
     let other_architecture =
-        architecture.is_some() && architecture != status.desired.architecture.as_ref();
+        wanted.architecture().is_some_and(|wanted| !has_architecture(status, wanted));
     if !other_version && !other_image && !other_architecture {
         return None;
     }
@@ -57,6 +60,18 @@ pub(super) fn of(
         since,
         age_seconds: seconds_since(since, now),
     })
+}
+
+/// Whether the release that the operator works towards is for that architecture. Operators that
+/// do not write it down as such say it of the release that they have accepted.
+pub fn has_architecture(status: &ClusterVersionStatus, wanted: &Architecture) -> bool {
+    let says = |condition: &OperatorCondition| {
+        let word = format!("architecture=\"{wanted}\"");
+        condition.message.as_ref().is_some_and(|message| message.contains(&word))
+    };
+    let accepted = status.conditions.find(release_accepted::TYPE);
+    let accepted = accepted.filter(|condition| condition.status == ConditionStatus::True);
+    status.desired.architecture.as_ref() == Some(wanted) || accepted.is_some_and(says)
 }
 
 impl Request {

@@ -47,6 +47,18 @@ fn a_request_that_has_not_begun_is_told() {
 
     ask(&mut cluster, json!({"version": "5.2.0", "architecture": "Multi"}));
     assert!(told(&cluster, 600).requested.is_some(), "the same version, for one architecture");
+    let accept = |cluster: &mut Cluster, status: &str, architecture: &str| {
+        let status = json!({"type": "ReleaseAccepted", "status": status, "message":
+            format!(r#"Payload loaded version="5.2.0" image="b" architecture="{architecture}""#)});
+        cluster.version.status.as_mut().unwrap().conditions.set(object(status), at(0));
+    };
+    accept(&mut cluster, "True", "amd64");
+    assert!(told(&cluster, 600).requested.is_some(), "what was accepted is for one architecture");
+    accept(&mut cluster, "False", "Multi");
+    assert!(told(&cluster, 600).requested.is_some(), "it was not accepted");
+    accept(&mut cluster, "True", "Multi");
+    assert_eq!(told(&cluster, 600).requested, None, "that is what was accepted");
+    cluster.version.status.as_mut().unwrap().conditions.pop();
 
     ask(&mut cluster, json!({"version": "5.3.0"}));
     let status = cluster.version.status.as_mut().unwrap();

@@ -5,6 +5,7 @@ pub(super) mod text;
 use fairway_api::cluster_version::{ConditionalUpdate, Update, UpdateState};
 use fairway_api::reason::{recommended, retrieved_updates};
 use fairway_api::{ClusterVersion, ClusterVersionStatus, Conditions as _, OperatorCondition};
+use fairway_insight::status::has_architecture;
 use fairway_risk::{Acceptance, Standing};
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
@@ -215,8 +216,7 @@ impl Requested {
             version: update.version().map(str::to_owned),
             image: update.image().map(str::to_owned),
             architecture: architecture.map(ToString::to_string),
-            fits_architecture: architecture.is_none()
-                || architecture == status.desired.architecture.as_ref(),
+            fits_architecture: architecture.is_none_or(|one| has_architecture(status, one)),
             mode: update.mode.as_ref().map(ToString::to_string),
             force: update.forced(),
         })

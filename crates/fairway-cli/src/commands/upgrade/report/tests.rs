@@ -253,6 +253,10 @@ fn several_architectures_that_are_asked_for_are_no_release_that_is_there() {
     object.spec.desired_update = Some(Update { architecture, ..objects::update_to("5.1.0") });
     let asked = text(&object);
     assert!(asked.contains("Requested: 5.1.0 for several architectures, which has not begun"));
+    let mut said = object.clone();
+    let loaded = r#"Payload loaded version="5.1.0" image="a" architecture="Multi""#;
+    hold(&mut said, condition("ReleaseAccepted", "True", "PayloadLoaded", loaded));
+    assert!(!text(&said).contains("Requested"), "OpenShift says it of what it has accepted");
     object.status.as_mut().unwrap().desired.architecture = Some(Architecture::Multi);
     assert!(!text(&object).contains("Requested"));
 }
