@@ -4,6 +4,7 @@ use std::error::Error;
 use std::time::Duration;
 
 use fairway_api::CLUSTER_VERSION_NAME;
+use kube::config::KubeconfigError;
 use kube::core::Status;
 
 use crate::errors::{CannotTell, WithHint};
@@ -39,12 +40,31 @@ pub(super) struct Request<'a> {
 
 /// No configuration names a cluster, or it cannot be used.
 pub(super) fn no_access(error: &(dyn Error + 'static)) -> anyhow::Error {
-    anyhow::anyhow!("{error}").context(WithHint {
+    anyhow::anyhow!("{}", without_secrets(error)).context(WithHint {
         message: "cannot tell how to reach a cluster".to_owned(),
         hint: "name a kubeconfig with --kubeconfig or KUBECONFIG, and with --context a context \
                that it has: `kubectl config get-contexts` lists them"
             .to_owned(),
     })
+}
+
+/// What is wrong with a kubeconfig, but nothing that is in it: tokens and keys are, and logs keep
+/// what they are told.
+fn without_secrets(error: &(dyn Error + 'static)) -> String {
+    match error.downcast_ref() {
+        Some(KubeconfigError::Parse(error)) => match error.location() {
+            Some(at) => format!(
+                "the kubeconfig is not one: line {}, column {} cannot be understood",
+                at.line(),
+                at.column()
+            ),
+            None => "the kubeconfig is not one: it cannot be understood".to_owned(),
+        },
+        Some(KubeconfigError::ReadConfig(error, path)) => {
+            format!("cannot read {}: {error}", path.display())
+        }
+        _ => error.to_string(),
+    }
 }
 
 impl Request<'_> {
@@ -148,4 +168,33 @@ fn root<'a>(error: &'a (dyn Error + 'static)) -> &'a (dyn Error + 'static) {
         root = source;
     }
     root
+}
+
+#[cfg(test)]
+mod tests {
+    use kube::config::Kubeconfig;
+
+    use super::*;
+    use crate::errors;
+
+    #[test]
+    fn a_broken_kubeconfig_is_not_quoted() {
+        let told = |text: &str| {
+            let error = Kubeconfig::from_yaml(text).unwrap_err();
+            errors::chain(&no_access(&error))[1..].join(": ")
+        };
+        let told = [
+            "users:\n- name: alice\n  user:\n    token: [sha256~secret",
+            "users: sha256~secret",
+            "sha256~secret",
+        ]
+        .map(told)
+        .join("\n");
+        assert!(!told.contains("secret"), "{told}");
+        insta::assert_snapshot!(told, @"
+        the kubeconfig is not one: line 4, column 12 cannot be understood
+        the kubeconfig is not one: line 1, column 8 cannot be understood
+        the kubeconfig is not one: line 1, column 1 cannot be understood
+        ");
+    }
 }

@@ -62,13 +62,13 @@ fn nobody_says_where_the_cluster_is() {
     exit code: 1
     ----- stderr -----
     error: cannot tell how to reach a cluster
-      caused by: failed to read kubeconfig from '"DIR/missing"': No such file or directory (os error 2)
+      caused by: cannot read DIR/missing: No such file or directory (os error 2)
     hint: name a kubeconfig with --kubeconfig or KUBECONFIG, and with --context a context that it has: `kubectl config get-contexts` lists them
 
     exit code: 1
     ----- stderr -----
     error: cannot tell how to reach a cluster
-      caused by: failed to read kubeconfig from '"DIR/missing"': No such file or directory (os error 2)
+      caused by: cannot read DIR/missing: No such file or directory (os error 2)
     hint: name a kubeconfig with --kubeconfig or KUBECONFIG, and with --context a context that it has: `kubectl config get-contexts` lists them
 
     exit code: 1
