@@ -26,7 +26,8 @@ const METADATA: &str = "application/json;as=PartialObjectMetadataList;g=meta.k8s
 struct Page<T> {
     #[serde(default)]
     metadata: PageMetadata,
-    items: Vec<T>,
+    /// Servers written in Go say null where there is nothing.
+    items: Option<Vec<T>>,
 }
 
 #[derive(Default, Deserialize)]
@@ -58,13 +59,18 @@ impl Cluster {
             let Some(Page { metadata, items }) = self.get(&page, &path, accept).await? else {
                 return Ok(None);
             };
-            objects.extend(items);
+            objects.extend(items.into_iter().flatten());
             token = metadata.token;
             if token.is_empty() {
-                break;
+                return Ok(Some(objects));
             }
         }
-        Ok(Some(objects))
+        // Part of a list must not be taken for all of it.
+        Err(anyhow::anyhow!("after {} objects there are more", objects.len()).context(WithHint {
+            message: format!("cannot read all of {path} of {}", self.address),
+            hint: "`kubectl get` tells what they are, and whether they are meant to be there"
+                .to_owned(),
+        }))
     }
 
     /// One object; none where it or its kind is not there.
@@ -94,4 +100,21 @@ impl Cluster {
 
 fn is_missing(status: &Status) -> bool {
     status.code == 404
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_without_objects_is_empty() {
+        for (text, count) in [
+            (r#"{"items": null}"#, 0),
+            (r#"{"items": [], "metadata": {}}"#, 0),
+            (r#"{"items": [1, 2], "metadata": {"continue": "more"}}"#, 2),
+        ] {
+            let page: Page<u32> = serde_json::from_str(text).unwrap();
+            assert_eq!(page.items.into_iter().flatten().count(), count, "{text}");
+        }
+    }
 }

@@ -115,17 +115,20 @@ impl Cluster {
         }
     }
 
-    /// Every ConfigMap of a namespace with a label, at most so many; or why they are not at hand.
+    /// The ConfigMaps of a namespace with a label, at most so many, and whether there are more; or
+    /// why they are not at hand.
     pub(crate) async fn config_maps(
         &self,
         namespace: &str,
         label: &str,
         most: u32,
-    ) -> Result<Vec<ConfigMap>, String> {
+    ) -> Result<(Vec<ConfigMap>, bool), String> {
         let api: Api<ConfigMap> = Api::namespaced(self.client.clone(), namespace);
         let params = ListParams::default().labels(label).limit(most);
         let listed = self.in_time(api.list(&params)).await;
-        listed.map(|list| list.items).map_err(|failure| failure.in_short())
+        let listed = listed.map_err(|failure| failure.in_short())?;
+        let more = listed.metadata.continue_.is_some_and(|token| !token.is_empty());
+        Ok((listed.items, more))
     }
 
     /// Who the server takes us for. Servers before 1.28 do not tell.

@@ -37,9 +37,16 @@ impl Records {
     pub(super) async fn read(cluster: &Cluster) -> Self {
         let label = format!("{}=true", record::LABEL);
         match cluster.config_maps(NAMESPACE, &label, MOST).await {
-            Ok(maps) => Self::of(&maps),
+            Ok((maps, more)) => Self::of(&maps).and_others(more),
             Err(why) => Self::unreadable(why),
         }
+    }
+
+    /// With those that were not asked for.
+    fn and_others(mut self, more: bool) -> Self {
+        let why = || format!("there are results of more than {MOST} releases in {NAMESPACE}");
+        self.missing = self.missing.or_else(|| more.then(why));
+        self
     }
 
     /// Looks for them where a command looks.
