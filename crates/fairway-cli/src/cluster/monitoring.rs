@@ -134,8 +134,11 @@ impl Cluster {
                 failure.in_short()
             )
         })?;
-        let token = lent.status.map(|status| status.token.into());
-        Ok(AuthInfo { token, ..AuthInfo::default() })
+        let token = lent.status.map(|status| status.token).filter(|token| !token.is_empty());
+        let token = token.ok_or_else(|| {
+            format!("the API server lends no token for ServiceAccount {NAMESPACE}/{READER}")
+        })?;
+        Ok(AuthInfo { token: Some(token.into()), ..AuthInfo::default() })
     }
 
     /// Whom to believe that they are the host of a Route: whom the kubeconfig believes, and whom
@@ -161,7 +164,6 @@ impl Cluster {
         let mut config = Config::new(url);
         config.auth_info = token;
         config.root_cert = authorities;
-        config.accept_invalid_certs = self.config.accept_invalid_certs;
         config.proxy_url.clone_from(&self.config.proxy_url);
         config.connect_timeout = Some(self.timeout);
         Client::try_from(config).map_err(|error| error.to_string())
