@@ -30,7 +30,8 @@ pub(super) fn run(args: &StatusArgs, printer: &Printer) -> anyhow::Result<ExitSt
     }
     let (status, alerts) = block_on(async { ask(&Source::open(&args.source).await?).await })?;
     warn(&alerts, printer);
-    print(&status, args, printer)
+    print(&status, args, printer)?;
+    Ok(exit_status(&status))
 }
 
 /// What a cluster says. Alerts are read only where they are told.
@@ -62,10 +63,15 @@ pub(super) fn warn(alerts: &Alerts, printer: &Printer) {
     }
 }
 
-fn print(status: &Status, args: &StatusArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
+fn print(status: &Status, args: &StatusArgs, printer: &Printer) -> anyhow::Result<()> {
     let shown = Shown { status, details: args.details };
     output::report(printer.stdout(), args.output.output, KIND, &shown)?;
-    Ok(if status.is_in_trouble() { ExitStatus::No } else { ExitStatus::Yes })
+    Ok(())
+}
+
+/// Whether anything is wrong, told before or not.
+fn exit_status(status: &Status) -> ExitStatus {
+    if status.is_in_trouble() { ExitStatus::No } else { ExitStatus::Yes }
 }
 
 #[cfg(test)]

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use fairway_insight::status::Request;
+
 use super::*;
 use crate::args::insight::Details;
 use crate::source::Recording;
@@ -331,4 +333,25 @@ fn that_time_passes_is_no_news() {
     assert_eq!(before, news(60));
     files.write("co.yaml", &OPERATORS.replace("first line", "another line"));
     assert_ne!(before, news(60));
+}
+
+#[test]
+fn what_becomes_of_a_request_is_news() {
+    let files = Files::new();
+    let (cluster, moment) = gathered(&files.path()).unwrap();
+    let mut status = tell(&cluster, moment).unwrap();
+    let untold = watch::news(&status);
+    let request = |seen: bool| Request {
+        version: Some("5.3.0".to_owned()),
+        image: None,
+        seen,
+        reason: None,
+        message: None,
+        since: None,
+        age_seconds: None,
+    };
+    status.requested = Some(request(false));
+    let asked = watch::news(&status);
+    status.requested = Some(request(true));
+    assert!(untold != asked && asked != watch::news(&status));
 }

@@ -8,7 +8,7 @@ use fairway_insight::Status;
 use fairway_insight::status::ControlPlane;
 use tokio::time::{Instant, interval, timeout_at};
 
-use super::{ask, print, warn};
+use super::{ask, exit_status, print, warn};
 use crate::args::insight::StatusArgs;
 use crate::args::report::ReportFormat;
 use crate::exit::ExitStatus;
@@ -51,7 +51,6 @@ async fn watch(
         };
         failures = 0;
         let news = news(&status);
-        let mut exit = ExitStatus::Yes;
         if told.as_ref() != Some(&news) {
             match (&told, args.output.output) {
                 (None, _) => warn(&alerts, printer),
@@ -59,11 +58,11 @@ async fn watch(
                 (Some(_), ReportFormat::Yaml) => writeln!(printer.stdout(), "---")?,
                 (Some(_), ReportFormat::Json) => {}
             }
-            exit = print(&status, args, printer)?;
+            print(&status, args, printer)?;
             told = Some(news);
         }
         if !status.updating && status.requested.is_none() {
-            return Ok(exit);
+            return Ok(exit_status(&status));
         }
     }
 }
@@ -78,6 +77,9 @@ pub(super) fn news(status: &Status) -> String {
             let (assessment, counts) = (updating.assessment, updating.operators);
             let _ = write!(news, "{} {assessment:?} {counts:?}", updating.way.target);
         }
+    }
+    if let Some(requested) = &status.requested {
+        let _ = write!(news, "\n{} {} {:?}", requested.name(), requested.seen, requested.reason);
     }
     for wait in &status.waits_for {
         let _ = write!(news, "\n{} {:?} {:?}", wait.name, wait.reason, wait.message);
