@@ -1,6 +1,6 @@
 //! Accepted risks as a file: what was evaluated once, for many clusters.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::Write;
 use std::path::Path;
@@ -110,10 +110,17 @@ impl AcceptedRisks {
         let is_legal =
             |entry: &Entry| (1..=limits::RISK_NAME).contains(&entry.name.chars().count());
         let mut risks = self.risks.iter().enumerate();
+        let mut names = BTreeSet::new();
         risks.find_map(|(number, entry)| match entry.unknown.keys().next() {
             Some(key) => Some(format!("risks[{number}] has {key:?}, which is not understood")),
-            None if is_legal(entry) => None,
-            None => Some(format!("risks[{number}] has no name, or one that is too long")),
+            None if !is_legal(entry) => {
+                Some(format!("risks[{number}] has no name, or one that is too long"))
+            }
+            // Nobody could tell on which of the terms.
+            None if !names.insert(&entry.name) => {
+                Some(format!("risks[{number}] is {}, which is there before", entry.name))
+            }
+            None => None,
         })
     }
 
@@ -210,6 +217,7 @@ mod tests {
             document("{reason: none}"),
             document(&format!("{{name: A}}, {{name: {long}}}")),
             document("{name: A, untill: 2026-12-31}"),
+            document("{name: A, for: 5.2.x}, {name: B}, {name: A}"),
             document(&many),
         ];
         let refused = refused.map(|text| errors::chain(&read(&text).unwrap_err())[1..].join(": "));
@@ -220,6 +228,7 @@ mod tests {
         risks[0] has no name, or one that is too long
         risks[1] has no name, or one that is too long
         risks[0] has "untill", which is not understood
+        risks[2] is A, which is there before
         it has 1001 risks, and a cluster keeps at most 1000
         "#);
         assert!(read("risks: [").is_err());

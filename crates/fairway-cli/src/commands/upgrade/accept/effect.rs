@@ -1,6 +1,7 @@
 //! What an acceptance changes for the updates that are listed.
 
 use fairway_api::cluster_version::ConditionalUpdate;
+use fairway_api::image::same_content;
 use fairway_api::reason::{recommended, release_accepted};
 use fairway_api::{ClusterVersion, ClusterVersionStatus, Conditions as _};
 use fairway_risk::Acceptance;
@@ -111,7 +112,7 @@ fn waiting<'a>(
         return None;
     }
     status.conditional_updates.iter().find(|update| {
-        let image = desired.image().is_none_or(|image| image == update.release.image);
+        let image = desired.image().is_none_or(|image| same_content(image, &update.release.image));
         let version = desired.version().is_none_or(|version| version == update.release.version);
         image && version
     })

@@ -251,6 +251,11 @@ fn an_update_that_waits_for_it_goes_on() {
       5.2.1 becomes recommended
       5.2.2 is still not recommended because of NoisyLogs
     ");
+    let image = objects::release("5.2.1").image;
+    let (_, digest) = image.rsplit_once('@').unwrap();
+    object.spec.desired_update.as_mut().unwrap().image = Some(format!("mirror.example/r@{digest}"));
+    let mirrored = plan(&object, &["SlowDisks"]).outcome.effect;
+    assert_eq!(mirrored.goes_on.as_deref(), Some("5.2.1"), "by whatever name it was asked for");
     let elsewhere = plan(&object, &["SlowDisks", "--for=5.3.x"]);
     assert_eq!(elsewhere.outcome.effect.goes_on, None);
 }
