@@ -93,6 +93,10 @@ fn by_image<'a>(
     version: Option<&str>,
     found: Option<Chosen<'a>>,
 ) -> anyhow::Result<Chosen<'a>> {
+    let is_there = same_content(image, &status.desired.image).then_some(&status.desired);
+    if let Some(known) = found.as_ref().map(|chosen| &chosen.release).or(is_there) {
+        check_version(known, version)?;
+    }
     let Some(mut chosen) = found else {
         if !wish.allow_explicit {
             return Err(not_listed(status, image));
@@ -105,18 +109,19 @@ fn by_image<'a>(
         image.clone_into(&mut release.image);
         return Ok(Chosen { release, conditional: None, is_listed: false });
     };
-    if let Some(version) = version.filter(|version| *version != chosen.release.version) {
-        return Err(WithHint {
-            message: format!(
-                "that image is {}, and not {version}",
-                OneLine(&chosen.release.version)
-            ),
-            hint: "leave out --to, or name the version that the image has".to_owned(),
-        }
-        .into());
-    }
     image.clone_into(&mut chosen.release.image);
     Ok(chosen)
+}
+
+/// Whoever names a version beside an image means both.
+fn check_version(release: &Release, version: Option<&str>) -> Result<(), WithHint> {
+    match version.filter(|version| *version != release.version) {
+        None => Ok(()),
+        Some(version) => Err(WithHint {
+            message: format!("that image is {}, and not {version}", OneLine(&release.version)),
+            hint: "leave out --to, or name the version that the image has".to_owned(),
+        }),
+    }
 }
 
 fn knows_updates(status: &ClusterVersionStatus) -> bool {
@@ -144,7 +149,7 @@ fn not_listed(status: &ClusterVersionStatus, wanted: &str) -> anyhow::Error {
         )
     };
     let message = format!("{} is not one of the updates of this cluster", OneLine(wanted));
-    WithHint { message, hint }.into()
+    CannotTell { message, hint }.into()
 }
 
 /// The versions of all listed updates, the latest first.

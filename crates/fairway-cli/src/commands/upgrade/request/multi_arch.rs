@@ -123,7 +123,7 @@ mod tests {
         let mut object = cluster_version();
         object.spec.desired_update = Some(planned(&object).update);
         let plan = Plan::of(&object, &Wish::Clear, now()).unwrap();
-        assert_eq!(plan.outcome.action, Action::Cancelled);
+        assert_eq!(plan.outcome.action, Action::CancelledMultiArch);
         object.status.as_mut().unwrap().desired.architecture = Some(Architecture::Multi);
         let plan = Plan::of(&object, &Wish::Clear, now()).unwrap();
         assert_eq!(plan.outcome.action, Action::Cleared);

@@ -73,6 +73,10 @@ pub(super) enum Action {
     Withdrawn,
     /// A request was withdrawn for another one.
     Cancelled,
+    /// A request was withdrawn for the same version, for several architectures.
+    CancelledMultiArch,
+    /// A preflight is asked for no more.
+    CancelledPreflight,
     /// No update was asked for.
     NothingToClear,
 }
@@ -193,6 +197,12 @@ impl fmt::Display for Outcome {
             Action::Cleared => write!(f, "Cleared the update field, still at {release}")?,
             Action::Withdrawn => write!(f, "Withdrew the request for {release}")?,
             Action::Cancelled => write!(f, "Cancelled requested upgrade to {release}")?,
+            Action::CancelledMultiArch => {
+                f.write_str("Cancelled requested update to multi cluster architecture")?;
+            }
+            Action::CancelledPreflight => {
+                write!(f, "Cancelled requested preflight of {release}")?;
+            }
             Action::NothingToClear => f.write_str("No update is requested")?,
         }
         self.accepted.iter().try_for_each(|accepted| write!(f, "\n\n{accepted}"))?;

@@ -172,7 +172,10 @@ impl Request<'_> {
         let desired = &self.status.desired;
         match &self.wish.target {
             Target::Version(version) => *version == desired.version,
-            Target::Image { image, .. } => same_content(image, &desired.image),
+            Target::Image { image, version } => {
+                same_content(image, &desired.image)
+                    && version.as_ref().is_none_or(|version| *version == desired.version)
+            }
             Target::Latest => false,
         }
     }
@@ -269,7 +272,7 @@ impl Request<'_> {
             && risks::any_accepted_for(&acceptance, &update.release.version, self.now)
         {
             let message =
-                format!("risks were accepted for {version}, and these are new: {}", names(&new));
+                format!("risks were accepted for {version}, and these were not: {}", names(&new));
             return anyhow!(why).context(NewRisks { message, hint });
         }
         let risks = names(&open.iter().collect::<Vec<_>>());

@@ -157,13 +157,13 @@ fn an_update_that_is_not_recommended_is_refused() {
 #[test]
 fn a_version_that_is_not_listed_is_refused() {
     insta::assert_snapshot!(refusal(&risky(), &["--to=5.1.1"]), @"
-    1: 5.1.1 is not one of the updates of this cluster
+    4: 5.1.1 is not one of the updates of this cluster
     hint: did you mean 5.1.10? there are 5.2.2, 5.2.1, 5.1.10, 5.1.9; an image that is not listed is taken by --to-image with --allow-explicit-upgrade
     ");
     let mut object = cluster_version();
     object.status.as_mut().unwrap().available_updates = Some(Vec::new());
     insta::assert_snapshot!(refusal(&object, &["--to=5.1.1"]), @"
-    1: 5.1.1 is not one of the updates of this cluster
+    4: 5.1.1 is not one of the updates of this cluster
     hint: no updates are listed: wait for new ones, or name the release image with --to-image and --allow-explicit-upgrade
     ");
     hold(&mut object, condition("RetrievedUpdates", false, "RemoteFailed", "Nobody answers."));
@@ -221,7 +221,7 @@ fn an_image_is_taken_as_it_is_typed() {
 
     let foreign = format!("--to-image=registry.example/release@sha256:{}", "0".repeat(64));
     insta::assert_snapshot!(refusal(&risky(), &[&foreign]), @"
-    1: registry.example/release@sha256:0000000000000000000000000000000000000000000000000000000000000000 is not one of the updates of this cluster
+    4: registry.example/release@sha256:0000000000000000000000000000000000000000000000000000000000000000 is not one of the updates of this cluster
     hint: there are 5.2.2, 5.2.1, 5.1.10, 5.1.9; an image that is not listed is taken by --to-image with --allow-explicit-upgrade
     ");
     let plan = plan(&risky(), &[&foreign, "--allow-explicit-upgrade", "--to=5.3.0", "--force"]);
@@ -277,11 +277,11 @@ fn an_image_that_is_not_listed_is_known_by_what_it_says_about_itself() {
 }
 
 #[test]
-fn risks_that_appear_after_others_were_accepted_are_new() {
+fn risks_that_were_not_accepted_with_others_are_told_apart() {
     let mut object = risky();
     accept(&mut object, &["NoisyLogs"], None);
     insta::assert_snapshot!(refusal(&object, &["--to=5.2.1"]), @"
-    6: risks were accepted for 5.2.1, and these are new: SlowDisks (applies)
+    6: risks were accepted for 5.2.1, and these were not: SlowDisks (applies)
       Not now. Really.
     hint: `fairway upgrade --include-not-recommended` tells more; `fairway upgrade --to=5.2.1 --allow-not-recommended` accepts these risks for 5.2.1, and no others, and asks for the update
     ");
@@ -298,7 +298,10 @@ fn risks_that_appear_after_others_were_accepted_are_new() {
     let refused = refusal(&object, &["--to=5.2.1"]);
     assert!(refused.starts_with('4'), "what was accepted for others is not new: {refused}");
     accept(&mut object, &["SomethingElse"], Some("{}"));
-    assert!(refusal(&object, &["--to=5.2.2"]).starts_with('6'), "it may apply, and is new");
+    assert!(
+        refusal(&object, &["--to=5.2.2"]).starts_with('6'),
+        "it may apply, and was not accepted"
+    );
 }
 
 #[test]
@@ -315,6 +318,10 @@ fn a_cluster_that_is_there_is_left_alone() {
     let mut object = risky();
     object.spec.desired_update = Some(objects::update_to("5.1.9"));
     let image = format!("--to-image={}", objects::release("5.1.0").image);
+    insta::assert_snapshot!(refusal(&object, &["--to=5.1.3", &image]), @"
+    1: that image is 5.1.0, and not 5.1.3
+    hint: leave out --to, or name the version that the image has
+    ");
     insta::assert_snapshot!(said(&plan(&object, &[&image]).outcome), @"
     Cluster is already at version 5.1.0
     warning: 5.1.9 is asked for, and stays so: `fairway upgrade --clear` withdraws it
@@ -388,6 +395,7 @@ fn a_request_is_withdrawn_and_accepted_risks_stay() {
     update.accept_risks = vec![AcceptRisk { name: "Zeta".to_owned(), ..AcceptRisk::default() }];
     update.mode = Some("Preflight".into());
     let kept = plan(&object, &["--clear"]);
+    assert_eq!(kept.outcome.to_string(), "Cancelled requested preflight of 5.1.9");
     assert_eq!(desired_update(&kept)["acceptRisks"], json!([{ "name": "Zeta" }]));
     assert_eq!(desired_update(&kept)["mode"], Value::Null);
     assert_eq!(desired_update(&kept)["version"], Value::Null);

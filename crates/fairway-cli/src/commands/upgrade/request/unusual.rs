@@ -35,6 +35,8 @@ pub(super) enum Unusual {
     Candidate { channel: String },
     /// Nobody knows which version the image has.
     UnknownVersion { why: String },
+    /// Nobody can tell which of the two versions is the later one.
+    NotComparable { from: String, to: String },
     /// Whatever the operator objects is waived.
     Forced,
 }
@@ -69,7 +71,15 @@ impl Step<'_> {
             why: self.not_looked_up.unwrap_or("nobody has looked it up").to_owned(),
         });
         let forced = self.force.then_some(Unusual::Forced);
+        let unknown = unknown.or_else(|| self.not_comparable());
         between.chain(self.candidate()).chain(unknown).chain(forced).collect()
+    }
+
+    /// It may be any step, a downgrade too.
+    fn not_comparable(&self) -> Option<Unusual> {
+        let (from, to) = (&self.status.desired.version, &self.release.version);
+        let unknown = || Unusual::NotComparable { from: from.clone(), to: to.clone() };
+        self.ends().is_none().then(unknown)
     }
 
     /// The release says which channels it is in; where it does not, it comes from the chosen one.
@@ -134,6 +144,17 @@ impl fmt::Display for Unusual {
             Self::UnknownVersion { why } => {
                 write!(f, "it is not known which version that image has: {}", OneLine(why))
             }
+            Self::NotComparable { from, to } if from.is_empty() => write!(
+                f,
+                "it is not known which version the cluster has, and what kind of step that to {} is",
+                OneLine(to)
+            ),
+            Self::NotComparable { from, to } => write!(
+                f,
+                "it is not known what kind of step that from {} to {} is",
+                OneLine(from),
+                OneLine(to)
+            ),
             Self::Forced => f.write_str(
                 "--force waives the signature, all guards and all risks: be sure that you know \
                  this image",
@@ -183,6 +204,8 @@ mod tests {
             (okd, "4.20.0-okd-scos.6"),
             (okd, "4.21.0-okd-scos.ec.15"),
             ("what is that", "5.1.0"),
+            ("5.1.0", "latest"),
+            ("", "5.1.0"),
         ]
         .map(|(from, to)| said(from, to, "stable-5.1", &[]));
         insta::assert_snapshot!(said.join("\n"), @"
@@ -197,7 +220,9 @@ mod tests {
         5.2.0-rc.2 5.2.0
         4.20.0-okd-scos.5 4.20.0-okd-scos.6
         4.20.0-okd-scos.5 4.21.0-okd-scos.ec.15; 4.21.0-okd-scos.ec.15 is a pre-release, to be confirmed
-        what is that 5.1.0
+        what is that 5.1.0; it is not known what kind of step that from what is that to 5.1.0 is, to be confirmed
+        5.1.0 latest; it is not known what kind of step that from 5.1.0 to latest is, to be confirmed
+         5.1.0; it is not known which version the cluster has, and what kind of step that to 5.1.0 is, to be confirmed
         ");
     }
 

@@ -17,8 +17,10 @@ pub(super) fn action(asked: &Update, status: &ClusterVersionStatus) -> Action {
         (None, Some(version)) => fits && version == desired.version,
         (None, None) => false,
     };
-    if !was_begun || asked.mode.is_some() {
-        Action::Cancelled
+    if asked.mode.is_some() {
+        Action::CancelledPreflight
+    } else if !was_begun {
+        if fits { Action::Cancelled } else { Action::CancelledMultiArch }
     } else if is_under_way(status) {
         Action::Withdrawn
     } else {
