@@ -12,7 +12,7 @@ use serde::de::DeserializeOwned;
 use crate::args::source::SourceArgs;
 use crate::clock;
 use crate::cluster::Cluster;
-use crate::cluster::kind::{CLUSTER_OPERATORS, CLUSTER_VERSIONS, Kind, Selection};
+use crate::cluster::kind::{CLUSTER_OPERATORS, Kind, Selection};
 
 /// What a cluster says about itself, live or from files.
 pub(crate) enum Source {
@@ -37,11 +37,7 @@ impl Source {
     pub(crate) async fn cluster_version(&self) -> anyhow::Result<ClusterVersion> {
         match self {
             Self::Live(cluster) => cluster.cluster_version().await,
-            Self::Recorded(recording) => {
-                let found = recording.every(CLUSTER_VERSIONS.all())?;
-                let version = found.and_then(|found| found.into_iter().next());
-                version.ok_or_else(|| recording.lacks(&CLUSTER_VERSIONS))
-            }
+            Self::Recorded(recording) => recording.cluster_version(),
         }
     }
 

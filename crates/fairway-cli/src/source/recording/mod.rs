@@ -16,7 +16,7 @@ use fairway_insight::{Alerts, Moment};
 use jiff::Timestamp;
 use serde::de::DeserializeOwned;
 
-use crate::cluster::kind::{Kind, Selection};
+use crate::cluster::kind::{CLUSTER_VERSIONS, Kind, Selection};
 use crate::errors::CannotTell;
 use object::Object;
 use part::Part;
@@ -32,6 +32,19 @@ impl Recording {
     pub(crate) fn open(paths: &[PathBuf], at: Option<Timestamp>) -> anyhow::Result<Self> {
         let parts = paths.iter().map(|path| Part::open(path)).collect::<anyhow::Result<_>>()?;
         Ok(Self { parts, at })
+    }
+
+    /// The cluster's version. What somebody named may be of several clusters, and must not be mixed.
+    pub(super) fn cluster_version(&self) -> anyhow::Result<ClusterVersion> {
+        let mut found = Vec::new();
+        for part in &self.parts {
+            found.extend(part.of_kind(&CLUSTER_VERSIONS)?.into_iter().flatten());
+        }
+        let Some(first) = found.first() else { return Err(self.lacks(&CLUSTER_VERSIONS)) };
+        match found.iter().find(|other| !other.may_be_of_the_cluster_of(first)) {
+            Some(other) => Err(saved::several_clusters(first, other)),
+            None => first.read(),
+        }
     }
 
     /// The objects that are wanted; none where no file has objects of the kind.

@@ -30,18 +30,10 @@ impl Saved {
         let mut versions = objects.iter().filter(|object| object.is_a(&CLUSTER_VERSIONS));
         let first = versions.next();
         let other = first.and_then(|first| versions.find(|other| !other.says_the_same_as(first)));
-        if let Some((first, other)) = first.zip(other) {
-            return Err(CannotTell {
-                message: format!(
-                    "there is more than one ClusterVersion: one in {}, another one in {}",
-                    first.file(),
-                    other.file()
-                ),
-                hint: "--from-file names the objects of one cluster, in one state".to_owned(),
-            }
-            .into());
+        match first.zip(other) {
+            Some((first, other)) => Err(several_clusters(first, other)),
+            None => Ok(Self { objects }),
         }
-        Ok(Self { objects })
     }
 
     /// The objects of a kind; `None` where nobody wrote one down.
@@ -49,6 +41,19 @@ impl Saved {
         let found = self.objects.iter().filter(|object| object.is_a(kind));
         Some(found.cloned().collect()).filter(|found: &Vec<_>| !found.is_empty())
     }
+}
+
+/// That there are objects of more than one cluster, or of one at several times.
+pub(super) fn several_clusters(first: &Object, other: &Object) -> anyhow::Error {
+    CannotTell {
+        message: format!(
+            "there is more than one ClusterVersion: one in {}, another one in {}",
+            first.file(),
+            other.file()
+        ),
+        hint: "--from-file names the objects of one cluster, in one state".to_owned(),
+    }
+    .into()
 }
 
 /// The objects of a file that somebody named.

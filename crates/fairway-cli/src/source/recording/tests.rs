@@ -152,3 +152,30 @@ fn somebody_may_name_the_time() {
     let recording = Recording::open(&[saved.path().to_owned()], Some(at)).unwrap();
     assert_eq!(recording.moment(&ClusterVersion::default(), &[]), Moment::Recorded(at));
 }
+
+#[test]
+fn clusters_are_not_mixed() {
+    let of = |uid: &str, channel: &str| {
+        format!(
+            "kind: ClusterVersion\nmetadata: {{name: version, uid: '{uid}'}}\nspec: {{clusterID: '', channel: {channel}}}\n"
+        )
+    };
+    for (one, other, channel) in [
+        (of("1", "a"), of("1", "a"), Some("a")),
+        (of("1", "a"), of("1", "b"), Some("a")),
+        (of("1", "a"), of("2", "a"), None),
+        (of("", "a"), of("", "a"), Some("a")),
+        (of("", "a"), of("1", "b"), None),
+    ] {
+        let directory = directory(&[("x-cv.yaml", &one), ("y-cv.yaml", &other)]);
+        let files = ["x-cv.yaml", "y-cv.yaml"].map(|name| directory.path().join(name));
+        let found = Recording::open(&files, None).unwrap().cluster_version();
+        match found {
+            Ok(found) => assert_eq!(found.spec.channel.as_deref(), channel, "{one}{other}"),
+            Err(error) => {
+                assert_eq!(channel, None, "{error}");
+                assert!(error.to_string().starts_with("there is more than one"), "{error}");
+            }
+        }
+    }
+}
