@@ -1,11 +1,13 @@
 //! What to do when the cluster does not give the answer.
 
 use std::error::Error;
+use std::io;
 use std::time::Duration;
 
 use fairway_api::CLUSTER_VERSION_NAME;
 use kube::config::KubeconfigError;
 use kube::core::Status;
+use tokio::time::error::Elapsed;
 
 use crate::errors::{CannotTell, WithHint};
 use crate::foreign_text::OneLine;
@@ -159,6 +161,14 @@ fn caused(error: &(dyn Error + 'static), message: &str, hint: &str) -> anyhow::E
     let (message, hint) = (message.to_owned(), hint.to_owned());
     let cause = root(error).to_string();
     anyhow::anyhow!("{}", OneLine(&cause)).context(WithHint { message, hint })
+}
+
+/// Whether nobody answered in time: connections have as much of it as requests, and may be first to
+/// notice.
+pub(super) fn ran_out_of_time(error: &(dyn Error + 'static)) -> bool {
+    let root = root(error);
+    let timed_out = |error: &io::Error| error.kind() == io::ErrorKind::TimedOut;
+    root.is::<Elapsed>() || root.downcast_ref().is_some_and(timed_out)
 }
 
 /// The first cause.

@@ -23,6 +23,7 @@ use serde_json::Value;
 
 use crate::args::cluster::ClusterArgs;
 use advice::{Failure, Request, no_access};
+use monitoring::Known;
 
 /// Who asks, in audit logs.
 pub(crate) const PROGRAM: &str = concat!("fairway/", env!("CARGO_PKG_VERSION"));
@@ -42,6 +43,7 @@ pub(crate) struct Cluster {
     config: Config,
     address: String,
     timeout: Duration,
+    monitoring: Known<Client>,
 }
 
 /// Whether a change is to be made, or only tried.
@@ -70,7 +72,8 @@ impl Cluster {
         config.headers.push((USER_AGENT, HeaderValue::from_static(PROGRAM)));
         let address = config.cluster_url.to_string().trim_end_matches('/').to_owned();
         let client = Client::try_from(config.clone()).map_err(|error| no_access(&error))?;
-        Ok(Self { client, config, address, timeout: args.request_timeout })
+        let monitoring = Known::default();
+        Ok(Self { client, config, address, timeout: args.request_timeout, monitoring })
     }
 
     /// What speaks to it.
@@ -144,7 +147,13 @@ impl Cluster {
         request: impl Future<Output = kube::Result<T>>,
     ) -> Result<T, Failure> {
         let answer = tokio::time::timeout(self.timeout, request).await;
-        answer.map_err(|_| Failure::TooSlow(self.timeout))?.map_err(Failure::Refused)
+        answer.map_err(|_| Failure::TooSlow(self.timeout))?.map_err(|error| {
+            if advice::ran_out_of_time(&error) {
+                Failure::TooSlow(self.timeout)
+            } else {
+                Failure::Refused(error)
+            }
+        })
     }
 
     fn advise(&self, verb: &'static str, failure: Failure) -> anyhow::Error {

@@ -1,6 +1,7 @@
 //! The monitoring of a cluster: its alerts, and what queries yield.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use fairway_insight::{Alert, Alerts, alerts};
 use fairway_operator::stage::risks::reply;
@@ -16,6 +17,8 @@ use kube::{Client, Config};
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
 use serde::Deserialize;
+use tokio::sync::Mutex;
+use tokio::time::{Instant, timeout_at};
 
 use super::Cluster;
 use crate::foreign_text::OneLine;
@@ -85,6 +88,9 @@ impl Cluster {
         &self,
         question: impl AsyncFn(&Client) -> Result<T, String>,
     ) -> Result<Option<T>, String> {
+        if let Some(answer) = self.monitoring.ask(&question).await {
+            return Ok(Some(answer));
+        }
         let told = |error: anyhow::Error| format!("{error:#}");
         let Some(route) = self.one::<Route>(ROUTE).await.map_err(told)? else {
             let routes: Option<serde::de::IgnoredAny> = self.one(ROUTES).await.map_err(told)?;
@@ -102,13 +108,15 @@ impl Cluster {
         let mut why = "the Route openshift-monitoring/thanos-querier names no host".to_owned();
         let authorities = self.authorities().await;
         for Ingress { host } in route.status.ingress {
-            let client = self.client_of(&host, token.clone(), authorities.clone());
-            let answer = match client {
-                Ok(client) => question(&client).await,
+            let answer = match self.client_of(&host, token.clone(), authorities.clone()) {
+                Ok(client) => question(&client).await.map(|answer| (client, answer)),
                 Err(error) => Err(error),
             };
             match answer {
-                Ok(answer) => return Ok(Some(answer)),
+                Ok((client, answer)) => {
+                    self.monitoring.remember(client).await;
+                    return Ok(Some(answer));
+                }
                 Err(error) => why = format!("{host}: {error}"),
             }
         }
@@ -182,19 +190,19 @@ impl Cluster {
         client: &Client,
         queries: &BTreeSet<String>,
     ) -> Result<Outcomes, String> {
-        let mut outcomes = Outcomes::new();
-        for query in queries.iter().take(MOST_QUERIES) {
-            let mut asked = url::form_urlencoded::Serializer::new(String::new());
-            // Thanos answers for those that are there unless told otherwise.
-            asked.append_pair("query", query).append_pair("partial_response", "false");
-            let path = format!("/api/v1/query?{}", asked.finish());
-            let (status, body) = self.get_of(client, &path).await?;
-            if matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) {
-                return Err(format!("it answers {status}"));
-            }
-            outcomes.insert(query.clone(), outcome(status, &body));
+        ask_each(queries, self.timeout, async |query| self.outcome_of(client, query).await).await
+    }
+
+    async fn outcome_of(&self, client: &Client, query: &str) -> Result<Outcome, String> {
+        let mut asked = url::form_urlencoded::Serializer::new(String::new());
+        // Thanos answers for those that are there unless told otherwise.
+        asked.append_pair("query", query).append_pair("partial_response", "false");
+        let path = format!("/api/v1/query?{}", asked.finish());
+        let (status, body) = self.get_of(client, &path).await?;
+        if matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) {
+            return Err(format!("it answers {status}"));
         }
-        Ok(outcomes)
+        Ok(outcome(status, &body))
     }
 
     async fn get_of(&self, client: &Client, path: &str) -> Result<(StatusCode, Vec<u8>), String> {
@@ -209,6 +217,56 @@ impl Cluster {
         let body = body.map_err(|error| OneLine(&error.to_string()).to_string())?;
         Ok((status, body.to_bytes().to_vec()))
     }
+}
+
+/// Whoever answered last. Finding the monitoring takes requests to the API server, and a token that
+/// is written into audit logs: not at every look of somebody who watches.
+pub(super) struct Known<C>(Mutex<Option<C>>);
+
+impl<C> Default for Known<C> {
+    fn default() -> Self {
+        Self(Mutex::new(None))
+    }
+}
+
+impl<C> Known<C> {
+    /// The answer; whoever gives none is forgotten, as tokens and hosts end.
+    async fn ask<T>(&self, question: impl AsyncFn(&C) -> Result<T, String>) -> Option<T> {
+        let client = self.0.lock().await.take()?;
+        let answer = question(&client).await.ok()?;
+        self.remember(client).await;
+        Some(answer)
+    }
+
+    async fn remember(&self, client: C) {
+        *self.0.lock().await = Some(client);
+    }
+}
+
+/// What each query yields, all of them in that time. After the first one without an answer nobody
+/// is asked any more, and what was answered before stays.
+async fn ask_each(
+    queries: &BTreeSet<String>,
+    patience: Duration,
+    ask: impl AsyncFn(&str) -> Result<Outcome, String>,
+) -> Result<Outcomes, String> {
+    let end = Instant::now() + patience;
+    let (mut outcomes, mut silence) = (Outcomes::new(), None);
+    for query in queries.iter().take(MOST_QUERIES) {
+        let answer = match &silence {
+            Some(why) => Err(String::clone(why)),
+            None => timeout_at(end, ask(query)).await.unwrap_or_else(|_| {
+                Err(format!("the queries were not answered within {patience:?}"))
+            }),
+        };
+        let outcome = match answer {
+            Ok(outcome) => outcome,
+            Err(why) if outcomes.is_empty() => return Err(why),
+            Err(why) => Err(Failure::asking(silence.insert(why))),
+        };
+        outcomes.insert(query.clone(), outcome);
+    }
+    Ok(outcomes)
 }
 
 /// What an answer to a query means.
@@ -228,4 +286,41 @@ fn token_alone(session: &AuthInfo) -> Option<AuthInfo> {
     let AuthInfo { token, token_file, exec, auth_provider, .. } = session.clone();
     let any = token.is_some() || token_file.is_some() || exec.is_some() || auth_provider.is_some();
     any.then(|| AuthInfo { token, token_file, exec, auth_provider, ..AuthInfo::default() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn whoever_answers_is_asked_again_until_there_is_no_answer() {
+        let known = Known::default();
+        let fine = async |name: &&str| Ok((*name).to_owned());
+        assert_eq!(known.ask(fine).await, None, "nobody is known yet");
+        known.remember("thanos").await;
+        for _ in 0..2 {
+            assert_eq!(known.ask(fine).await.as_deref(), Some("thanos"));
+        }
+        let refused: Option<()> = known.ask(async |_| Err("it answers 401".to_owned())).await;
+        assert_eq!(refused, None);
+        assert_eq!(known.ask(fine).await, None, "the token has ended");
+    }
+
+    #[tokio::test]
+    async fn what_was_answered_stays_when_time_runs_out() {
+        let queries = ["a", "b", "c", "d"].map(str::to_owned).into();
+        let until = async |first: &str| {
+            let ask = async |query: &str| match query < first {
+                true => Ok(Ok(true)),
+                false => std::future::pending().await,
+            };
+            ask_each(&queries, Duration::ZERO, ask).await
+        };
+        let answered = |outcomes: &Outcomes| outcomes.values().filter(|it| it.is_ok()).count();
+        assert!(until("a").await.is_err(), "somebody else may answer");
+        for (first, count) in [("b", 1), ("d", 3), ("e", 4)] {
+            let outcomes = until(first).await.unwrap();
+            assert_eq!((answered(&outcomes), outcomes.len()), (count, 4), "{first}");
+        }
+    }
 }
