@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use clap_complete::CompletionCandidate;
 use fairway_api::cluster_version::{ConditionalUpdate, Release};
+use fairway_api::reason::recommended;
 use fairway_api::{ClusterVersion, ClusterVersionStatus, Conditions as _, Version};
 use kube::config::Kubeconfig;
 
@@ -113,6 +114,10 @@ fn releases(cluster: &ClusterVersion) -> Vec<(&Release, String)> {
 fn verdict(update: &ConditionalUpdate) -> String {
     match update.conditions.find("Recommended") {
         Some(_) if update.conditions.is_true("Recommended") => "recommended".to_owned(),
+        Some(condition) if condition.reason == recommended::MULTIPLE_REASONS.code => {
+            let risks: Vec<&str> = update.risks.iter().map(|risk| risk.name.as_str()).collect();
+            format!("not recommended: {}", risks.join(", "))
+        }
         Some(condition) => format!("not recommended: {}", condition.reason),
         None => "not known to be recommended".to_owned(),
     }
@@ -159,6 +164,10 @@ mod tests {
                     "release": {"version": "5.2.0", "image": "registry.example/release@sha256:2"},
                     "risks": [{"name": "SlowDisks", "message": "Leases\nmay be missed."}],
                     "conditions": [{"type": "Recommended", "status": "False", "reason": "SlowDisks"}],
+                }, {
+                    "release": {"version": "5.2.1"},
+                    "risks": [{"name": "SlowDisks"}, {"name": "NoisyLogs"}],
+                    "conditions": [{"type": "Recommended", "status": "False", "reason": "MultipleReasons"}],
                 }],
                 "conditionalUpdateRisks": [{"name": "NoisyLogs"}, {"name": "`reboot`"}],
             },
@@ -179,6 +188,7 @@ mod tests {
         let cluster = cluster();
         let all = [versions, images, channels, risks, issues].map(|of| told(&of(&cluster)));
         insta::assert_snapshot!(all.join("\n\n"), @"
+        5.2.1  not recommended: SlowDisks, NoisyLogs
         5.2.0  not recommended: SlowDisks
         5.1.10  recommended
         5.1.9  recommended
