@@ -12,7 +12,7 @@ use super::super::change::Change;
 use super::super::request::unusual::is_candidate;
 use super::super::similar;
 use crate::args::upgrade::ChannelArgs;
-use crate::errors::WithHint;
+use crate::errors::Refused;
 use crate::foreign_text::OneLine;
 
 /// What the administrator wants.
@@ -121,7 +121,7 @@ fn tried_out(channel: &str) -> String {
 }
 
 /// What speaks against a channel: it is refused, unless somebody means it.
-fn doubt(channel: &str, available: &[String], explicit: bool) -> Result<Option<String>, WithHint> {
+fn doubt(channel: &str, available: &[String], explicit: bool) -> Result<Option<String>, Refused> {
     if available.iter().any(|known| known == channel) {
         return Ok(None);
     }
@@ -140,7 +140,7 @@ fn doubt(channel: &str, available: &[String], explicit: bool) -> Result<Option<S
     let meant =
         meant.map_or_else(String::new, |meant| format!("did you mean {}? ", OneLine(meant)));
     let known = available.join(", ");
-    Err(WithHint {
+    Err(Refused {
         message,
         hint: format!(
             "{meant}it is in {}; with --allow-explicit-channel, any other can be chosen",
