@@ -28,6 +28,10 @@ use serde_json::Value;
 /// The program, with nothing from the environment that could change what it prints.
 fn fairway() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_fairway"));
+    // Nothing that is asked here is behind a proxy.
+    for proxy in ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"] {
+        command.env_remove(proxy).env_remove(proxy.to_lowercase());
+    }
     command
         .env_remove("FAIRWAY_LOG")
         .env_remove("NO_COLOR")

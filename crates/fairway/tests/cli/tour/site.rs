@@ -72,6 +72,9 @@ impl Site {
     fn shell(&self, command: &str) -> Command {
         let mut shell = Command::new("bash");
         let search = std::env::var("PATH").unwrap_or_default();
+        for proxy in ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"] {
+            shell.env_remove(proxy).env_remove(proxy.to_lowercase());
+        }
         shell
             .args(["-o", "pipefail", "-c", command])
             .current_dir(self.directory())
