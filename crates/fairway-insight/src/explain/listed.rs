@@ -1,7 +1,7 @@
 //! What ClusterVersion lists about updates and their risks.
 
 use fairway_api::cluster_version::{
-    ClusterVersionStatus, ConditionalUpdate, ConditionalUpdateRisk, Release,
+    ClusterVersionStatus, ConditionalUpdate, ConditionalUpdateRisk, MatchingRuleType, Release,
 };
 use fairway_api::reason::{applies, recommended};
 use fairway_api::{
@@ -32,6 +32,38 @@ impl Exposure {
             Some(ConditionStatus::False) => Self::DoesNotApply,
             Some(_) => Self::Unknown,
         }
+    }
+
+    /// What follows from what is said about an update, where nothing is said about its risks.
+    /// `taken` is whether somebody accepts the risk: then it may well apply to what is recommended.
+    fn from_update(update: &ConditionalUpdate, risk: &ConditionalUpdateRisk, taken: bool) -> Self {
+        let always = risk.matching_rules.first().map(|rule| &rule.type_);
+        if always == Some(&MatchingRuleType::Always) {
+            return Self::Applies;
+        }
+        let Some(said) = update.conditions.find(recommended::TYPE) else {
+            return Self::NotPublished;
+        };
+        let told = format!("{} {}", risk.message, risk.url);
+        let failed = format!("Could not evaluate exposure to update risk {} (", risk.name);
+        match said.status {
+            ConditionStatus::True if !taken => Self::DoesNotApply,
+            ConditionStatus::False if said.reason == risk.name => Self::Applies,
+            ConditionStatus::False if said.message.contains(&told) => Self::Applies,
+            _ if said.message.contains(&failed) => Self::Unknown,
+            _ => Self::NotPublished,
+        }
+    }
+
+    /// What is known about a risk of several updates together: the worst of it.
+    pub(super) fn worst(all: impl IntoIterator<Item = Self>) -> Self {
+        let weight = |one: &Self| match one {
+            Self::DoesNotApply => 0,
+            Self::NotPublished => 1,
+            Self::Unknown => 2,
+            Self::Applies => 3,
+        };
+        all.into_iter().max_by_key(weight).unwrap_or(Self::NotPublished)
     }
 
     /// Whether it may concern this cluster.
@@ -100,8 +132,16 @@ impl<'a> Listed<'a> {
         risks.find(|risk| risk.name == name).or_else(of_updates)
     }
 
-    /// Whether a risk of an update concerns this cluster: what is said about the update counts,
-    /// else what is said about all.
+    /// Whether a risk of an update concerns this cluster, as far as it is said or follows.
+    pub(super) fn exposure(self, update: &ConditionalUpdate, name: &str, taken: bool) -> Exposure {
+        match (self.applies(update, name), risk(update, name)) {
+            (None, Some(risk)) => Exposure::from_update(update, risk, taken),
+            (said, _) => Exposure::of(said),
+        }
+    }
+
+    /// What is said about whether a risk of an update concerns this cluster: of that update, else
+    /// of all.
     pub(super) fn applies(
         self,
         update: &'a ConditionalUpdate,

@@ -119,9 +119,9 @@ pub(super) struct Judging<'a> {
 impl Judging<'_> {
     /// What the risk of that name means for an update.
     pub(super) fn meaning(&self, update: &ConditionalUpdate, name: &str) -> Meaning {
-        let exposure = Exposure::of(self.listed.applies(update, name));
         let hash = self.listed.whole(name).map(definition_hash).unwrap_or_default();
         let standing = self.acceptance.standing(name, &update.release.version, &hash, self.now);
+        let exposure = self.listed.exposure(update, name, standing.is_accepted());
         let is_recommended = update.conditions.is_true(recommended::TYPE);
         Meaning {
             exposure,
@@ -170,13 +170,18 @@ pub(super) fn explain(name: &str, known: &Known, now: Timestamp) -> ExplainedRis
     let said = published.iter().find_map(|risk| risk.conditions.find(applies::TYPE));
     let of_whole = whole.and_then(|risk| risk.conditions.find(applies::TYPE));
     let condition = of_whole.or(said);
+    let updates: Vec<_> = having.iter().map(|update| judging.concerned(update, name)).collect();
+    let exposure = match condition {
+        Some(condition) => Exposure::of(Some(condition)),
+        None => Exposure::worst(updates.iter().map(|update| update.meaning.exposure)),
+    };
     ExplainedRisk {
         name: name.to_owned(),
         sources: origin::of(name, &published, known.version, known.components),
         definitions: definitions(&having, whole, name, known, now),
-        exposure: Exposure::of(condition),
+        exposure,
         applies: condition.map(|condition| Applies::of(condition, now)),
-        updates: having.iter().map(|update| judging.concerned(update, name)).collect(),
+        updates,
         acceptance: acceptance::of(name, known.version, now),
     }
 }

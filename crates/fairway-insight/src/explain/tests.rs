@@ -336,6 +336,74 @@ fn why_a_version_is_not_offered() {
 }
 
 #[test]
+fn what_is_not_upgradeable_is_no_here_as_it_is_of_recommend() {
+    let verdicts = |message: &str, to: &str| {
+        let updates = [
+            update("5.2.0", "True", &[risk("A", "False", "NotMatch", json!([always()]))]),
+            update("5.2.1", "True", &[risk("Gate", "True", "Match", json!([always()]))]),
+        ];
+        let mut version = cluster(&updates, json!({}));
+        let status = version.status.as_mut().unwrap();
+        status.available_updates =
+            object(json!([{"version": "5.1.1", "image": "b"}, {"version": "5.2.2", "image": "c"}]));
+        let said =
+            json!({"type": "Upgradeable", "status": "False", "reason": "R", "message": message});
+        status.conditions.push(object(said));
+        status.conditions.push(object(json!({"type": "Failing", "status": "False"})));
+        let (update, verdict) = about_update(&version, to);
+        let question = crate::recommend::Question {
+            version: Some(Version::parse(to).unwrap()),
+            ..Default::default()
+        };
+        let alerts = crate::Alerts::NoMonitoring;
+        let recommended = crate::Recommendation::of(&version, &alerts, &question, at(0));
+        assert_eq!(verdict, recommended.verdict(), "{message} {to}");
+        (verdict, update.why_not.len())
+    };
+    assert_eq!(verdicts("Confirm it.", "5.1.1"), (Verdict::Yes, 0), "the same minor version");
+    assert_eq!(verdicts("Confirm it.", "5.2.0"), (Verdict::No, 1));
+    assert_eq!(verdicts("Confirm it.", "5.2.1"), (Verdict::No, 1));
+    assert_eq!(verdicts("Confirm it.", "5.2.2"), (Verdict::No, 1));
+    let counted = "Gate: Gate breaks things.";
+    assert_eq!(verdicts(counted, "5.2.1"), (Verdict::Yes, 0), "a risk, and accepted");
+}
+
+/// OpenShift says of updates alone whether their risks apply.
+#[test]
+fn what_is_said_of_an_update_tells_of_its_risks() {
+    let told = |rules: Value, status: &str, reason: &str, message: &str| {
+        let mut one = risk("A", "True", "Match", rules);
+        one["conditions"] = json!([]);
+        let mut update = update("5.2.0", status, &[one]);
+        update["riskNames"] = json!([]);
+        update["conditions"][0]["reason"] = reason.into();
+        update["conditions"][0]["message"] = message.into();
+        let mut version = cluster(&[update], json!({}));
+        version.status.as_mut().unwrap().conditional_update_risks.clear();
+        let (explained, verdict) = about_risk(&version, &Notes::NotThere, "A");
+        assert_eq!(explained.exposure, explained.updates[0].meaning.exposure);
+        let accepted = accepting(version, "A", json!({}));
+        (explained.exposure, verdict, about_risk(&accepted, &Notes::NotThere, "A").0.exposure)
+    };
+    let query = || json!([promql(QUERY)]);
+    use Exposure::{Applies, DoesNotApply, NotPublished, Unknown};
+    let said = "B is. https://b\n\nA breaks things. https://example.com";
+    let failed = "Could not evaluate exposure to update risk A (throttled)\n  A description: A \
+        breaks things.\n  A URL: https://example.com";
+    let cannot_tell = Verdict::CannotTell;
+    for (rules, status, reason, message, expected) in [
+        (json!([always()]), "False", "B", "B is.", (Applies, Verdict::No, Applies)),
+        (query(), "False", "A", "", (Applies, Verdict::No, Applies)),
+        (query(), "False", "MultipleReasons", said, (Applies, Verdict::No, Applies)),
+        (query(), "Unknown", "EvaluationFailed", failed, (Unknown, cannot_tell, Unknown)),
+        (query(), "False", "B", "B is.", (NotPublished, cannot_tell, NotPublished)),
+        (query(), "True", "AsExpected", "", (DoesNotApply, Verdict::Yes, NotPublished)),
+    ] {
+        assert_eq!(told(rules, status, reason, message), expected, "{status} {reason} {message}");
+    }
+}
+
+#[test]
 fn a_graph_tells_more_about_what_is_not_offered() {
     let version = cluster(&[], json!({}));
     let channels = vec!["candidate-5.2".to_owned()];

@@ -36,7 +36,7 @@ pub struct ExplainedUpdate {
     pub recommended: Option<Applies>,
     /// Its risks, by name.
     pub risks: Vec<RiskOfUpdate>,
-    /// Why it is not offered.
+    /// Why it is not offered, or what stands against it besides its risks.
     pub why_not: Vec<WhyNot>,
 }
 
@@ -72,6 +72,9 @@ impl ExplainedUpdate {
     pub(super) fn verdict(&self) -> Verdict {
         let recommended = self.recommended.as_ref().map(|condition| condition.status.as_str());
         match (self.offer, recommended) {
+            (Offer::Unconditional | Offer::Conditional, _) if !self.why_not.is_empty() => {
+                Verdict::No
+            }
             (Offer::Here | Offer::Unconditional, _) | (Offer::Conditional, Some("True")) => {
                 Verdict::Yes
             }
@@ -108,7 +111,10 @@ pub(super) fn explain(version: &Version, known: &Known, now: Timestamp) -> Expla
         risks: conditional.map(|update| risks(update, known, now)).unwrap_or_default(),
         why_not: match offer {
             Offer::NotOffered => why_not::of(version, known.version, known.graph),
-            Offer::Here | Offer::Unconditional | Offer::Conditional => Vec::new(),
+            Offer::Here => Vec::new(),
+            Offer::Unconditional | Offer::Conditional => {
+                why_not::in_spite_of_the_offer(version, conditional, known.version)
+            }
         },
         to,
     }

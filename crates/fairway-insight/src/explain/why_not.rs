@@ -1,5 +1,6 @@
-//! Why an update is not offered.
+//! Why an update is not offered, or may not be begun with in spite of that.
 
+use fairway_api::cluster_version::ConditionalUpdate;
 use fairway_api::reason::{retrieved_updates, upgradeable};
 use fairway_api::{ClusterVersion, ConditionStatus, Leap, Version};
 use schemars::JsonSchema;
@@ -7,6 +8,7 @@ use serde::Serialize;
 
 use super::listed::Listed;
 use crate::plan::NotOffered;
+use crate::recommend::Blanket;
 
 /// Why an update is not offered, or what else stands in its way.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -53,6 +55,21 @@ pub(super) fn of(
     let no_way = graph.cloned().or(too_far).map(WhyNot::NoWay);
     because.push(no_way.unwrap_or_else(|| not_listed(target, listed)));
     because
+}
+
+/// What stands against an update that is offered, besides its risks.
+pub(super) fn in_spite_of_the_offer(
+    target: &Version,
+    update: Option<&ConditionalUpdate>,
+    version: &ClusterVersion,
+) -> Vec<WhyNot> {
+    let blanket = version.status.as_ref().and_then(Blanket::of);
+    let blanket = blanket.filter(|blanket| blanket.is_against(update, target));
+    let not_upgradeable = |blanket: Blanket| WhyNot::NotUpgradeable {
+        reason: blanket.reason().map(str::to_owned),
+        message: Some(blanket.message().to_owned()).filter(|message| !message.is_empty()),
+    };
+    blanket.map(not_upgradeable).into_iter().collect()
 }
 
 /// Nobody looks for updates, or nobody has found them.

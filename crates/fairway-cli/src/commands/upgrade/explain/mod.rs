@@ -102,12 +102,13 @@ async fn notes(source: &Source) -> Notes {
 
 fn unheard_of(name: &str, version: &ClusterVersion) -> CannotTell {
     let names = explain::names(version);
+    let later = "`fairway upgrade plan --to=VERSION` tells those of updates after the next";
     let hint = match similar::most_like(name, names.iter().copied()) {
         Some(meant) => format!("did you mean {meant}?"),
-        None if names.is_empty() => "no listed update has risks".to_owned(),
-        None => {
-            "`fairway upgrade --include-not-recommended` lists risks with their updates".to_owned()
-        }
+        None if names.is_empty() => format!("no listed update has risks; {later}"),
+        None => format!(
+            "`fairway upgrade --include-not-recommended` lists risks with their updates; {later}"
+        ),
     };
     let message = format!("no listed update has a risk named {name:?}, and nobody accepts one");
     CannotTell { message, hint }

@@ -266,9 +266,9 @@ fn a_name_that_nobody_uses_yet() {
     no listed update has a risk named "SlowDisk", and nobody accepts one
     did you mean SlowDisks?
     no listed update has a risk named "Etcd", and nobody accepts one
-    `fairway upgrade --include-not-recommended` lists risks with their updates
+    `fairway upgrade --include-not-recommended` lists risks with their updates; `fairway upgrade plan --to=VERSION` tells those of updates after the next
     no listed update has a risk named "\u{1b}[2J", and nobody accepts one
-    no listed update has risks
+    no listed update has risks; `fairway upgrade plan --to=VERSION` tells those of updates after the next
     "#);
 }
 
@@ -305,6 +305,39 @@ fn an_update_with_risks() {
 
     `fairway upgrade explain RISK` tells more about one of them.
     Yes
+    ");
+}
+
+#[test]
+fn an_update_that_the_cluster_alone_stands_against() {
+    let mut object = cluster();
+    let mut gate = risk("AdminAck-ack-5.1-apis", "True");
+    gate.conditions[0].message = String::new();
+    offer(&mut object, "5.2.3", &[gate], recommended("False", "AdminAckRequired", "Confirm it."));
+    hold(&mut object, condition("Upgradeable", "False", "Operators", "Move them first."));
+    let available = object.status.as_mut().unwrap().available_updates.get_or_insert_default();
+    available.push(fairway_testkit::objects::release("5.2.9"));
+    let paragraphs = |to: &str| {
+        let text = of_update(&object, to);
+        let heading = text.lines().next().unwrap_or_default();
+        format!("{heading}\n{}", paragraph(&text, "What else stands against it:"))
+    };
+    let texts = ["5.1.10", "5.2.1", "5.2.3", "5.2.9"].map(paragraphs);
+    insta::assert_snapshot!(texts.join("\n"), @"
+    5.1.10: recommended. The update service offers it from 5.1.0 without conditions
+
+    5.2.1: offered from 5.1.0 to clusters that its risks do not concern
+    What else stands against it:
+      Upgradeable=False stands against later minor versions (Operators): Move them first.
+    No
+    5.2.3: offered from 5.1.0. Its risks come from this cluster
+    What else stands against it:
+      Upgradeable=False stands against later minor versions (Operators): Move them first.
+    No
+    5.2.9: not recommended. The update service offers it from 5.1.0 without conditions
+    What else stands against it:
+      Upgradeable=False stands against later minor versions (Operators): Move them first.
+    No
     ");
 }
 
@@ -364,6 +397,7 @@ fn an_update_that_is_not_offered() {
       The update service offers others of that minor version: 5.1.10, 5.1.9.
     Because:
       It is earlier than the version of this cluster.
+    CannotTell
     Because:
       It is 3 minor versions away, and one update crosses two at most.
     Because:

@@ -5,6 +5,7 @@ use std::fmt;
 use fairway_insight::Explanation;
 use fairway_insight::explain::{ExplainedUpdate, Offer, RiskOfUpdate, WhyNot};
 use fairway_insight::plan::NotOffered;
+use fairway_risk::Source;
 
 use super::super::super::report::text::{Afterwards, Age};
 use super::{Sources, exposure, write_indented};
@@ -18,11 +19,13 @@ pub(super) fn write(
     write_offer(f, update, explanation.current.as_deref())?;
     write_release(f, update)?;
     write_risks(f, &update.risks)?;
-    if !update.why_not.is_empty() {
-        f.write_str("\n\nBecause:")?;
+    match update.offer {
+        _ if update.why_not.is_empty() => {}
+        Offer::NotOffered => f.write_str("\n\nBecause:")?,
+        _ => f.write_str("\n\nWhat else stands against it:")?,
     }
     update.why_not.iter().try_for_each(|why| write!(f, "\n  {}", Because { why, update }))?;
-    if update.offer == Offer::NotOffered {
+    if update.offer == Offer::NotOffered && !leads_back(update) {
         let to = OneLine(&update.to);
         write!(f, "\n\n`fairway upgrade plan --to={to}` looks for ways there.")?;
     }
@@ -44,10 +47,14 @@ fn write_offer(
         }
         Offer::NotOffered => write!(f, "{to}: not offered from {from}")?,
         Offer::Unconditional => {
+            let not = if update.why_not.is_empty() { "" } else { "not " };
             write!(
                 f,
-                "{to}: recommended. The update service offers it from {from} without conditions"
+                "{to}: {not}recommended. The update service offers it from {from} without conditions"
             )?;
+        }
+        Offer::Conditional if !has_conditions(update) => {
+            write!(f, "{to}: offered from {from}. Its risks come from this cluster")?;
         }
         Offer::Conditional => {
             write!(f, "{to}: offered from {from} to clusters that its risks do not concern")?;
@@ -60,6 +67,16 @@ fn write_offer(
         Some(age) => write!(f, ", since {}", Age(age)),
         None => Ok(()),
     }
+}
+
+/// Whether the update service has named any of its risks.
+fn has_conditions(update: &ExplainedUpdate) -> bool {
+    update.risks.iter().any(|risk| risk.sources.contains(&Source::Graph))
+}
+
+/// Whether no way can be looked for.
+fn leads_back(update: &ExplainedUpdate) -> bool {
+    update.why_not.contains(&WhyNot::NoWay(NotOffered::Older))
 }
 
 fn write_release(f: &mut fmt::Formatter<'_>, update: &ExplainedUpdate) -> fmt::Result {
@@ -95,7 +112,7 @@ fn write_risks(f: &mut fmt::Formatter<'_>, risks: &[RiskOfUpdate]) -> fmt::Resul
     f.write_str("\n\n`fairway upgrade explain RISK` tells more about one of them.")
 }
 
-/// Why an update is not offered.
+/// Why an update is not offered, or what else stands against it.
 struct Because<'a> {
     why: &'a WhyNot,
     update: &'a ExplainedUpdate,
