@@ -35,6 +35,8 @@ pub struct ClusterReport {
     pub blockers: Vec<Blocker>,
     /// The versions that were asked about; else the best update of each minor version.
     pub targets: Vec<TargetReport>,
+    /// Why something is not known about preflights.
+    pub preflights_unread: Option<String>,
     /// Why nothing is known about it.
     pub unread: Option<Unread>,
 }
@@ -52,6 +54,7 @@ impl ClusterReport {
                 updates_known: false,
                 blockers: Vec::new(),
                 targets: Vec::new(),
+                preflights_unread: None,
                 unread: Some(unread.clone()),
             },
         }
@@ -93,6 +96,7 @@ impl ClusterReport {
             updates_known,
             blockers,
             targets,
+            preflights_unread: said.preflights_unread.clone(),
             unread: None,
         }
     }

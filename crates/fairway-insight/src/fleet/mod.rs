@@ -33,6 +33,8 @@ pub struct Said {
     pub version: ClusterVersion,
     /// What is known about preflights, each of another release.
     pub preflights: Vec<Preflight>,
+    /// Why something of that is not at hand.
+    pub preflights_unread: Option<String>,
     /// The time that all of it is about.
     pub now: Timestamp,
 }

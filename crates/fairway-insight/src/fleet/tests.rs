@@ -21,7 +21,7 @@ fn member(name: &str, more: Value) -> Member {
         "spec": {"clusterID": "", "channel": "stable-5.1"},
         "status": status,
     }));
-    let said = Said { version, preflights: Vec::new(), now: at(3600) };
+    let said = Said { version, preflights: Vec::new(), preflights_unread: None, now: at(3600) };
     Member { name: name.to_owned(), said: Ok(said) }
 }
 

@@ -72,5 +72,6 @@ async fn said(source: &Source) -> anyhow::Result<Said> {
     let version = version?;
     let now = source.moment_of(&version).await?.now();
     let preflights = of_a_fleet::known(&version, &records, now);
-    Ok(Said { version, preflights, now })
+    let preflights_unread = of_a_fleet::unread(&version, &records);
+    Ok(Said { version, preflights, preflights_unread, now })
 }

@@ -5,7 +5,8 @@ use std::fmt;
 
 use fairway_insight::FleetReport;
 use fairway_insight::fleet::{
-    Blocker, ClusterReport, CommonRisk, Preflight, PreflightResult, Scope, TargetReport, Verdict,
+    Answer, Blocker, ClusterReport, CommonRisk, Preflight, PreflightResult, Scope, TargetReport,
+    Verdict,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -42,6 +43,7 @@ impl fmt::Display for Shown<'_> {
         }
         self.write_risks(f)?;
         self.write_blockers(f)?;
+        self.write_unread_preflights(f)?;
         self.write_unread(f)?;
         write!(f, "\n\n{}", summary(self.report))
     }
@@ -113,6 +115,16 @@ impl Shown<'_> {
         Ok(())
     }
 
+    fn write_unread_preflights(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut heading = "\n\nPreflights that could not be read:\n";
+        for cluster in &self.report.clusters {
+            let Some(why) = &cluster.preflights_unread else { continue };
+            write!(f, "{heading}\n  {}", OneLine(&format!("{}: {why}", cluster.name)))?;
+            heading = "";
+        }
+        Ok(())
+    }
+
     fn write_unread(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut heading = "\n\nClusters that could not be read:\n";
         for cluster in &self.report.clusters {
@@ -166,7 +178,10 @@ fn rows(cluster: &ClusterReport, few: usize) -> Vec<Row> {
         to: Some(OneLine(&target.version).to_string()),
         update: update(target, few),
         blocked: names(&target.blocked_by, few),
-        preflight: target.preflight.as_ref().map(preflight),
+        preflight: match &target.preflight {
+            Some(known) => Some(preflight(known)),
+            None => cluster.preflights_unread.as_ref().map(|_| "cannot be read".to_owned()),
+        },
     };
     if !cluster.targets.is_empty() {
         return cluster.targets.iter().map(row).collect();
@@ -252,11 +267,25 @@ fn summary(report: &FleetReport) -> String {
     let counts = report.counts;
     let to = match report.targets.as_slice() {
         [] => String::new(),
-        targets => format!(" to {}", targets.join(" and ")),
+        [one] => format!(" to {one}"),
+        [others @ .., last] => format!(" to {} and {last}", others.join(", ")),
     };
+    let none = report.clusters.iter().filter(|cluster| needs_none(cluster)).count();
     let all = Clusters(report.clusters.len());
     let (yes, no, unknown) = (counts.yes, counts.no, counts.cannot_tell);
-    format!("Of {all}, {yes} may update{to}, {no} may not, and of {unknown} it cannot be told.")
+    let yes = yes.saturating_sub(none);
+    let none = if none == 0 { String::new() } else { format!("{none} need not, ") };
+    format!(
+        "Of {all}, {yes} may update{to}, {none}{no} may not, and of {unknown} it cannot be told."
+    )
+}
+
+/// Whether a cluster is where it is to be, or beyond.
+fn needs_none(cluster: &ClusterReport) -> bool {
+    let is_over = |target: &TargetReport| {
+        matches!(target.verdict, Verdict::AlreadyThere | Verdict::AlreadyLater)
+    };
+    cluster.answer == Answer::Yes && cluster.targets.iter().all(is_over)
 }
 
 #[cfg(test)]

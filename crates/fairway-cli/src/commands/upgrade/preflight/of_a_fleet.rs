@@ -1,6 +1,7 @@
 //! What is known about preflights, and asking for them, where a cluster is one of many.
 
-use fairway_api::ClusterVersion;
+use fairway_api::reason::preflight_running;
+use fairway_api::{ClusterVersion, Conditions as _};
 use fairway_insight::fleet::{Preflight, PreflightResult};
 use jiff::Timestamp;
 use schemars::JsonSchema;
@@ -46,6 +47,16 @@ fn in_short(report: &Report) -> Option<Preflight> {
         findings: open.map(|finding| finding.name.clone()).collect(),
         age_seconds: report.run.as_ref().and_then(|run| run.age_seconds),
     })
+}
+
+/// Why something of it is not at hand, of a cluster whose operator knows preflights.
+pub(in crate::commands) fn unread(
+    cluster_version: &ClusterVersion,
+    records: &Records,
+) -> Option<String> {
+    let status = cluster_version.status.as_ref()?;
+    let knows = status.conditions.find(preflight_running::TYPE).is_some();
+    records.missing.clone().filter(|_| knows)
 }
 
 /// What came of asking a cluster for a preflight.

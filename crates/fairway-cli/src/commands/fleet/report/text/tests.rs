@@ -10,7 +10,7 @@ use crate::commands::upgrade::fixtures::{
 use crate::text;
 
 fn member(name: &str, version: ClusterVersion) -> Member {
-    let said = Said { version, preflights: Vec::new(), now: now() };
+    let said = Said { version, preflights: Vec::new(), preflights_unread: None, now: now() };
     Member { name: name.to_owned(), said: Ok(said) }
 }
 
@@ -144,4 +144,33 @@ fn many_risks_and_names_are_told_in_short() {
     a        5.1.0  5.2.0  not recommended: Risk00 +11
     ");
     assert!(text.contains("\n  and 2 more: -o json has all of them\n"), "{text}");
+}
+
+#[test]
+fn who_needs_no_update_may_not_be_counted_among_those_who_may() {
+    let members = [member("a", cluster_version()), member("b", cluster_version())];
+    let last = |targets: &[&str]| shown(&members, targets, 200).lines().last().unwrap().to_owned();
+    let texts = [last(&["5.1.0"]), last(&["5.0.9", "5.1.0", "5.1.10"]), last(&["5.1.9", "5.1.10"])];
+    insta::assert_snapshot!(texts.join("\n"), @"
+    Of 2 clusters, 0 may update to 5.1.0, 2 need not, 0 may not, and of 0 it cannot be told.
+    Of 2 clusters, 2 may update to 5.0.9, 5.1.0 and 5.1.10, 0 may not, and of 0 it cannot be told.
+    Of 2 clusters, 2 may update to 5.1.9 and 5.1.10, 0 may not, and of 0 it cannot be told.
+    ");
+}
+
+#[test]
+fn preflights_that_could_not_be_read_are_told() {
+    let mut blind = member("a", cluster_version());
+    blind.said.as_mut().unwrap().preflights_unread = Some("you may not list ConfigMaps".to_owned());
+    let text = shown(&[blind], &["5.1.10"], 200);
+    insta::assert_snapshot!(text, @"
+    CLUSTER  AT     TO      UPDATE       PREFLIGHT
+    a        5.1.0  5.1.10  recommended  cannot be read
+
+    Preflights that could not be read:
+
+      a: you may not list ConfigMaps
+
+    Of 1 cluster, 1 may update to 5.1.10, 0 may not, and of 0 it cannot be told.
+    ");
 }
