@@ -91,8 +91,10 @@ impl Cluster {
             Err(Failure::Refused(kube::Error::Api(status))) if is_missing(&status) => Ok(None),
             Err(failure) => Err(anyhow::anyhow!(failure.in_short()).context(WithHint {
                 message: format!("cannot read {path} of {}", self.address),
-                hint: "whoever asks has to be allowed to read it: `kubectl auth can-i get` tells"
-                    .to_owned(),
+                hint: format!(
+                    "whoever asks has to be allowed to read it; `kubectl get --raw {path}` asks \
+                     the same"
+                ),
             })),
         }
     }

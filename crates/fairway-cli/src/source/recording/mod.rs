@@ -106,11 +106,19 @@ impl Recording {
 
     /// That it has no objects of a kind, and where they come from.
     pub(super) fn lacks(&self, kind: &Kind) -> anyhow::Error {
-        let place = |part: &Part| part.place_of(kind).display().to_string();
+        let place = |part: &Part| {
+            let place = part.place_of(kind);
+            let shown = place.display();
+            if place.exists() {
+                format!("there is none in {shown}")
+            } else {
+                format!("there is no {shown}")
+            }
+        };
         let places: Vec<String> = self.parts.iter().map(place).collect();
         let Kind { name, plural, .. } = kind;
         CannotTell {
-            message: format!("no {name} is recorded: there is none in {}", places.join(" and ")),
+            message: format!("no {name} is recorded: {}", places.join(", and ")),
             hint: format!("`kubectl get {plural} -o yaml` writes what is there"),
         }
         .into()

@@ -42,7 +42,8 @@ impl Object {
         self.value == other.value
     }
 
-    /// Whether two ClusterVersions may be of one cluster. What is gathered is not all of one moment.
+    /// Whether one ClusterVersion may be of the cluster of another one. What is gathered is not all
+    /// of one moment.
     pub(super) fn may_be_of_the_cluster_of(&self, other: &Self) -> bool {
         if self.uid().is_empty() || other.uid().is_empty() {
             self.says_the_same_as(other)

@@ -292,7 +292,7 @@ fn files_that_are_missing_or_broken_are_named() {
       `kubectl get clusterversion version -o yaml > X-cv.yaml` writes one
     no ClusterOperator is recorded: there is none in …/version.yaml
       `kubectl get clusteroperators -o yaml` writes what is there
-    no ClusterOperator is recorded: there is none in …/x-co.yaml
+    no ClusterOperator is recorded: there is no …/x-co.yaml
       `kubectl get clusteroperators -o yaml` writes what is there
     …/x-co.yaml: items is not a list
       
