@@ -91,7 +91,8 @@ pub(crate) struct RequestArgs {
     #[arg(long, requires = TARGET)]
     pub(crate) allow_upgrade_with_warnings: bool,
 
-    /// Waive the signature, the guards against downgrades and leaps, and risks; it is recorded
+    /// Have the operator waive signature, guards against downgrades and leaps, and risks; it is
+    /// recorded
     #[arg(long, requires = TARGET)]
     pub(crate) force: bool,
 

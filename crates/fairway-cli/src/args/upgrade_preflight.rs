@@ -104,7 +104,8 @@ impl PreflightArgs {
         }
         if request.dry_run && wish.is_none() && !request.is_one() {
             return Err(WrongUsage(
-                "--dry-run is about a release, --clear or --clear-preflight, and none is given"
+                "--dry-run is about a release, --to-multi-arch, --clear or --clear-preflight, and \
+                 none is given"
                     .to_owned(),
             ));
         }

@@ -118,8 +118,8 @@ impl Cluster {
         }
     }
 
-    /// The ConfigMaps of a namespace with a label, at most so many, and whether there are more; or
-    /// why they are not at hand.
+    /// Every ConfigMap of a namespace with a label, at most so many, and whether there are more;
+    /// or why they are not at hand.
     pub(crate) async fn config_maps(
         &self,
         namespace: &str,

@@ -310,9 +310,8 @@ mod tests {
     async fn what_was_answered_stays_when_time_runs_out() {
         let queries = ["a", "b", "c", "d"].map(str::to_owned).into();
         let until = async |first: &str| {
-            let ask = async |query: &str| match query < first {
-                true => Ok(Ok(true)),
-                false => std::future::pending().await,
+            let ask = async |query: &str| {
+                if query < first { Ok(Ok(true)) } else { std::future::pending().await }
             };
             ask_each(&queries, Duration::ZERO, ask).await
         };

@@ -211,7 +211,7 @@ async fn risks_that_are_new_since_the_last_acceptance_have_their_own_exit_code()
     insta::assert_snapshot!(said(&["--to=5.2.0"]), @"
     exit code: 6
     ----- stderr -----
-    error: risks were accepted for 5.2.0, and these are new: SlowDisks (applies)
+    error: risks were accepted for 5.2.0, and these were not: SlowDisks (applies)
       caused by: Nodes with slow disks may miss leases. https://example.com/slow-disks
     hint: `fairway upgrade --include-not-recommended` tells more; `fairway upgrade --to=5.2.0 --allow-not-recommended` accepts these risks for 5.2.0, and no others, and asks for the update
     ");

@@ -399,7 +399,7 @@ fn arguments_that_contradict_each_other_are_refused() {
     error: the argument '--mode <MODE>' cannot be used with '--yes'
     --wait waits for an update or a preflight: name a release with --to, --to-image or --to-latest
     --wait waits for an update or a preflight: name a release with --to, --to-image or --to-latest
-    --dry-run is about a release, --clear or --clear-preflight, and none is given
+    --dry-run is about a release, --to-multi-arch, --clear or --clear-preflight, and none is given
     error: the argument '--to-multi-arch' cannot be used with '--require-preflight[=<MAX_AGE>]'
     --keep-results is about withdrawing a preflight: it needs --clear-preflight, or a release and --dry-run
     with --dry-run, the preflight is waited for: --no-wait makes no sense

@@ -259,10 +259,15 @@ impl Request<'_> {
             || "the operator has not said whether it is recommended".to_owned(),
             |condition| OneLine(&condition.message).to_string(),
         );
+        let forced = if self.wish.force {
+            "; --force waives what the operator objects, and not this"
+        } else {
+            ""
+        };
         let hint = format!(
             "`fairway upgrade --include-not-recommended` tells more; `fairway upgrade \
              --to={version} --allow-not-recommended` accepts these risks for {version}, and no \
-             others, and asks for the update"
+             others, and asks for the update{forced}"
         );
         let names =
             |open: &[&Shown]| open.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
