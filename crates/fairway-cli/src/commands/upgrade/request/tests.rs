@@ -307,7 +307,7 @@ fn risks_that_were_not_accepted_with_others_are_told_apart() {
 #[test]
 fn whoever_forces_an_update_accepts_its_risks_all_the_same() {
     insta::assert_snapshot!(refusal(&risky(), &["--to=5.2.1", "--force"]), @"
-    3: 5.2.1 is not recommended for this cluster: SlowDisks (applies)
+    3: 5.2.1 is not recommended for this cluster: NoisyLogs (may apply), SlowDisks (applies)
       Not now. Really.
     hint: `fairway upgrade --include-not-recommended` tells more; `fairway upgrade --to=5.2.1 --allow-not-recommended` accepts these risks for 5.2.1, and no others, and asks for the update; --force waives what the operator objects, and not this
     ");
