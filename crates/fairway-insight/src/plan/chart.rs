@@ -20,8 +20,10 @@ pub struct Outlook<'a> {
     pub cluster_version: &'a ClusterVersion,
     /// The components of the platform.
     pub components: &'a [ClusterOperator],
-    /// What administrators are asked to confirm; none where that is not known.
-    pub gates: Option<&'a Gates>,
+    /// Why components could not be listed.
+    pub unlisted: Option<&'a str>,
+    /// What administrators are asked to confirm.
+    pub gates: &'a Gates,
     /// What queries have yielded.
     pub outcomes: &'a Outcomes,
     /// The time.
@@ -49,6 +51,8 @@ pub enum KnownFrom {
         address: String,
         /// The channels that it was asked for.
         channels: BTreeSet<String>,
+        /// The architecture that it was asked for.
+        architecture: String,
     },
     /// A file, or files.
     File {

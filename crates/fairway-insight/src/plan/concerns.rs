@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use fairway_api::cluster_version::{ConditionalUpdate, ConditionalUpdateRisk};
-use fairway_api::reason::{applies, recommended};
-use fairway_api::{Conditions as _, Version};
+use fairway_api::reason::{applies, recommended, upgradeable};
+use fairway_api::{ConditionStatus, Conditions as _, Version};
 use fairway_graph::Graph;
 use fairway_risk::sources::{self, ConfigData, Gate};
-use fairway_risk::{Claim, Concern, Risk, Source, Targets};
+use fairway_risk::{Claim, Concern, DOCS, Risk, Source, Targets};
 
 use super::Outlook;
 
@@ -44,13 +44,27 @@ impl Holds {
     }
 }
 
-/// What administrators are asked to confirm, and what they have confirmed.
-#[derive(Clone, Debug, Default)]
+/// That ClusterVersion is not upgradeable, where nobody else says why. It goes by the name that
+/// `oc` has for it, and nobody can accept it.
+pub(super) const UPGRADEABLE_FALSE: &str = "UpgradeableFalse";
+
+/// What the names of risks begin with that later minor versions say anew.
+const SAID_ANEW: [&str; 2] = ["AdminAck", "ClusterOperatorUpgradeable"];
+
+/// What administrators are asked to confirm, and what they have confirmed. An error says why it
+/// cannot be read: as for the operator, gates that are not there are not known.
+#[derive(Clone, Debug)]
 pub struct Gates {
     /// The data of `openshift-config-managed/admin-gates`.
-    pub asked: ConfigData,
+    pub asked: Result<ConfigData, String>,
     /// The data of `openshift-config/admin-acks`.
-    pub confirmed: ConfigData,
+    pub confirmed: Result<ConfigData, String>,
+}
+
+impl Default for Gates {
+    fn default() -> Self {
+        Self { asked: Ok(ConfigData::new()), confirmed: Ok(ConfigData::new()) }
+    }
 }
 
 /// What the cluster says, and the gates that nobody has confirmed, by the names of their risks.
@@ -66,19 +80,46 @@ pub(super) fn of(outlook: &Outlook, graph: &Graph) -> (Vec<Raised>, BTreeMap<Str
             Raised { concern, holds }
         })
         .collect();
+    let unlisted = outlook.unlisted.map(sources::unlisted_cluster_operators);
+    let in_stream = |concern| Raised { concern, holds: Holds::In(stream.clone()) };
+    raised.extend(unlisted.map(in_stream));
     let overrides = sources::overrides(&outlook.cluster_version.spec.overrides);
     raised.extend(overrides.map(|concern| Raised { concern, holds: Holds::Always }));
     let mut gates = BTreeMap::new();
-    if let Some(Gates { asked, confirmed }) = outlook.gates {
-        for version in one_of_each_stream(graph) {
-            let open = sources::admin_gates(&version.to_string(), Ok(asked), Ok(confirmed));
-            let holds = Holds::In(version.stream());
-            raised.extend(open.into_iter().map(|concern| Raised { concern, holds: holds.clone() }));
-        }
+    let Gates { asked, confirmed } = outlook.gates;
+    // Gates that cannot be read are not known now; later minor versions say it anew.
+    let is_said = |version: &Version| asked.is_ok() || version.stream() == stream;
+    for version in one_of_each_stream(graph).filter(is_said) {
+        let [asked, confirmed] = [asked, confirmed].map(|it| it.as_ref().map_err(String::as_str));
+        let open = sources::admin_gates(&version.to_string(), asked, confirmed);
+        let holds = Holds::In(version.stream());
+        raised.extend(open.into_iter().map(|concern| Raised { concern, holds: holds.clone() }));
+    }
+    if let (Ok(asked), Ok(confirmed)) = (asked, confirmed) {
         let open = sources::unconfirmed(|_| true, asked, confirmed);
         gates.extend(open.map(|gate| (gate.name.clone(), gate)));
     }
+    let is_explained = raised
+        .iter()
+        .any(|it| it.concern.targets == Targets::MinorOrMajor && it.concern.risk.claim.is_none());
+    raised.extend(not_upgradeable(outlook).filter(|_| !is_explained).map(in_stream));
     (raised, gates)
+}
+
+/// What ClusterVersion sums up, where no ledger has counted it risk by risk.
+fn not_upgradeable(outlook: &Outlook) -> Option<Concern> {
+    let status = outlook.cluster_version.status.as_ref()?;
+    let has_ledger = !status.conditional_update_risks.is_empty()
+        || status.conditional_updates.iter().any(|update| !update.risk_names.is_empty());
+    let condition = status.conditions.find(upgradeable::TYPE)?;
+    if has_ledger || condition.status != ConditionStatus::False {
+        return None;
+    }
+    let told = [&condition.message, &condition.reason].into_iter().flatten();
+    let message = told.map(String::as_str).find(|text| !text.trim().is_empty());
+    let message = message.unwrap_or("ClusterVersion does not say why.");
+    let risk = Risk::always(UPGRADEABLE_FALSE, message, format!("{DOCS}#cluster-operators"));
+    Some(Concern { risk, source: Source::ClusterOperators, targets: Targets::MinorOrMajor })
 }
 
 fn one_of_each_stream(graph: &Graph) -> impl Iterator<Item = Version> {
@@ -88,9 +129,11 @@ fn one_of_each_stream(graph: &Graph) -> impl Iterator<Item = Version> {
 }
 
 /// What the operator has published about the next update and nobody else knows: alerts, findings of
-/// preflights, what is being deleted. `known` are the names of all other risks.
-pub(super) fn published(outlook: &Outlook, known: &[&str]) -> Vec<Raised> {
+/// preflights, what is being deleted. `is_known` tells of a version and a name whether the update
+/// from here to there has that risk anyhow.
+pub(super) fn published(outlook: &Outlook, is_known: impl Fn(&str, &str) -> bool) -> Vec<Raised> {
     let Some(status) = &outlook.cluster_version.status else { return Vec::new() };
+    let stream = outlook.version().map(|version| version.stream()).unwrap_or_default();
     let mut raised = Vec::new();
     for update in &status.conditional_updates {
         let spelled_out = update.risks.iter();
@@ -99,10 +142,19 @@ pub(super) fn published(outlook: &Outlook, known: &[&str]) -> Vec<Raised> {
         let mut seen = BTreeSet::new();
         for risk in spelled_out.chain(by_name) {
             let name = risk.name.as_str();
-            if SEEN_OTHERWISE.contains(&name) || known.contains(&name) || !seen.insert(name) {
+            let is_known =
+                SEEN_OTHERWISE.contains(&name) || is_known(&update.release.version, name);
+            if is_known || !seen.insert(name) {
                 continue;
             }
-            raised.push(Raised { concern: concern(update, risk), holds: Holds::Here });
+            let concern = concern(update, risk);
+            // What a preflight finds is about the release, wherever the cluster comes from.
+            let holds = match concern.source {
+                Source::Preflight => Holds::Always,
+                _ if SAID_ANEW.iter().any(|it| name.starts_with(it)) => Holds::In(stream.clone()),
+                _ => Holds::Here,
+            };
+            raised.push(Raised { concern, holds });
         }
     }
     raised

@@ -76,7 +76,8 @@ impl Goal {
     }
 
     /// The releases of a graph that are it, the latest first. Pre-releases are meant by those who
-    /// name them, and where there is nothing else.
+    /// name them, and where there is nothing else. Releases that do not say in which channels they
+    /// are were told to a cluster that follows one.
     pub(super) fn releases(&self, graph: &Graph, channel: Option<&str>) -> Vec<NodeId> {
         let channel = match self {
             Self::Channel(name) => Some(name.as_str()),
@@ -92,6 +93,7 @@ impl Goal {
                 }
                 Self::Channel(_) | Self::Latest => {
                     channel.is_none_or(|channel| node.channels().any(|name| name == channel))
+                        || *self == Self::Latest && node.channels().next().is_none()
                 }
             };
             (fits && node.release.is_some()).then_some(id)

@@ -1,7 +1,7 @@
 //! One update on the way: what stands against it, what it needs, and the commands for it.
 
 use fairway_api::{ConditionStatus, Leap, Move};
-use fairway_graph::{Edge, Graph};
+use fairway_graph::{Edge, Graph, Node};
 use fairway_risk::Source;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -78,6 +78,16 @@ impl Way {
     pub fn unaccepted(&self) -> impl Iterator<Item = &HopRisk> {
         self.hops.iter().flat_map(Hop::unaccepted)
     }
+
+    /// What is wrong with the cluster, so that it takes no update.
+    pub fn mends(&self) -> impl Iterator<Item = &Need> {
+        let needs = self.hops.iter().flat_map(|hop| &hop.needs);
+        needs.filter(|need| matches!(need, Need::Mend { risk: None, .. }))
+    }
+
+    pub(super) fn has_to_be_mended(&self) -> bool {
+        self.mends().next().is_some()
+    }
 }
 
 impl Hop {
@@ -97,7 +107,8 @@ pub(super) fn way(
     let mut hops: Vec<Hop> = Vec::new();
     for (edge, channel) in edges.iter().zip(channels) {
         let waits = hops.is_empty() && scale.is_updating();
-        let others = waits.then_some(Need::Wait).into_iter();
+        let mends = if hops.is_empty() { scale.mends() } else { Vec::new() };
+        let others = waits.then_some(Need::Wait).into_iter().chain(mends);
         let others = others.chain(channel.map(|channel| Need::Channel { channel }));
         hops.push(hop(graph, *edge, others, scale));
     }
@@ -110,16 +121,27 @@ fn hop(graph: &Graph, edge: Edge, others: impl Iterator<Item = Need>, scale: &Sc
     let version = to.version.to_string();
     let is_leap = ways::leap(graph, edge) == Leap::SkipLevel;
     let preflight = is_leap.then(|| Need::Preflight { version: version.clone() });
+    let is_unusual = is_unusual(from, to);
     let needs = need::all(&risks, &scale.gates, others.chain(preflight));
     Hop {
         from: from.version.to_string(),
         image: to.release.as_ref().map(|release| release.payload.clone()),
         step: Move::between(&from.version, &to.version),
-        commands: need::commands(&needs, &version),
+        commands: need::commands(&needs, &version, is_unusual),
         to: version,
         risks,
         needs,
     }
+}
+
+/// Whether `fairway upgrade` asks before such a step: nobody is at the terminal of a script.
+fn is_unusual(from: &Node, to: &Node) -> bool {
+    let step = Move::between(&from.version, &to.version);
+    let is_finished = |node: &Node| node.version.pre_release().is_empty();
+    let is_candidate = |channel: &str| channel.starts_with("candidate");
+    matches!(step, Move::SkipLevel { .. } | Move::Major)
+        || is_finished(from) && !is_finished(to)
+        || to.channels().next().is_some() && to.channels().all(is_candidate)
 }
 
 impl HopRisk {
@@ -128,7 +150,7 @@ impl HopRisk {
         let exposure = match &risk.status {
             ConditionStatus::True => Exposure::Applies,
             ConditionStatus::False => Exposure::DoesNotApply,
-            _ if risk.is_open() => Exposure::NotKnownYet,
+            _ if risk.is_open() && !risk.was_asked => Exposure::NotKnownYet,
             _ => Exposure::Unknown,
         };
         Self {

@@ -13,6 +13,7 @@ mod need;
 mod ways;
 mod weigh;
 mod why;
+mod word;
 
 use std::collections::BTreeSet;
 
@@ -82,8 +83,6 @@ pub struct PassedOver {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", tag = "what")]
 pub enum Gap {
-    /// What administrators are asked to confirm.
-    Gates,
     /// The operators that OLM has installed.
     Operators {
         /// Why.
@@ -131,7 +130,7 @@ impl Plan {
             passed_over: Vec::new(),
             not_offered: None,
             known_from: known_from.clone(),
-            not_known: if outlook.gates.is_none() { vec![Gap::Gates] } else { Vec::new() },
+            not_known: Vec::new(),
             open_queries: BTreeSet::new(),
         };
         let goals = goal.releases(graph, outlook.channel());
@@ -152,6 +151,7 @@ impl Plan {
         };
         plan.not_offered = match to {
             Some(to) => sight.not_offered(&from, &to),
+            None if graph.find(&from).next().is_none() => Some(NotOffered::UnknownHere),
             None => Some(NotOffered::UnknownVersion),
         };
         plan.not_known.extend(plan.meets_later_releases().then_some(Gap::LaterReleases));
@@ -191,6 +191,13 @@ impl Plan {
         hops.skip(1).any(|hop| stream(&hop.from) != stream(&self.from) && !hop.step.within_minor())
     }
 
+    /// Whether operators of OLM may stand against an update to another minor version, and nobody
+    /// has looked.
+    fn operators_are_unknown(&self, way: &Way) -> bool {
+        let unknown = self.not_known.iter().any(|gap| matches!(gap, Gap::Operators { .. }));
+        unknown && way.hops.iter().any(|hop| !hop.step.within_minor())
+    }
+
     /// What it means for somebody who wants to begin.
     pub fn verdict(&self) -> Verdict {
         let Some(way) = &self.least_risk else {
@@ -202,6 +209,8 @@ impl Plan {
         };
         let applies = |risk: &HopRisk| risk.exposure == Exposure::Applies;
         match way.unaccepted().map(applies).max() {
+            _ if way.has_to_be_mended() => Verdict::No,
+            None if self.operators_are_unknown(way) => Verdict::CannotTell,
             None => Verdict::Yes,
             Some(true) => Verdict::No,
             Some(false) => Verdict::CannotTell,

@@ -6,17 +6,19 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use fairway_api::cluster_version::{MatchingRule, Release};
-use fairway_api::{ConditionStatus, Version};
+use fairway_api::cluster_version::{ConditionalUpdateRisk, MatchingRule, Release};
+use fairway_api::reason::{applies, failing, invalid, recommended, rollout};
+use fairway_api::{ConditionStatus, Conditions as _, OperatorCondition, Version};
 use fairway_graph::{Edge, Graph, NodeId};
 use fairway_risk::sources::Gate;
 use fairway_risk::{
-    Acceptance, Candidate, Concern, Ledger, QueryPolicy, Risk, Round, Source, Standing, Targets,
-    definition_hash,
+    Acceptance, Candidate, Concern, Ledger, Previous, QueryPolicy, Risk, Round, Source, Standing,
+    Targets, definition_hash,
 };
 
 use super::Outlook;
 use super::concerns::{self, Holds, Raised};
+use super::need::Need;
 
 /// A risk, and what is known about it.
 #[derive(Clone, Debug)]
@@ -30,6 +32,8 @@ pub(super) struct Weighed {
     pub(super) why: String,
     /// A query that was not asked will tell.
     awaited: bool,
+    /// The operator has asked, and could not find out.
+    pub(super) was_asked: bool,
     /// It is shown, and stands against nothing.
     advisory: bool,
     /// What the definition is known by.
@@ -82,12 +86,15 @@ impl<'a> Scale<'a> {
         };
         let of_edges = of_edges(graph, round);
         let (concerns, gates) = concerns::of(outlook, graph);
-        let known: Vec<&str> = of_edges
-            .values()
-            .map(|risk| risk.name.as_str())
-            .chain(concerns.iter().map(|raised| raised.concern.risk.name.as_str()))
-            .collect();
-        let published = concerns::published(outlook, &known);
+        let raised = |name: &str| concerns.iter().any(|it| it.concern.risk.name == name);
+        let on_edge = |version: &str, name: &str| {
+            let version = Version::parse(version).ok();
+            let target = version.and_then(|it| graph.find(&it.without_build()).next());
+            let edge = target.and_then(|target| graph.edge(here, target));
+            edge.is_some_and(|edge| graph.risks(edge).any(|risk| risk.name == name))
+        };
+        let is_known = |version: &str, name: &str| raised(name) || on_edge(version, name);
+        let published = concerns::published(outlook, is_known);
         let weigh = |Raised { concern, holds }: Raised| {
             let targets = concern.targets.clone();
             Some((weigh_concern(concern, round)?, targets, holds))
@@ -99,6 +106,19 @@ impl<'a> Scale<'a> {
     /// Whether an update is under way.
     pub(super) fn is_updating(&self) -> bool {
         self.outlook.is_updating()
+    }
+
+    /// What is wrong with the cluster: an update is refused before that is mended.
+    pub(super) fn mends(&self) -> Vec<Need> {
+        let status = self.outlook.cluster_version.status.as_ref();
+        let wrong = [invalid::TYPE, failing::TYPE].into_iter().filter_map(|type_| {
+            let condition = status?.conditions.find(type_)?;
+            (condition.status == ConditionStatus::True && !only_degraded(condition)).then(|| {
+                let message = condition.message.clone().unwrap_or_default();
+                Need::Mend { condition: type_.to_owned(), message, risk: None }
+            })
+        });
+        wrong.collect()
     }
 
     /// What an update faces, in the order of names.
@@ -135,6 +155,12 @@ impl<'a> Scale<'a> {
         let surely = faced.iter().filter(|risk| risk.surely()).count();
         (faced.iter().filter(|risk| risk.stands()).count(), surely)
     }
+}
+
+/// Whether it never holds up an update: operators that are only degraded.
+fn only_degraded(condition: &OperatorCondition) -> bool {
+    let degraded = [rollout::CLUSTER_OPERATOR_DEGRADED, rollout::CLUSTER_OPERATORS_DEGRADED];
+    degraded.iter().any(|degraded| condition.reason.as_deref() == Some(degraded.code))
 }
 
 impl Weighed {
@@ -198,16 +224,39 @@ fn weigh(ledger: &Ledger, origin: Source, rules: &[MatchingRule], round: Round) 
     let exposure = ledger.verdict(&somewhere(), round).exposures.into_iter().next()?;
     let risk = ledger.evaluate(round).conditional_update_risks.into_iter().next()?;
     let queries = rules.iter().filter_map(|rule| rule.promql.as_ref());
+    let awaited = exposure.awaited && exposure.status == ConditionStatus::Unknown;
+    let could_not = awaited.then(|| could_not_find_out(&risk, round.previous)).flatten();
     Some(Weighed {
         hash: definition_hash(&risk),
+        was_asked: could_not.is_some(),
         name: risk.name,
         message: risk.message,
         url: risk.url,
         origin,
         status: exposure.status,
-        why: exposure.message,
+        why: could_not.unwrap_or(exposure.message),
         awaited: exposure.awaited,
         advisory: exposure.advisory,
         queries: queries.map(|query| query.promql.clone()).collect(),
+    })
+}
+
+/// Why the operator could not find out whether a risk applies, where it has tried.
+fn could_not_find_out(risk: &ConditionalUpdateRisk, told: &Previous) -> Option<String> {
+    let hash = definition_hash(risk);
+    let is_it =
+        |known: &&ConditionalUpdateRisk| known.name == risk.name && definition_hash(known) == hash;
+    let in_ledger = told.conditional_update_risks.iter().find(is_it);
+    let applies = in_ledger.and_then(|known| known.conditions.find(applies::TYPE));
+    if let Some(applies) = applies.filter(|it| it.status == ConditionStatus::Unknown) {
+        return Some(applies.message.clone());
+    }
+    // Operators without a ledger have a line for each risk where they describe the update.
+    told.conditional_updates.iter().find_map(|update| {
+        update.risks.iter().find(is_it)?;
+        let recommended = update.conditions.find(recommended::TYPE)?;
+        let unclear = recommended.status == ConditionStatus::Unknown;
+        let mut lines = recommended.message.lines().filter(|_| unclear);
+        lines.find(|line| line.contains(&risk.name)).map(|line| line.trim().to_owned())
     })
 }

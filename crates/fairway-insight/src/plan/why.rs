@@ -79,10 +79,10 @@ impl Sight<'_> {
             return Some(NotOffered::Older);
         }
         let node = |version: &Version| self.graph.find(version).next();
+        let Some(start) = node(from) else { return Some(NotOffered::UnknownHere) };
         let Some(end) = node(to) else {
             return Some(self.tombstone(to).unwrap_or(NotOffered::UnknownVersion));
         };
-        let Some(start) = node(from) else { return Some(NotOffered::UnknownHere) };
         let channels: BTreeSet<&str> = self.graph.node(end).channels().collect();
         if let Some(here) = self.lanes.here()
             && !channels.is_empty()

@@ -1,5 +1,6 @@
 //! Plans for clusters and graphs that fit on a page.
 
+mod cautions;
 mod properties;
 mod stories;
 
@@ -17,7 +18,8 @@ pub(super) struct World {
     graph: Graph,
     cluster_version: ClusterVersion,
     components: Vec<ClusterOperator>,
-    gates: Option<Gates>,
+    unlisted: Option<&'static str>,
+    gates: Gates,
     outcomes: Outcomes,
     known_from: KnownFrom,
 }
@@ -69,7 +71,8 @@ impl World {
             graph,
             cluster_version: serde_json::from_value(cluster_version).unwrap(),
             components: Vec::new(),
-            gates: Some(Gates::default()),
+            unlisted: None,
+            gates: Gates::default(),
             outcomes: Outcomes::new(),
             known_from: KnownFrom::File { name: "graph.json".to_owned() },
         }
@@ -98,7 +101,8 @@ impl World {
         let outlook = Outlook {
             cluster_version: &self.cluster_version,
             components: &self.components,
-            gates: self.gates.as_ref(),
+            unlisted: self.unlisted,
+            gates: &self.gates,
             outcomes: &self.outcomes,
             now: "2026-11-16T04:00:00Z".parse().unwrap(),
         };

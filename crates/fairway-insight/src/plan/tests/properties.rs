@@ -48,7 +48,8 @@ fn every_way(world: &World, goal: &str) -> Vec<(usize, usize)> {
     let outlook = Outlook {
         cluster_version: &world.cluster_version,
         components: &[],
-        gates: None,
+        unlisted: None,
+        gates: &Gates::default(),
         outcomes: &world.outcomes,
         now: Timestamp::UNIX_EPOCH,
     };

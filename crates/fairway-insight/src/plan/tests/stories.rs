@@ -81,10 +81,10 @@ fn a_risk_that_applies_is_taken_where_there_is_no_other_way() {
 #[test]
 fn every_hop_says_what_it_needs_and_how_it_is_carried_out() {
     let mut world = World::new(platform(), "5.1.0", "stable-5.1").answering("QStall", Ok(true));
-    world.gates = Some(Gates {
-        asked: [("ack-5.1-apis".to_owned(), "APIs go away.".to_owned())].into(),
+    world.gates = Gates {
+        asked: Ok([("ack-5.1-apis".to_owned(), "APIs go away.".to_owned())].into()),
         ..Gates::default()
-    });
+    };
     let report = json!({"kind": "RiskReport", "version": "v1", "risks": [
         {"name": "OperatorWillNotRun-team:etcd.v1", "message": "etcd runs up to 5.1.", "targets": ">=5.2.0"},
     ]});
@@ -126,7 +126,7 @@ fn every_hop_says_what_it_needs_and_how_it_is_carried_out() {
     insta::assert_snapshot!(commands.join("\n"), @r#"
     kubectl -n openshift-config patch configmap admin-acks --type=merge -p '{"data":{"ack-5.1-apis":"true"}}'
     fairway upgrade channel stable-5.2
-    fairway upgrade accept QStall
+    fairway upgrade accept QStall --for=5.2.0
     fairway upgrade --to=5.2.0 --wait
     "#);
 }
@@ -138,7 +138,7 @@ fn a_release_that_is_skipped_to_is_asked_first() {
     insta::assert_snapshot!(way.hops[1].commands.join("\n"), @"
     fairway upgrade channel stable-5.2
     fairway upgrade --mode=preflight --to=5.2.0 --wait
-    fairway upgrade --to=5.2.0 --wait
+    fairway upgrade --to=5.2.0 --yes --wait
     ");
 }
 
@@ -286,8 +286,13 @@ fn why_there_is_no_way() {
     not offered: Channel { channels: ["candidate-5.0"] }
     "#);
     let lost = World::new(graph(&nodes, edges), "5.0.9", "stable-5.0");
-    insta::assert_snapshot!(sketch(&lost.plan("5.1")), @"
+    let told = ["5.1", "5.7", "5.7.0"].map(|goal| sketch(&lost.plan(goal)));
+    insta::assert_snapshot!(told.join("\n"), @"
     5.0.9 -> 5.1: CannotTell
+    not offered: UnknownHere
+    5.0.9 -> 5.7: CannotTell
+    not offered: UnknownHere
+    5.0.9 -> 5.7.0: CannotTell
     not offered: UnknownHere
     ");
 }
@@ -304,21 +309,25 @@ fn what_cluster_version_lists_is_a_plan_of_one_hop() {
     let outlook = Outlook {
         cluster_version: &world.cluster_version,
         components: &[],
-        gates: None,
+        unlisted: None,
+        gates: &Gates::default(),
         outcomes: &Outcomes::new(),
         now: Timestamp::UNIX_EPOCH,
     };
     world.graph = outlook.listed().unwrap();
     world.known_from = KnownFrom::ClusterVersion { why: "nobody answers".to_owned() };
-    let told = ["5.0", "5.1", "5.2"].map(|goal| sketch(&world.plan(goal)));
-    insta::assert_snapshot!(told.join("\n"), @"
+    let told = ["5.0", "latest", "5.1", "5.2"].map(|goal| sketch(&world.plan(goal)));
+    insta::assert_snapshot!(told.join("\n"), @r#"
     5.0.0 -> 5.0: Yes
     least risk: 5.0.1
+    5.0.0 -> latest: Yes
+    least risk: 5.0.1
+    passed over: 5.1.0 ["Loss"]
     5.0.0 -> 5.1: No
     least risk: 5.1.0 with Loss
     5.0.0 -> 5.2: CannotTell
     not offered: UnknownVersion
-    ");
+    "#);
 }
 
 #[test]

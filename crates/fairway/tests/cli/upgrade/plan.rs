@@ -81,30 +81,39 @@ async fn see_the_way() -> Result<()> {
     let metrics = |name: &str| format!("--metrics={}", platform.path().join(name).display());
     insta::allow_duplicates! {
         insta::assert_snapshot!(plan(&["--to=5.2.0"]), @"
-        exit code: 0
+        exit code: 4
         ----- stdout -----
-        From 5.0.0 to 5.2.0 in 2 hops. Nothing that is known stands in the way.
+        From 5.0.0 to 5.2.0 in 2 hops. It is not known whether AdminAckUnknown applies.
 
         1. 5.0.0 -> 5.0.1, a patch update
            $ fairway upgrade --to=5.0.1 --wait
 
         2. 5.0.1 -> 5.2.0, a skip-level update, past one minor version
+           AdminAckUnknown may apply: that cannot be found out
+             The ConfigMap openshift-config-managed/admin-gates cannot be read: there is no such ConfigMap.
+             It cannot be told whether the release asks an administrator to confirm something before an update to a later minor or major version.
+             https://fairway.dev/docs/risks#admin-gates
            $ fairway upgrade channel stable-5.2
            $ fairway upgrade --mode=preflight --to=5.2.0 --wait
-           $ fairway upgrade --to=5.2.0 --wait
+           $ fairway upgrade accept AdminAckUnknown --for=5.2.0
+           $ fairway upgrade --to=5.2.0 --yes --wait
 
         5.2.0 is not offered now: stable-5.0 does not have it; it is in stable-5.2, stable-5.3.
 
-        What administrators have to confirm is not known: admin-gates cannot be read.
         Updates are known from http://ADDRESS/api/upgrades_info/v1/graph, for stable-5.0, stable-5.1, stable-5.2.
         ");
         insta::assert_snapshot!(plan(&["--to=5.2", &metrics("fine.txt")]), @"
-        exit code: 0
+        exit code: 4
         ----- stdout -----
-        From 5.0.0 to 5.2.0 in 2 hops. Nothing that is known stands in the way.
+        From 5.0.0 to 5.2.0 in 2 hops. It is not known whether AdminAckUnknown applies.
 
         1. 5.0.0 -> 5.1.0, an update to the next minor version
+           AdminAckUnknown may apply: that cannot be found out
+             The ConfigMap openshift-config-managed/admin-gates cannot be read: there is no such ConfigMap.
+             It cannot be told whether the release asks an administrator to confirm something before an update to a later minor or major version.
+             https://fairway.dev/docs/risks#admin-gates
            $ fairway upgrade channel stable-5.2
+           $ fairway upgrade accept AdminAckUnknown --for=5.1.0
            $ fairway upgrade --to=5.1.0 --wait
 
         2. 5.1.0 -> 5.2.0, an update to the next minor version
@@ -112,34 +121,37 @@ async fn see_the_way() -> Result<()> {
 
         5.2.0 is not offered now: stable-5.0 does not have it; it is in stable-5.2, stable-5.3.
 
-        What administrators have to confirm is not known: admin-gates cannot be read.
         What releases on the way say is known once they run: plan again after each of them.
         Updates are known from http://ADDRESS/api/upgrades_info/v1/graph, for stable-5.0, stable-5.1, stable-5.2.
         ");
         insta::assert_snapshot!(plan(&["--to=5.3", &metrics("degraded.txt")]), @"
         exit code: 3
         ----- stdout -----
-        From 5.0.0 to 5.3.0 in 3 hops. NodesRestart stands in the way.
+        From 5.0.0 to 5.3.0 in 3 hops. 2 risks stand in the way.
 
         1. 5.0.0 -> 5.0.1, a patch update
            $ fairway upgrade --to=5.0.1 --wait
 
         2. 5.0.1 -> 5.2.0, a skip-level update, past one minor version
+           AdminAckUnknown may apply: that cannot be found out
+             The ConfigMap openshift-config-managed/admin-gates cannot be read: there is no such ConfigMap.
+             It cannot be told whether the release asks an administrator to confirm something before an update to a later minor or major version.
+             https://fairway.dev/docs/risks#admin-gates
            $ fairway upgrade channel stable-5.2
            $ fairway upgrade --mode=preflight --to=5.2.0 --wait
-           $ fairway upgrade --to=5.2.0 --wait
+           $ fairway upgrade accept AdminAckUnknown --for=5.2.0
+           $ fairway upgrade --to=5.2.0 --yes --wait
 
         3. 5.2.0 -> 5.3.0, an update to the next minor version
            NodesRestart applies
              All nodes restart once, one after the other. Plan for the time that takes.
              https://platform.example/risks/nodes-restart
            $ fairway upgrade channel stable-5.3
-           $ fairway upgrade accept NodesRestart
+           $ fairway upgrade accept NodesRestart --for=5.3.0
            $ fairway upgrade --to=5.3.0 --wait
 
         5.3.0 is not offered now: stable-5.0 does not have it; it is in stable-5.3.
 
-        What administrators have to confirm is not known: admin-gates cannot be read.
         What releases on the way say is known once they run: plan again after each of them.
         Updates are known from http://ADDRESS/api/upgrades_info/v1/graph, for stable-5.0, stable-5.1, stable-5.2, stable-5.3.
         ");
@@ -148,7 +160,6 @@ async fn see_the_way() -> Result<()> {
         ----- stdout -----
         No way leads from 5.0.0 to 6.0: there is no release of 6.0 in the graph.
 
-        What administrators have to confirm is not known: admin-gates cannot be read.
         Updates are known from http://ADDRESS/api/upgrades_info/v1/graph, for stable-5.0, stable-5.1, stable-5.2, stable-5.3.
         ");
     }
@@ -169,7 +180,6 @@ async fn see_the_way() -> Result<()> {
         1. 5.0.0 -> 5.0.1, a patch update
            $ fairway upgrade --to=5.0.1 --wait
 
-        What administrators have to confirm is not known: admin-gates cannot be read.
         Only the next updates are known, from ClusterVersion: http://
         ");
     }
@@ -196,12 +206,21 @@ fn a_recorded_cluster_and_files_are_enough() {
     let platform = platform().unwrap();
     let plan = |arguments: &[&str]| recorded(platform.path(), &[arguments, &GRAPH].concat());
     insta::assert_snapshot!(plan(&["--to=5.2", "--metrics=fine.txt"]), @"
-    exit code: 0
+    exit code: 4
     ----- stdout -----
-    From 5.0.0 to 5.2.0 in 2 hops. Nothing that is known stands in the way.
+    From 5.0.0 to 5.2.0 in 2 hops. Of 2 risks it is not known whether they apply.
 
     1. 5.0.0 -> 5.1.0, an update to the next minor version
+       AdminAckUnknown may apply: that cannot be found out
+         The ConfigMap openshift-config-managed/admin-gates cannot be read: no file has it.
+         It cannot be told whether the release asks an administrator to confirm something before an update to a later minor or major version.
+         https://fairway.dev/docs/risks#admin-gates
+       ClusterOperatorUpgradeableUnknown may apply: that cannot be found out
+         They cannot be listed: no file has any.
+         It cannot be told whether the cluster operators allow an update to a later minor or major version.
+         https://fairway.dev/docs/risks#cluster-operators
        $ fairway upgrade channel stable-5.2
+       $ fairway upgrade accept AdminAckUnknown,ClusterOperatorUpgradeableUnknown --for=5.1.0
        $ fairway upgrade --to=5.1.0 --wait
 
     2. 5.1.0 -> 5.2.0, an update to the next minor version
@@ -209,8 +228,8 @@ fn a_recorded_cluster_and_files_are_enough() {
 
     5.2.0 is not offered now: stable-5.0 does not have it; it is in stable-5.2, stable-5.3.
 
-    What administrators have to confirm is not known: admin-gates cannot be read.
     What releases on the way say is known once they run: plan again after each of them.
+    Operators that OLM has installed are not known: no file has any.
     Updates are known from graph-data.
     ");
     assert_eq!(plan(&["--to=5.3", "-o", "yaml"]), plan(&["--to=5.3", "-o", "yaml"]));
@@ -241,7 +260,7 @@ fn why_an_update_is_missing_is_known_to_those_who_removed_it() {
     No way leads from 5.0.0 to 5.0.1: maintainers have removed the update from 5.0.0.
       blocked-edges/5.0.1.yaml:2:7: removes updates from .*
 
-    What administrators have to confirm is not known: admin-gates cannot be read.
+    Operators that OLM has installed are not known: no file has any.
     Updates are known from graph-data.
     ");
     write("channels/stable-5.0.yaml", "name: stable-5.0\nversions: [5.0.0]\ntombstones: [5.0.1]\n");
@@ -250,7 +269,7 @@ fn why_an_update_is_missing_is_known_to_those_who_removed_it() {
     ----- stdout -----
     No way leads from 5.0.0 to 5.0.1: channels/stable-5.0.yaml keeps it out of stable-5.0.
 
-    What administrators have to confirm is not known: admin-gates cannot be read.
+    Operators that OLM has installed are not known: no file has any.
     Updates are known from graph-data.
     ");
 }
@@ -264,7 +283,7 @@ fn what_cannot_be_planned() {
     ----- stdout -----
     No way leads from 5.0.0 to 5.2: ClusterVersion lists no update to 5.2.
 
-    What administrators have to confirm is not known: admin-gates cannot be read.
+    Operators that OLM has installed are not known: no file has any.
     Only the next updates are known, from ClusterVersion: a recorded cluster asks nobody: --graph names the updates that there are.
     ");
     insta::assert_snapshot!(plan(&["--to=soon", "--graph=graph.json"]), @r#"
@@ -331,15 +350,24 @@ fn a_whole_platform_is_planned_over() {
         command.args(["--graph=graph-data-2026-08", "--releases=releases-2026-08.json"]),
     );
     insta::assert_snapshot!(said, @"
-    exit code: 0
+    exit code: 4
     ----- stdout -----
-    From 4.16.7 to 4.18.52 in 4 hops. Nothing that is known stands in the way.
+    From 4.16.7 to 4.18.52 in 4 hops. Of 2 risks it is not known whether they apply.
 
     1. 4.16.7 -> 4.16.55, a patch update
        $ fairway upgrade --to=4.16.55 --wait
 
     2. 4.16.55 -> 4.17.50, an update to the next minor version
+       AdminAckUnknown may apply: that cannot be found out
+         The ConfigMap openshift-config-managed/admin-gates cannot be read: no file has it.
+         It cannot be told whether the release asks an administrator to confirm something before an update to a later minor or major version.
+         https://fairway.dev/docs/risks#admin-gates
+       ClusterOperatorUpgradeableUnknown may apply: that cannot be found out
+         They cannot be listed: no file has any.
+         It cannot be told whether the cluster operators allow an update to a later minor or major version.
+         https://fairway.dev/docs/risks#cluster-operators
        $ fairway upgrade channel stable-4.18
+       $ fairway upgrade accept AdminAckUnknown,ClusterOperatorUpgradeableUnknown --for=4.17.50
        $ fairway upgrade --to=4.17.50 --wait
 
     3. 4.17.50 -> 4.18.45, an update to the next minor version
@@ -350,8 +378,8 @@ fn a_whole_platform_is_planned_over() {
 
     4.18.52 is not offered now: stable-4.16 does not have it; it is in stable-4.18, stable-4.19.
 
-    What administrators have to confirm is not known: admin-gates cannot be read.
     What releases on the way say is known once they run: plan again after each of them.
+    Operators that OLM has installed are not known: no file has any.
     Updates are known from graph-data-2026-08.
     ");
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use fairway_api::Version;
 use fairway_graph::Scope;
-use fairway_insight::plan::{Chart, Goal, KnownFrom, Lanes, NotOffered, Outlook, Plan};
+use fairway_insight::plan::{Chart, Gates, Goal, KnownFrom, Lanes, NotOffered, Outlook, Plan};
 use fairway_risk::Outcomes;
 
 use super::Seen;
@@ -26,7 +26,8 @@ pub(super) fn not_offered(
     let outlook = Outlook {
         cluster_version: &seen.version,
         components: &seen.components,
-        gates: None,
+        unlisted: None,
+        gates: &Gates::default(),
         outcomes: &Outcomes::new(),
         now: seen.now,
     };

@@ -46,7 +46,7 @@ impl Atlas {
                 });
             }
             (None, Source::Live(_)) => {
-                Self::of_service(args, source, look, &Services::default()).await
+                Self::of_service(args, source, look, &services_of(&look.cluster_version)).await
             }
             (None, Source::Recorded(_)) => {
                 Err("a recorded cluster asks nobody: --graph names the updates that there are"
@@ -121,7 +121,8 @@ impl Atlas {
         if asked.is_empty() {
             return Err("the cluster follows no channel: --channel names one".to_owned());
         }
-        let known_from = KnownFrom::UpdateService { address, channels: asked };
+        let architecture = current.architecture;
+        let known_from = KnownFrom::UpdateService { address, channels: asked, architecture };
         Ok(Self { graph, known_from, maintained: None })
     }
 
@@ -136,6 +137,18 @@ impl Atlas {
         let maintained = Some(Maintained { draft: &draft, data, architecture });
         plan(Chart { graph, known_from, maintained })
     }
+}
+
+/// Where releases of OpenShift are: clusters that run them ask its update service by default.
+const OPENSHIFT: &str = "quay.io/openshift-release-dev/";
+
+/// The services of a cluster. Whoever runs another platform and names none asks nobody, or one that
+/// only its operator knows: the identity of the cluster is not for strangers.
+pub(super) fn services_of(cluster_version: &ClusterVersion) -> Services {
+    let image = cluster_version.status.as_ref().map(|status| status.desired.image.as_str());
+    let is_openshift = image.is_some_and(|image| image.starts_with(OPENSHIFT));
+    let usual = Services::default();
+    Services { default: usual.default.filter(|_| is_openshift), ..usual }
 }
 
 /// The architecture of a cluster, as update services call it.

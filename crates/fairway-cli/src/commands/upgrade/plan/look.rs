@@ -3,19 +3,21 @@
 use fairway_api::{ClusterOperator, ClusterVersion};
 use fairway_insight::plan::{Gap, Gates, Outlook};
 use fairway_risk::Outcomes;
-use futures::try_join;
+use futures::{join, try_join};
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::ConfigMap;
 
 use super::operators;
-use crate::cluster::kind::CONFIG_MAPS;
+use crate::cluster::kind::{CLUSTER_OPERATORS, CONFIG_MAPS};
 use crate::source::Source;
 
 /// What a cluster says.
 pub(super) struct Look {
     pub(super) cluster_version: ClusterVersion,
     components: Vec<ClusterOperator>,
-    gates: Option<Gates>,
+    /// Why they could not be listed.
+    unlisted: Option<String>,
+    gates: Gates,
     now: Timestamp,
     /// What could not be looked at.
     pub(super) gaps: Vec<Gap>,
@@ -23,13 +25,14 @@ pub(super) struct Look {
 
 impl Look {
     pub(super) async fn at(source: &Source) -> anyhow::Result<Self> {
-        let gates = async { Ok(gates(source).await) };
-        let (cluster_version, mut components, gates) =
-            try_join!(source.cluster_version(), source.components(), gates)?;
+        let others = async { Ok(join!(components(source), gates(source))) };
+        let (cluster_version, (components, gates)) = try_join!(source.cluster_version(), others)?;
+        let unlisted = components.as_ref().err().cloned();
+        let mut components = components.unwrap_or_default();
         let now = source.moment(&cluster_version, &components).now();
         let gap = operators::tell(source, &cluster_version, &mut components).await.err();
         let gaps = gap.map(|why| Gap::Operators { why }).into_iter().collect();
-        Ok(Self { cluster_version, components, gates, now, gaps })
+        Ok(Self { cluster_version, components, unlisted, gates, now, gaps })
     }
 
     /// The time that it is about.
@@ -43,20 +46,43 @@ impl Look {
         Outlook {
             cluster_version: &self.cluster_version,
             components: &self.components,
-            gates: self.gates.as_ref(),
+            unlisted: self.unlisted.as_deref(),
+            gates: &self.gates,
             outcomes: &NOTHING,
             now: self.now,
         }
     }
 }
 
-/// What administrators are asked to confirm; none where that cannot be read.
-async fn gates(source: &Source) -> Option<Gates> {
+/// The components; an error is why they are not known.
+async fn components(source: &Source) -> Result<Vec<ClusterOperator>, String> {
+    let found = source.every(CLUSTER_OPERATORS.all()).await;
+    let found = found.map_err(|error| in_words(&error))?;
+    found.ok_or_else(|| match source {
+        Source::Live(_) => "the cluster does not know them".to_owned(),
+        Source::Recorded(_) => "no file has any".to_owned(),
+    })
+}
+
+/// What administrators are asked to confirm.
+async fn gates(source: &Source) -> Gates {
     let data = async |namespace: &str, name: &str| {
         let found = source.one::<ConfigMap>(CONFIG_MAPS.all().within(namespace), name).await;
-        found.ok().flatten().map(|map| map.data.unwrap_or_default())
+        match (found, source) {
+            (Ok(Some(map)), _) => Ok(map.data.unwrap_or_default()),
+            (Ok(None), Source::Live(_)) => Err("there is no such ConfigMap".to_owned()),
+            (Ok(None), Source::Recorded(_)) => Err("no file has it".to_owned()),
+            (Err(error), _) => Err(in_words(&error)),
+        }
     };
-    let asked = data("openshift-config-managed", "admin-gates").await?;
-    let confirmed = data("openshift-config", "admin-acks").await.unwrap_or_default();
-    Some(Gates { asked, confirmed })
+    let (asked, confirmed) = join!(
+        data("openshift-config-managed", "admin-gates"),
+        data("openshift-config", "admin-acks"),
+    );
+    Gates { asked, confirmed }
+}
+
+/// An error within a sentence.
+fn in_words(error: &anyhow::Error) -> String {
+    format!("{error:#}").trim_end_matches('.').to_owned()
 }

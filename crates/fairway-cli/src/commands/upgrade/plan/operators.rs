@@ -24,7 +24,7 @@ pub(super) async fn tell(
         return Ok(());
     }
     let Some(running) = ClusterVersions::of(cluster_version).running() else { return Ok(()) };
-    let installed = installed(source, running).await?;
+    let (installed, unknown) = installed(source, running).await?;
     let published = Guard::new(installed, running, Policy::default()).published();
     let mut component = match place {
         Some(place) => components.swap_remove(place),
@@ -33,7 +33,7 @@ pub(super) async fn tell(
     let status = component.status.get_or_insert_default();
     status.extension = published.extension;
     components.push(component);
-    Ok(())
+    if unknown.is_empty() { Ok(()) } else { Err(unknown.join("; ")) }
 }
 
 fn reports(component: &ClusterOperator) -> bool {
@@ -41,21 +41,30 @@ fn reports(component: &ClusterOperator) -> bool {
     extension.and_then(|it| it.get("kind")).and_then(Value::as_str) == Some("RiskReport")
 }
 
-async fn installed(source: &Source, running: Stream) -> Result<Vec<Operator>, String> {
+/// The operators, and what of them could not be looked at.
+async fn installed(
+    source: &Source,
+    running: Stream,
+) -> Result<(Vec<Operator>, Vec<String>), String> {
     let connection = match source {
         Source::Live(cluster) => cluster,
         Source::Recorded(recording) => {
             let state = State::of_recording(recording).map_err(|error| format!("{error:#}"))?;
-            return Ok(state.operators);
+            // Without a single one nobody knows whether there are none, or nobody wrote them down.
+            let is_recorded = !state.operators.is_empty();
+            return match is_recorded {
+                true => Ok((state.operators, Vec::new())),
+                false => Err("no file has any".to_owned()),
+            };
         }
     };
     let cluster = Cluster::new(connection.client().clone());
     match InstalledOperators::of(&cluster).await {
         Ok(mut seen) => {
             seen.look_at_apis(&cluster, running).await;
-            Ok(seen.operators)
+            Ok((seen.operators, seen.unknown))
         }
-        Err(Unseen::NotServed(_)) => Ok(Vec::new()),
+        Err(Unseen::NotServed(_)) => Ok((Vec::new(), Vec::new())),
         Err(error) => Err(error.to_string()),
     }
 }

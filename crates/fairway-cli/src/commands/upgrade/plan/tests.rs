@@ -59,6 +59,8 @@ struct Said<'a> {
     accepted: &'a [&'a str],
     stalls: Option<Result<bool, Failure>>,
     components: Vec<ClusterOperator>,
+    unlisted: Option<&'a str>,
+    conditions: Value,
     gates: Gates,
     known_from: KnownFrom,
 }
@@ -70,6 +72,8 @@ impl Default for Said<'_> {
             accepted: &[],
             stalls: None,
             components: Vec::new(),
+            unlisted: None,
+            conditions: json!([]),
             gates: Gates::default(),
             known_from: KnownFrom::File { name: "graph.json".to_owned() },
         }
@@ -78,12 +82,15 @@ impl Default for Said<'_> {
 
 impl Said<'_> {
     fn about(&self, goal: &str) -> String {
-        let cluster_version = cluster(self.version, self.accepted);
+        let mut cluster_version = cluster(self.version, self.accepted);
+        let status = cluster_version.status.as_mut().unwrap();
+        status.conditions = serde_json::from_value(self.conditions.clone()).unwrap();
         let outcomes = self.stalls.clone().map(|outcome| ("stalls".to_owned(), outcome));
         let outlook = Outlook {
             cluster_version: &cluster_version,
             components: &self.components,
-            gates: Some(&self.gates),
+            unlisted: self.unlisted,
+            gates: &self.gates,
             outcomes: &outcomes.into_iter().collect(),
             now: Timestamp::UNIX_EPOCH,
         };
@@ -107,7 +114,7 @@ fn a_way_without_risks_and_a_faster_one() {
     2. 5.0.1 -> 5.2.0, a skip-level update, past one minor version
        $ fairway upgrade channel stable-5.2
        $ fairway upgrade --mode=preflight --to=5.2.0 --wait
-       $ fairway upgrade --to=5.2.0 --wait
+       $ fairway upgrade --to=5.2.0 --yes --wait
 
     5.2.0 is not offered now: stable-5.0 does not have it; it is in stable-5.2, stable-5.3.
 
@@ -134,7 +141,7 @@ fn what_stands_against_each_hop_and_what_to_do_about_it() {
         stalls: Some(Ok(true)),
         components: [olm, storage].map(|it| serde_json::from_value(it).unwrap()).into(),
         gates: Gates {
-            asked: [("ack-5.1-apis".to_owned(), "APIs go away in 5.2.".to_owned())].into(),
+            asked: Ok([("ack-5.1-apis".to_owned(), "APIs go away in 5.2.".to_owned())].into()),
             ..Gates::default()
         },
         ..Said::default()
@@ -158,7 +165,7 @@ fn what_stands_against_each_hop_and_what_to_do_about_it() {
        Accepted: NodesRestart
        $ kubectl -n openshift-config patch configmap admin-acks --type=merge -p '{"data":{"ack-5.1-apis":"true"}}'
        $ fairway upgrade channel stable-5.2
-       $ fairway upgrade accept MigrationStalls
+       $ fairway upgrade accept MigrationStalls --for=5.2.0
        $ fairway upgrade --to=5.2.0 --wait
 
     5.2.0 is not offered now: stable-5.0 does not have it; it is in stable-5.2, stable-5.3.
@@ -182,6 +189,7 @@ fn risks_of_which_nobody_knows_whether_they_apply() {
          https://example.com/stalls
        Accepted: NodesRestart
        $ fairway upgrade channel stable-5.2
+       $ fairway upgrade accept MigrationStalls --for=5.2.0
        $ fairway upgrade --to=5.2.0 --wait
 
     5.2.0 is not offered now: stable-5.0 does not have it; it is in stable-5.2, stable-5.3.
@@ -217,6 +225,18 @@ fn why_there_is_no_way() {
     Updates are known from graph.json.
     (CannotTell)
     ");
+    let known_from = KnownFrom::UpdateService {
+        address: "https://updates.example/graph".to_owned(),
+        channels: ["stable-5.0".to_owned()].into(),
+        architecture: "multi".to_owned(),
+    };
+    let lost = Said { version: "5.0.7", known_from, ..Said::default() };
+    insta::assert_snapshot!(lost.about("5.9.0"), @"
+    No way leads from 5.0.7 to 5.9.0: 5.0.7 is not in the graph for the architecture multi, so nobody knows where it leads.
+
+    Updates are known from https://updates.example/graph, for stable-5.0.
+    (CannotTell)
+    ");
     let why = "the update service cannot be reached.".to_owned();
     let listed = Said { known_from: KnownFrom::ClusterVersion { why }, ..Said::default() };
     insta::assert_snapshot!(listed.about("6.0"), @"
@@ -242,7 +262,8 @@ fn every_reason_has_its_words() {
     let outlook = Outlook {
         cluster_version: &cluster_version,
         components: &[],
-        gates: None,
+        unlisted: None,
+        gates: &Gates::default(),
         outcomes: &Outcomes::new(),
         now: Timestamp::UNIX_EPOCH,
     };
@@ -299,4 +320,64 @@ fn every_reason_has_its_words() {
     Operators that OLM has installed are not known: they cannot be read.
     Updates are known from graph.json.
     ");
+}
+
+#[test]
+fn what_is_wrong_with_the_cluster_comes_first() {
+    let said = Said {
+        version: "5.1.0",
+        accepted: &["NodesRestart", "MigrationStalls"],
+        conditions: json!([
+            {"type": "Failing", "status": "True", "reason": "Broken", "message": "etcd is down."},
+            {"type": "Upgradeable", "status": "False", "reason": "Old", "message": "APIs go away."},
+        ]),
+        ..Said::default()
+    };
+    insta::assert_snapshot!(said.about("5.2.0"), @"
+    From 5.1.0 to 5.2.0 in 1 hop. The cluster is failing, and has to be mended before any update.
+
+    1. 5.1.0 -> 5.2.0, an update to the next minor version
+       The cluster is failing, and has to be mended
+         etcd is down.
+       UpgradeableFalse: The cluster is not upgradeable, and has to be mended
+         APIs go away.
+         https://fairway.dev/docs/risks#cluster-operators
+       Accepted: MigrationStalls, NodesRestart
+       $ fairway upgrade channel stable-5.2
+       $ fairway upgrade --to=5.2.0 --wait
+
+    5.2.0 is not offered now: stable-5.0 does not have it; it is in stable-5.2, stable-5.3.
+
+    Updates are known from graph.json.
+    (No)
+    ");
+    let blind = Said { unlisted: Some("forbidden"), conditions: json!([]), ..said };
+    insta::assert_snapshot!(blind.about("5.2.0"), @"
+    From 5.1.0 to 5.2.0 in 1 hop. It is not known whether ClusterOperatorUpgradeableUnknown applies.
+
+    1. 5.1.0 -> 5.2.0, an update to the next minor version
+       ClusterOperatorUpgradeableUnknown may apply: that cannot be found out
+         They cannot be listed: forbidden.
+         It cannot be told whether the cluster operators allow an update to a later minor or major version.
+         https://fairway.dev/docs/risks#cluster-operators
+       Accepted: MigrationStalls, NodesRestart
+       $ fairway upgrade channel stable-5.2
+       $ fairway upgrade accept ClusterOperatorUpgradeableUnknown --for=5.2.0
+       $ fairway upgrade --to=5.2.0 --wait
+
+    5.2.0 is not offered now: stable-5.0 does not have it; it is in stable-5.2, stable-5.3.
+
+    Updates are known from graph.json.
+    (CannotTell)
+    ");
+}
+
+#[test]
+fn only_clusters_of_openshift_have_a_service_that_they_do_not_name() {
+    let mut cluster = cluster("5.0.0", &[]);
+    assert_eq!(atlas::services_of(&cluster).default, None);
+    let status = cluster.status.as_mut().unwrap();
+    status.desired.image = "quay.io/openshift-release-dev/ocp-release@sha256:00".to_owned();
+    let usual = atlas::services_of(&cluster).default;
+    assert_eq!(usual.as_deref(), Some("https://api.openshift.com/api/upgrades_info/v1/graph"));
 }

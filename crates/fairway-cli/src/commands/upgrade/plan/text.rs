@@ -5,6 +5,7 @@ mod why;
 use std::collections::BTreeSet;
 use std::fmt;
 
+use fairway_api::reason::{failing, invalid};
 use fairway_insight::plan::{
     Exposure, Gap, Hop, HopRisk, KnownFrom, Need, PassedOver, Plan, Verdict, Way,
 };
@@ -76,7 +77,7 @@ impl Shown<'_> {
             write!(f, "\n{}", Unknown(gap))?;
         }
         match &self.0.known_from {
-            KnownFrom::UpdateService { address, channels } => {
+            KnownFrom::UpdateService { address, channels, .. } => {
                 let channels = channels.iter().map(String::as_str).collect();
                 write!(f, "\nUpdates are known from {}, for {}.", OneLine(address), Names(channels))
             }
@@ -129,16 +130,39 @@ impl fmt::Display for Outlook<'_> {
         let Self(verdict, way) = self;
         let names = unaccepted(way);
         let count = names.len();
+        if let Some(first) = way.mends().next() {
+            return write!(f, "{} before any update.", Mended(first));
+        }
         match verdict {
             Verdict::Yes => f.write_str("Nothing that is known stands in the way."),
             Verdict::No if count == 1 => write!(f, "{} stands in the way.", Names(names)),
             Verdict::No => write!(f, "{count} risks stand in the way."),
+            Verdict::CannotTell if count == 0 => {
+                f.write_str("It is not known whether operators of OLM stand in the way.")
+            }
             Verdict::CannotTell if count == 1 => {
                 write!(f, "It is not known whether {} applies.", Names(names))
             }
             Verdict::CannotTell => {
                 write!(f, "Of {count} risks it is not known whether they apply.")
             }
+        }
+    }
+}
+
+/// What has to be mended.
+struct Mended<'a>(&'a Need);
+
+impl fmt::Display for Mended<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Need::Mend { condition, .. } if condition == failing::TYPE => {
+                f.write_str("The cluster is failing, and has to be mended")
+            }
+            Need::Mend { condition, .. } if condition == invalid::TYPE => {
+                f.write_str("ClusterVersion is invalid, and has to be mended")
+            }
+            _ => f.write_str("The cluster is not upgradeable, and has to be mended"),
         }
     }
 }
@@ -150,6 +174,12 @@ impl fmt::Display for Shape<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let hop = self.0;
         write!(f, "{} -> {}, {}", OneLine(&hop.from), OneLine(&hop.to), hop.step)?;
+        for need in hop.needs.iter().filter(|need| need.risk().is_none()) {
+            if let Need::Mend { message, .. } = need {
+                write!(f, "\n   {}", Mended(need))?;
+                lines(message).try_for_each(|line| write!(f, "\n     {line}"))?;
+            }
+        }
         for risk in hop.unaccepted() {
             write_risk(f, risk, hop.needs.iter().find(|need| need.risk() == Some(&risk.name)))?;
         }
@@ -187,7 +217,11 @@ fn write_risk(f: &mut fmt::Formatter<'_>, risk: &HopRisk, need: Option<&Need>) -
             write!(f, "\n   Somebody has to confirm {name}")?;
             message = asked;
         }
+        Some(need @ Need::Mend { .. }) => write!(f, "\n   {name}: {}", Mended(need))?,
         _ => write!(f, "\n   {name} {}", exposed(risk))?,
+    }
+    if risk.exposure == Exposure::Unknown {
+        lines(&risk.why).try_for_each(|line| write!(f, "\n     {line}"))?;
     }
     for line in lines(message) {
         write!(f, "\n     {line}")?;
@@ -231,9 +265,6 @@ struct Unknown<'a>(&'a Gap);
 impl fmt::Display for Unknown<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
-            Gap::Gates => f.write_str(
-                "What administrators have to confirm is not known: admin-gates cannot be read.",
-            ),
             Gap::Operators { why } => {
                 write!(f, "Operators that OLM has installed are not known: {}.", OneLine(why))
             }

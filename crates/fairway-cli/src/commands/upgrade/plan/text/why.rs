@@ -42,7 +42,11 @@ impl fmt::Display for Told<'_> {
         let (from, to) = (OneLine(&plan.from), OneLine(plan.to.as_deref().unwrap_or(&plan.goal)));
         match why {
             NotOffered::UnknownHere => {
-                write!(f, "{from} is not in the graph, so nobody knows where it leads.")
+                write!(f, "{from} is not in the graph")?;
+                if let KnownFrom::UpdateService { architecture, .. } = &plan.known_from {
+                    write!(f, " for the architecture {}", OneLine(architecture))?;
+                }
+                f.write_str(", so nobody knows where it leads.")
             }
             NotOffered::UnknownVersion => match plan.known_from {
                 KnownFrom::ClusterVersion { .. } => {
