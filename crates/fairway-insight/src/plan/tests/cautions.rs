@@ -164,7 +164,7 @@ fn names_of_others_are_words_in_commands() {
     let commands = &world.plan("5.2").least_risk.unwrap().hops[0].commands;
     insta::assert_snapshot!(commands.join("\n"), @"
     fairway upgrade channel 'stable$(id)-5.2'
-    fairway upgrade accept InvalidRisk-3493a80f12db,InvalidRisk-896dfe027d61 --for=5.2.0
+    fairway upgrade accept InvalidRisk-896dfe027d61,InvalidRisk-bcbcad25bb44 --for=5.2.0
     fairway upgrade --to=5.2.0 --wait
     ");
 }
