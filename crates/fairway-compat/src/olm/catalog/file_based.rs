@@ -208,7 +208,7 @@ fn yaml_documents(text: &str) -> Vec<(u64, &str)> {
     let (mut documents, mut start, mut lines_before) = (Vec::new(), 0, 0);
     let (mut end, mut lines) = (0, 0);
     for line in text.split_inclusive('\n') {
-        if line.trim_end() == "---" {
+        if line.trim_end() == "---" && !is_preamble(&text[start..end]) {
             documents.push((lines_before, &text[start..end]));
             (start, lines_before) = (end, lines);
         }
@@ -218,6 +218,12 @@ fn yaml_documents(text: &str) -> Vec<(u64, &str)> {
     documents.push((lines_before, &text[start..]));
     documents.retain(|(_, text)| !text.trim().is_empty());
     documents
+}
+
+/// Whether it only comes before a document: comments, and directives such as `%YAML 1.2`, which the
+/// document cannot do without.
+fn is_preamble(text: &str) -> bool {
+    text.lines().all(|line| line.trim().is_empty() || line.starts_with(['#', '%']))
 }
 
 /// A part of a file, to see how something in it is written.
@@ -395,8 +401,19 @@ phases: []
     fn a_catalog_in_one_file_is_read_document_by_document() {
         let lines = yaml_documents("# a catalog\n---\na: 1\n\n--- \nb: |\n  ---\n---\n");
         let expected =
-            [(0, "# a catalog\n"), (1, "---\na: 1\n\n"), (4, "--- \nb: |\n  ---\n"), (7, "---\n")];
+            [(0, "# a catalog\n---\na: 1\n\n"), (4, "--- \nb: |\n  ---\n"), (7, "---\n")];
         assert_eq!(lines, expected);
+    }
+
+    #[test]
+    fn what_comes_before_a_document_belongs_to_it() {
+        let bundle = "schema: olm.bundle\nname: a.v1\npackage: a\n";
+        for before in
+            ["", "---\n", "# a catalog\n---\n", "%YAML 1.2\n---\n", "\n# a\n%YAML 1.2\n---\n"]
+        {
+            let text = format!("{before}{bundle}---\nschema: olm.package\nname: a\n");
+            assert!(File::read("catalog", text.as_bytes()).is_ok(), "{before:?}");
+        }
     }
 
     #[test]
