@@ -17,6 +17,8 @@ use serde_json::json;
 use tokio::sync::watch;
 
 use crate::clock;
+use crate::error_text::of_request;
+use crate::request::in_time;
 use crate::sight::{Revisions, Seen, Subscriptions};
 
 /// Catalogs change in several steps, and no hurry is needed.
@@ -33,14 +35,27 @@ const RARELY: Duration = Duration::from_hours(1);
 /// The most packages that are read: ten times what busy clusters subscribe to.
 const MAX_PACKAGES: usize = 1_000;
 
+/// What catalogs show.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Shown {
+    pub(crate) catalogs: Catalogs,
+    /// A package of which nothing is known, and why.
+    pub(crate) unread: Option<String>,
+    /// Whether more may come soon.
+    pub(crate) is_partial: bool,
+}
+
+/// Packages that could not be had, and why.
+type Failed = BTreeMap<Source, String>;
+
 /// Reads catalogs for as long as somebody listens.
 pub(crate) async fn follow(
     client: Client,
     mut subscriptions: Seen<Subscriptions>,
     mut catalogs: Seen<Revisions>,
-    told: watch::Sender<Option<Arc<Catalogs>>>,
+    told: watch::Sender<Option<Arc<Shown>>>,
 ) {
-    let (mut known, mut failed) = (Known::default(), BTreeSet::new());
+    let (mut known, mut failed) = (Known::default(), Failed::new());
     let mut looks = 0;
     loop {
         let seen = subscriptions.borrow_and_update().clone();
@@ -49,11 +64,14 @@ pub(crate) async fn follow(
         if let (Some(subscriptions), Some(present)) = (seen, present) {
             let wanted = wanted(&subscriptions);
             known.retain(&wanted, &present);
-            let due = if looks <= AGAIN.len() { wanted } else { std::mem::take(&mut failed) };
+            let due = if looks <= AGAIN.len() {
+                wanted.clone()
+            } else {
+                std::mem::take(&mut failed).into_keys().collect()
+            };
             failed = read(&client, due, &mut known).await;
-            // The first word is a whole one, if it can be.
             if failed.is_empty() || looks > 0 {
-                told.send_replace(Some(Arc::new(known.catalogs())));
+                told.send_replace(Some(Arc::new(known.shown(&wanted, &failed, looks))));
             }
             next = pause_after(looks, failed.is_empty());
         }
@@ -106,6 +124,18 @@ impl Known {
         }
     }
 
+    /// What there is to tell after so many looks. Whoever has just begun to show packages shows
+    /// none for a while: what is not there counts as missing from the second look on.
+    fn shown(&self, wanted: &BTreeSet<Source>, failed: &Failed, looks: usize) -> Shown {
+        let unread = failed.iter().find(|(source, _)| !self.0.contains_key(source));
+        let unread = unread.map(|(Source { namespace, catalog, package }, why)| {
+            format!("the package {package} of {namespace}/{catalog}: {why}")
+        });
+        let is_known = |source| self.0.contains_key(source);
+        let is_partial = unread.is_some() || looks == 0 && !wanted.iter().all(is_known);
+        Shown { catalogs: self.catalogs(), unread, is_partial }
+    }
+
     fn catalogs(&self) -> Catalogs {
         let mut catalogs = Catalogs::default();
         for package in self.0.values() {
@@ -119,15 +149,15 @@ impl Known {
 }
 
 /// Reads packages; which of them could not be had.
-async fn read(client: &Client, due: BTreeSet<Source>, known: &mut Known) -> BTreeSet<Source> {
+async fn read(client: &Client, due: BTreeSet<Source>, known: &mut Known) -> Failed {
     let kind = GroupVersionKind::gvk("packages.operators.coreos.com", "v1", "PackageManifest");
     let resource = ApiResource::from_gvk_with_plural(&kind, "packagemanifests");
-    let mut failed = BTreeSet::new();
+    let mut failed = Failed::new();
     for source in due {
         let api =
             Api::<DynamicObject>::namespaced_with(client.clone(), &source.namespace, &resource);
         let selection = ListParams::default().labels(&source.labels()).fields(&source.fields());
-        match api.list(&selection).await {
+        match in_time(api.list(&selection)).await {
             Ok(found) => {
                 let read = found.items.iter().filter_map(|it| legible(&source, it));
                 known.learn(source.clone(), read.collect::<Vec<_>>());
@@ -135,9 +165,10 @@ async fn read(client: &Client, due: BTreeSet<Source>, known: &mut Known) -> BTre
             // The cluster shows no packages.
             Err(kube::Error::Api(status)) if status.code == 404 => {}
             Err(error) => {
+                let why = of_request(&error);
                 let error = &error as &dyn std::error::Error;
                 tracing::warn!(?source, error, "a package cannot be had; trying again");
-                failed.insert(source);
+                failed.insert(source, why);
             }
         }
     }
@@ -188,6 +219,23 @@ mod tests {
         assert_eq!(channels(&known), ["new"]);
         known.retain(&wanted, &Revisions::new());
         assert!(known.catalogs().packages().is_empty(), "the catalog is gone");
+    }
+
+    #[test]
+    fn what_was_never_read_is_named() {
+        let (wanted, mut known) = (BTreeSet::from([source()]), Known::default());
+        let failed = Failed::from([(source(), "unavailable".to_owned())]);
+        let told = |known: &Known, failed: &Failed, looks| {
+            let Shown { unread, is_partial, .. } = known.shown(&wanted, failed, looks);
+            (unread.unwrap_or_default(), is_partial)
+        };
+        let named = "the package etcd of market/main: unavailable".to_owned();
+        assert_eq!(told(&known, &failed, 0), (named.clone(), true));
+        assert_eq!(told(&known, &failed, 7), (named, true));
+        assert_eq!(told(&known, &Failed::new(), 0), (String::new(), true), "it may come");
+        assert_eq!(told(&known, &Failed::new(), 1), (String::new(), false), "it is not there");
+        known.learn(source(), [package("main", "old")]);
+        assert_eq!(told(&known, &failed, 0), (String::new(), false), "what was known counts");
     }
 
     #[test]

@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use fairway_api::ClusterVersion;
-use fairway_compat::olm::ClusterVersions;
+use fairway_compat::olm::{ClusterVersions, is_copied};
 use http::header::{CONNECTION, CONTENT_TYPE};
 use http::{HeaderValue, Method, Request, Response, StatusCode};
 use http_body_util::{BodyExt as _, Full, Limited};
 use hyper::body::{Body, Incoming};
 use kube::api::DynamicObject;
-use kube::{Api, Client};
+use kube::{Api, Client, ResourceExt as _};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
@@ -26,8 +26,8 @@ const BODY_BYTES: usize = 4 << 20;
 /// sends nothing must not keep a connection from others.
 const BODY_PATIENCE: Duration = Duration::from_secs(3);
 
-/// How long a look at what is installed may take: the API server waits for the answer.
-const LOOKUP_PATIENCE: Duration = Duration::from_secs(1);
+/// How long a look at what is installed may take: the API server waits three seconds for the answer.
+const LOOKUP_PATIENCE: Duration = Duration::from_secs(2);
 
 const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 const TEXT: &str = "text/plain; charset=utf-8";
@@ -95,7 +95,10 @@ impl Endpoint {
         let resource = sight::of_olm("ClusterServiceVersion");
         let api = Api::<DynamicObject>::namespaced_with(self.client.clone(), namespace, &resource);
         match timeout(LOOKUP_PATIENCE, api.get_metadata_opt(name)).await {
-            Ok(Ok(found)) => found.is_some(),
+            // A copy is no operator of this namespace, and nothing updates it.
+            Ok(Ok(found)) => found.is_some_and(|found| {
+                !is_copied(namespace, found.labels(), found.annotations(), None)
+            }),
             Ok(Err(_)) | Err(_) => true,
         }
     }

@@ -170,6 +170,7 @@ impl Guard {
             settings: settings.clone(),
             secret: self.sight.secret.clone(),
             configuration: sight.configuration.clone(),
+            blind: [self.sight.blind.clone(), sight.blind.clone()],
             trouble,
             metrics: Arc::clone(&self.metrics),
             known: None,

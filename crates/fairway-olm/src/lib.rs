@@ -17,6 +17,7 @@ mod metrics;
 mod needs;
 mod observed;
 mod report;
+mod request;
 mod settings;
 mod sight;
 mod webhook;

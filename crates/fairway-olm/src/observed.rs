@@ -14,14 +14,18 @@ use fairway_compat::olm::{ClusterVersions, Stream};
 use kube::api::{ApiResource, DynamicObject};
 use kube::core::GroupVersionKind;
 use kube::{Api, Client};
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::sync::watch;
 
 use crate::clock;
+use crate::request::in_time;
 use crate::sight::{Only, Seen};
 
 /// How often requests are looked at: they are counted by the hour.
 const PERIOD: Duration = Duration::from_hours(1);
+
+/// How long to wait after something could not be had.
+const BREATHER: Duration = Duration::from_mins(1);
 
 /// What the cluster tells about APIs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -38,21 +42,28 @@ pub(crate) async fn follow(
     mut cluster_version: Seen<Only<ClusterVersion>>,
     told: watch::Sender<Option<Arc<Observed>>>,
 ) {
+    let (mut known, mut known_of) = (Observed::default(), None);
     loop {
         let now = state(cluster_version.borrow_and_update().as_deref());
         let (is_seen, running) = now;
+        let mut pause = PERIOD;
         if is_seen {
-            let seen = observe(&client, running).await;
-            told.send_if_modified(|known| {
-                let is_news = known.as_deref() != Some(&seen);
-                *known = Some(Arc::new(seen));
+            if known_of != running {
+                (known, known_of) = (Observed::default(), running);
+            }
+            let had_all;
+            (known, had_all) = observe(&client, running, &known).await;
+            pause = if had_all { PERIOD } else { BREATHER };
+            told.send_if_modified(|told| {
+                let is_news = told.as_deref() != Some(&known);
+                *told = Some(Arc::new(known.clone()));
                 is_news
             });
         }
         let is_another = |seen: &Option<Arc<_>>| state(seen.as_deref()) != now;
         tokio::select! {
             changed = cluster_version.wait_for(is_another) => if changed.is_err() { return },
-            () = clock::pause(PERIOD), if running.is_some() => {}
+            () = clock::pause(pause), if running.is_some() => {}
             () = told.closed() => return,
         }
     }
@@ -64,41 +75,105 @@ fn state(seen: Option<&Only<ClusterVersion>>) -> (bool, Option<Stream>) {
     (seen.is_some(), version.and_then(|version| ClusterVersions::of(version).running()))
 }
 
-async fn observe(client: &Client, running: Option<Stream>) -> Observed {
-    let Some(running) = running else { return Observed::default() };
+/// What the cluster tells, and whether all of it could be had; what could not is as it was before.
+async fn observe(client: &Client, running: Option<Stream>, before: &Observed) -> (Observed, bool) {
+    let Some(running) = running else { return (Observed::default(), true) };
     let known = kubernetes_of(running);
-    let kubernetes = if known.is_none() { own_version(client).await } else { None };
+    let (kubernetes, had_version) = match known {
+        Some(_) => (None, true),
+        None => own_version(client).await.map_or((before.kubernetes, false), |it| (it, true)),
+    };
     let to_come = known.or(kubernetes).map(Lost::after).unwrap_or_default();
-    Observed { kubernetes, requests: requests(client, &to_come).await }
-}
-
-async fn own_version(client: &Client) -> Option<Minor> {
-    match client.apiserver_version().await {
-        Ok(version) => Minor::parse(&version.git_version),
-        Err(error) => {
-            let error = &error as &dyn std::error::Error;
-            tracing::warn!(error, "the cluster does not say which Kubernetes it has");
-            None
-        }
-    }
-}
-
-/// Who asked for them. What cannot be had is left out: it is one of several hints.
-async fn requests(client: &Client, apis: &[Lost]) -> Requests {
     let kind = GroupVersionKind::gvk("apiserver.openshift.io", "v1", "APIRequestCount");
     let resource = ApiResource::from_gvk_with_plural(&kind, "apirequestcounts");
     let counts = Api::<DynamicObject>::all_with(client.clone(), &resource);
-    let mut requests = Requests::default();
+    let ask = |api: String| {
+        let counts = &counts;
+        async move {
+            let count = in_time(counts.get_opt(&api)).await?;
+            Ok(count.map(|count| json!(count)))
+        }
+    };
+    let (requests, had_requests) = requests(ask, &to_come, &before.requests).await;
+    (Observed { kubernetes, requests }, had_version && had_requests)
+}
+
+async fn own_version(client: &Client) -> Result<Option<Minor>, kube::Error> {
+    match in_time(client.apiserver_version()).await {
+        Ok(version) => Ok(Minor::parse(&version.git_version)),
+        Err(error) => {
+            let source = &error as &dyn std::error::Error;
+            tracing::warn!(error = source, "the cluster does not say which Kubernetes it has");
+            Err(error)
+        }
+    }
+}
+
+/// Who asked for them, and whether all of it could be had. What cannot be had is as it was before:
+/// a risk must not go away by an accident.
+async fn requests<F>(
+    ask: impl Fn(String) -> F,
+    apis: &[Lost],
+    before: &Requests,
+) -> (Requests, bool)
+where
+    F: Future<Output = Result<Option<Value>, kube::Error>>,
+{
+    let (mut requests, mut had_all) = (Requests::default(), true);
     for api in apis {
-        match counts.get_opt(&api.to_string()).await {
-            Ok(Some(count)) => requests.add(&json!(count)),
-            Ok(None) => {}
+        let name = api.to_string();
+        // After one that failed, the others would too.
+        let answer = if had_all { ask(name.clone()).await.map(Some) } else { Ok(None) };
+        match answer {
+            Ok(Some(count)) => count.iter().for_each(|count| requests.add(count)),
+            Ok(None) => requests.keep(&name, before),
             Err(error) => {
                 let error = &error as &dyn std::error::Error;
                 tracing::warn!(%api, error, "who asks for an API cannot be read");
-                break;
+                had_all = false;
+                requests.keep(&name, before);
             }
         }
     }
-    requests
+    (requests, had_all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ACCOUNT: &str = "system:serviceaccount:team:asks";
+
+    fn count(api: &str) -> Value {
+        let users = json!([{ "username": ACCOUNT }]);
+        json!({
+            "metadata": { "name": api },
+            "status": { "last24h": [{ "byNode": [{ "byUser": users }] }] },
+        })
+    }
+
+    #[tokio::test]
+    async fn who_asked_is_known_until_something_else_is() {
+        let apis = Lost::after(kubernetes_of(Stream::new(4, 8)).unwrap());
+        let (first, last) = (apis[0].to_string(), apis[apis.len() - 1].to_string());
+        assert!(apis.len() > 2, "the table has something to come");
+        let all = |api: String| async move { Ok(Some(count(&api))) };
+        let (known, had_all) = requests(all, &apis, &Requests::default()).await;
+        assert!(had_all);
+
+        let fails = |api: String| {
+            let is_first = api == first;
+            async move {
+                let broken = kube::Error::LinesCodecMaxLineLengthExceeded;
+                if is_first { Ok(None) } else { Err(broken) }
+            }
+        };
+        let (after, had_all) = requests(fails, &apis, &known).await;
+        let mut expected = Requests::default();
+        apis[1..].iter().for_each(|api| expected.add(&count(&api.to_string())));
+        assert!(!had_all && after == expected, "{last} is still asked for");
+
+        let none = |_: String| async { Ok(None) };
+        assert_eq!(requests(none, &apis, &known).await, (Requests::default(), true));
+    }
 }

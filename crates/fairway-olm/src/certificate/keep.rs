@@ -18,8 +18,9 @@ use super::stored::{Stored, served};
 use crate::clock;
 use crate::error_text::chain;
 use crate::metrics::Metrics;
+use crate::request::in_time;
 use crate::settings::Settings;
-use crate::sight::{Only, Seen};
+use crate::sight::{Blind, CONFIGURATIONS, Only, SECRETS, Seen};
 use crate::webhook::{self, CONFIGURATION};
 use fairway_election::{Leadership, LostLease};
 
@@ -36,6 +37,8 @@ pub(crate) struct Keeper {
     pub(crate) settings: Settings,
     pub(crate) secret: Seen<Only<Secret>>,
     pub(crate) configuration: Seen<Only<ValidatingWebhookConfiguration>>,
+    /// What is not seen of the Secret, and of the configuration.
+    pub(crate) blind: [watch::Receiver<Blind>; 2],
     /// What keeps it from its work, for people.
     pub(crate) trouble: watch::Sender<Option<String>>,
     pub(crate) metrics: Arc<Metrics>,
@@ -59,7 +62,8 @@ pub(crate) async fn keep(mut keeper: Keeper) {
     loop {
         let wake = match keeper.attend().await {
             Ok(wake) => {
-                keeper.tell(None);
+                let unseen = keeper.unseen();
+                keeper.tell(unseen);
                 wake
             }
             Err(error) => {
@@ -71,9 +75,12 @@ pub(crate) async fn keep(mut keeper: Keeper) {
             }
         };
         let wake = wake.unwrap_or(LONGEST_SLEEP).min(LONGEST_SLEEP);
+        let [secret_blind, configuration_blind] = &mut keeper.blind;
         tokio::select! {
             changed = keeper.secret.changed() => if changed.is_err() { return },
             changed = keeper.configuration.changed() => if changed.is_err() { return },
+            changed = secret_blind.changed() => if changed.is_err() { return },
+            changed = configuration_blind.changed() => if changed.is_err() { return },
             () = clock::pause(wake) => {}
         }
     }
@@ -86,6 +93,14 @@ impl Keeper {
             *known = trouble;
             changed
         });
+    }
+
+    /// What it does not see of its own objects.
+    fn unseen(&mut self) -> Option<String> {
+        let seen = self.blind.each_mut().map(|blind| blind.borrow_and_update().clone());
+        let why = |kind| seen.iter().find_map(|blind| Some((kind, blind.why(kind)?)));
+        let (kind, why) = why(SECRETS).or_else(|| why(CONFIGURATIONS))?;
+        Some(format!("{kind} are not seen: {why}"))
     }
 
     /// Does what is to be done now; when to look again, where that is known.
@@ -171,8 +186,8 @@ impl Keeper {
         self.leadership
             .write(async {
                 match before {
-                    None => api.create(&parameters, &secret).await.map(drop),
-                    Some(_) => api.replace(SECRET, &parameters, &secret).await.map(drop),
+                    None => in_time(api.create(&parameters, &secret)).await.map(drop),
+                    Some(_) => in_time(api.replace(SECRET, &parameters, &secret)).await.map(drop),
                 }
             })
             .await?
@@ -193,12 +208,12 @@ impl Keeper {
         let parameters = PostParams::default();
         let write = async {
             match before {
-                None => api.create(&parameters, &wanted).await.map(drop),
+                None => in_time(api.create(&parameters, &wanted)).await.map(drop),
                 Some(before) => {
                     wanted.metadata.resource_version = before.resource_version();
                     wanted.metadata.labels.clone_from(&before.metadata.labels);
                     wanted.metadata.annotations.clone_from(&before.metadata.annotations);
-                    api.replace(CONFIGURATION, &parameters, &wanted).await.map(drop)
+                    in_time(api.replace(CONFIGURATION, &parameters, &wanted)).await.map(drop)
                 }
             }
         };

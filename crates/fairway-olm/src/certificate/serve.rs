@@ -19,13 +19,14 @@ use super::generation::Generation;
 use super::stored::{Stored, annotation};
 use crate::clock;
 use crate::metrics::Metrics;
+use crate::request::in_time;
 use crate::sight::{Only, Seen};
 
 /// How long to wait after a write that failed.
 const BREATHER: Duration = Duration::from_secs(5);
 
-/// How long a guard that ends tries to say so.
-const FAREWELL: Duration = Duration::from_secs(2);
+/// How long a guard that ends tries to say so: a little less than anybody waits for its end.
+const FAREWELL: Duration = Duration::from_secs(4);
 
 /// The certificate that connections get; none before there is one.
 pub(crate) type Current = Option<Arc<ServerConfig>>;
@@ -92,7 +93,7 @@ impl Serving {
     async fn say(&self, annotations: Value) -> bool {
         let api = Api::<Secret>::namespaced(self.client.clone(), &self.namespace);
         let patch = Patch::Merge(json!({ "metadata": { "annotations": annotations } }));
-        match api.patch_metadata(SECRET, &PatchParams::default(), &patch).await {
+        match in_time(api.patch_metadata(SECRET, &PatchParams::default(), &patch)).await {
             Ok(_) => true,
             Err(error) => {
                 let error = &error as &dyn std::error::Error;

@@ -19,7 +19,7 @@ pub(super) struct Facts<'a> {
     pub(super) seen: Result<&'a (Guard, Stream), &'a Hindrance>,
     /// What keeps the webhook from its work.
     pub(super) trouble: Option<&'a str>,
-    /// What of the catalogs is not seen.
+    /// What of catalogs and operators is not known.
     pub(super) unseen: Option<String>,
 }
 
@@ -63,10 +63,9 @@ fn degradation(facts: &Facts<'_>, verdict: &Upgradeable) -> OperatorCondition {
             degraded::CERTIFICATE_ERROR,
             format!("The certificate of the webhook cannot be kept: {trouble}."),
         ),
-        (Ok(_), None, Some(unseen)) => degraded(
-            degraded::ERROR_CHECKING_OPERATOR_COMPATIBILITY,
-            format!("What catalogs say by now is not known: {unseen}."),
-        ),
+        (Ok(_), None, Some(unseen)) => {
+            degraded(degraded::ERROR_CHECKING_OPERATOR_COMPATIBILITY, unseen.clone())
+        }
         (Ok(_), None, None) => {
             OperatorCondition::new(degraded::TYPE, false).reason(degraded::AS_EXPECTED)
         }

@@ -11,7 +11,6 @@ use std::time::Duration;
 use fairway_api::ClusterOperator;
 use fairway_api::ClusterVersion;
 use fairway_api::cluster_operator::ClusterOperatorStatus;
-use fairway_compat::olm::catalog::Catalogs;
 use fairway_compat::olm::{Guard, Stream, Verdict};
 use fairway_election::Leadership;
 use jiff::Timestamp;
@@ -20,12 +19,14 @@ use kube::{Api, Client};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until, timeout_at};
 
+use crate::catalogs::Shown;
 use crate::clock;
 use crate::metrics::Metrics;
 use crate::needs;
 use crate::observed::Observed;
+use crate::request::in_time;
 use crate::settings::Settings;
-use crate::sight::{Blind, Only, Seen, WriterSight};
+use crate::sight::{Blind, CLUSTER_OPERATORS, Only, Seen, WriterSight};
 use compose::{Facts, compose};
 use herald::Herald;
 use rival::{Rivalry, rival_of};
@@ -50,7 +51,7 @@ pub(crate) struct Sources {
     pub(crate) blind: watch::Receiver<Blind>,
     pub(crate) sight: WriterSight,
     /// What catalogs say by now.
-    pub(crate) catalogs: Seen<Catalogs>,
+    pub(crate) catalogs: Seen<Shown>,
     /// Which APIs operators use.
     pub(crate) needs: Seen<needs::Known>,
     /// What the cluster tells about APIs.
@@ -183,12 +184,28 @@ impl Reporter {
         if self.rivalry.made_peace(Instant::now()) {
             self.metrics.contended(&self.settings.cluster_operator, None);
         }
-        let before = self.sources.sight.cluster_operator.borrow_and_update().clone();
+        let before = self.before().await?;
         let word = before.as_deref().and_then(|before| self.word(before.as_ref()));
         match (before.as_deref(), word) {
             (Some(before), Some(word)) => self.say(word, before.as_ref()).await,
             _ => Ok(self.rivalry.peace()),
         }
+    }
+
+    /// The ClusterOperator as it is, as far as that is known. Whoever cannot watch it asks for it:
+    /// nothing may stand there for ever because nobody sees it.
+    async fn before(&mut self) -> Result<Option<Arc<Only<ClusterOperator>>>, kube::Error> {
+        let seen = self.sources.sight.cluster_operator.borrow_and_update().clone();
+        if !self.is_blind() {
+            return Ok(seen);
+        }
+        let api = Api::<ClusterOperator>::all(self.client.clone());
+        let found = in_time(api.get_opt(&self.settings.cluster_operator)).await?;
+        Ok(Some(Arc::new(found)))
+    }
+
+    fn is_blind(&self) -> bool {
+        self.sources.sight.blind.borrow().why(CLUSTER_OPERATORS).is_some()
     }
 
     /// What is to be said; `None` if nothing is, or nothing else than what is said already. Without
@@ -227,17 +244,26 @@ impl Reporter {
         }
         let mut object = match before {
             Some(object) => object.clone(),
-            None => self.begin().await?,
+            None => match self.begin().await? {
+                Some(object) => object,
+                None => return Ok(self.after_being_outrun(now)),
+            },
         };
         object.status = Some(word.status);
-        if self.write(&object).await? == Outcome::Written {
-            self.said = Some(word.timeless);
-            if is_repair {
-                let rival = before.and_then(|before| rival_of(before, MANAGER));
-                self.has_repaired(rival.as_deref()).await;
-            }
+        if self.write(&object).await? == Outcome::Outrun {
+            return Ok(self.after_being_outrun(now));
+        }
+        self.said = Some(word.timeless);
+        if is_repair {
+            let rival = before.and_then(|before| rival_of(before, MANAGER));
+            self.has_repaired(rival.as_deref()).await;
         }
         Ok(self.rivalry.peace())
+    }
+
+    /// When to look again: a newer state is on its way, but not to who is blind.
+    fn after_being_outrun(&self, now: Instant) -> Option<Instant> {
+        if self.is_blind() { Some(now + BREATHER) } else { self.rivalry.peace() }
     }
 
     async fn has_repaired(&mut self, rival: Option<&str>) {
@@ -255,24 +281,28 @@ impl Reporter {
         }
     }
 
-    /// Makes the ClusterOperator.
-    async fn begin(&self) -> Result<ClusterOperator, kube::Error> {
+    /// Makes the ClusterOperator; `None` if somebody else was faster.
+    async fn begin(&self) -> Result<Option<ClusterOperator>, kube::Error> {
         let metadata = ObjectMeta {
             name: Some(self.settings.cluster_operator.clone()),
             ..ObjectMeta::default()
         };
         let object = ClusterOperator { metadata, ..ClusterOperator::default() };
         let api = Api::<ClusterOperator>::all(self.client.clone());
-        let made = self.leadership.write(api.create(&parameters(), &object)).await;
-        // Whoever leads no more is about to end.
-        made.unwrap_or(Ok(object))
+        let parameters = parameters();
+        match self.leadership.write(in_time(api.create(&parameters, &object))).await {
+            Ok(Err(kube::Error::Api(status))) if status.code == 409 => Ok(None),
+            Ok(made) => made.map(Some),
+            // Whoever leads no more is about to end.
+            Err(_) => Ok(None),
+        }
     }
 
     async fn write(&self, object: &ClusterOperator) -> Result<Outcome, kube::Error> {
         let api = Api::<ClusterOperator>::all(self.client.clone());
         let parameters = parameters();
         let write = api.replace_status(&self.settings.cluster_operator, &parameters, object);
-        match self.leadership.write(write).await {
+        match self.leadership.write(in_time(write)).await {
             // A newer state is on its way.
             Ok(Err(kube::Error::Api(status))) if status.code == 409 => Ok(Outcome::Outrun),
             Ok(written) => {

@@ -4,14 +4,17 @@ use std::sync::Arc;
 
 use fairway_api::ClusterVersion;
 use fairway_compat::olm::apis::Needs;
-use fairway_compat::olm::catalog::Catalogs;
 use fairway_compat::olm::{ClusterVersions, Guard, Hindrance, Operator, Policy, Stream};
 
+use crate::catalogs::Shown;
 use crate::needs;
 use crate::observed::Observed;
 use crate::sight::{
     Blind, CATALOGS, CLUSTER_VERSIONS, INSTALLED, Installed, Only, SUBSCRIPTIONS, Subscriptions,
 };
+
+/// Why something is not known that was asked for.
+const NOT_YET: &str = "no answer yet";
 
 /// What was seen so far.
 #[derive(Default)]
@@ -21,7 +24,7 @@ pub(super) struct View {
     pub(super) operators: Option<Arc<Installed>>,
     pub(super) subscriptions: Option<Arc<Subscriptions>>,
     pub(super) blind: Blind,
-    pub(super) catalogs: Option<Arc<Catalogs>>,
+    pub(super) catalogs: Option<Arc<Shown>>,
     pub(super) needs: Option<Arc<needs::Known>>,
     pub(super) observed: Option<Arc<Observed>>,
     /// Whether nobody waits any more for what was not seen.
@@ -44,16 +47,39 @@ impl View {
         }))
     }
 
-    /// What of the catalogs is not seen, if something is not.
+    /// What is not known though operators are, if something is not.
     pub(super) fn unseen(&self) -> Option<String> {
+        let of_catalogs = |why| format!("What catalogs say by now is not known: {why}.");
+        let of_needs = |why| format!("Which APIs operators use is not known: {why}.");
+        self.catalogs_unseen().map(of_catalogs).or_else(|| self.needs_unseen().map(of_needs))
+    }
+
+    fn catalogs_unseen(&self) -> Option<String> {
         let why = |kind| self.blind.why(kind).map(|why| format!("{kind}: {why}"));
-        why(CATALOGS).or_else(|| why(SUBSCRIPTIONS))
+        why(CATALOGS).or_else(|| why(SUBSCRIPTIONS)).or_else(|| match &self.catalogs {
+            Some(shown) => shown.unread.clone(),
+            None => Some(NOT_YET.to_owned()),
+        })
+    }
+
+    fn needs_unseen(&self) -> Option<String> {
+        match &self.needs {
+            Some(known) => known.unread.clone(),
+            None => Some(NOT_YET.to_owned()),
+        }
     }
 
     fn is_whole(&self) -> bool {
         let Self { version, operators, catalogs, needs, observed, .. } = self;
-        let is_listed = version.is_some() && operators.is_some();
-        is_listed && catalogs.is_some() && needs.is_some() && observed.is_some()
+        // What was seen long ago may be seen again in a moment.
+        let is_seen = self.version_blind.why(CLUSTER_VERSIONS).is_none()
+            && self.blind.why(INSTALLED).is_none();
+        is_seen
+            && version.is_some()
+            && operators.is_some()
+            && catalogs.as_deref().is_some_and(|shown| !shown.is_partial)
+            && needs.as_deref().is_some_and(|known| known.unread.is_none())
+            && observed.is_some()
     }
 
     fn running(&self) -> Result<Stream, Hindrance> {
@@ -70,7 +96,8 @@ impl View {
             return Err(Hindrance::Unlisted(why.to_owned()));
         }
         let operators = self.operators.as_deref().ok_or(Hindrance::Waiting)?;
-        let (catalogs, needs) = (self.catalogs.as_deref(), self.needs.as_deref());
+        let catalogs = self.catalogs.as_deref().map(|shown| &shown.catalogs);
+        let needs = self.needs.as_deref().map(|known| &known.needs);
         let subscriptions: Vec<_> =
             self.subscriptions.iter().flat_map(|it| it.values().cloned()).collect();
         let told = operators.iter().map(|(place, (_, operator))| {
@@ -136,6 +163,9 @@ mod tests {
         let catalogs = || Some(Arc::default());
         let needs = || Some(Arc::default());
         let early = || View { is_late: false, observed: Some(Arc::default()), ..late("4.9.0") };
+        let whole = || View { catalogs: catalogs(), needs: needs(), ..early() };
+        let part = Shown { is_partial: true, ..Shown::default() };
+        let unread = needs::Known { unread: Some("a".to_owned()), ..needs::Known::default() };
         let all = [
             told(early()),
             told(View { catalogs: catalogs(), ..early() }),
@@ -143,12 +173,20 @@ mod tests {
             told(View { catalogs: catalogs(), needs: needs(), operators: None, ..early() }),
             told(View { catalogs: catalogs(), needs: needs(), version: None, ..early() }),
             told(View { catalogs: catalogs(), needs: needs(), observed: None, ..early() }),
+            told(View { catalogs: Some(Arc::new(part)), ..whole() }),
+            told(View { needs: Some(Arc::new(unread)), ..whole() }),
+            told(View { version_blind: Blind::to(CLUSTER_VERSIONS, "cut"), ..whole() }),
+            told(View { blind: Blind::to(INSTALLED, "cut"), ..whole() }),
             told(late("4.9.0")),
         ];
         insta::assert_snapshot!(all.join("\n"), @"
         nothing
         nothing
         0 operators on 4.9
+        nothing
+        nothing
+        nothing
+        nothing
         nothing
         nothing
         nothing
@@ -179,12 +217,35 @@ mod tests {
     }
 
     #[test]
-    fn catalogs_that_are_not_seen_hold_nothing_up() {
-        let view = View { blind: Blind::to(CATALOGS, "forbidden"), ..late("4.9.0") };
-        assert_eq!(
-            view.unseen().as_deref(),
-            Some("catalogsources.operators.coreos.com: forbidden")
-        );
-        assert_eq!(told(view), "0 operators on 4.9");
+    fn what_is_not_seen_of_catalogs_and_apis_is_said_and_holds_nothing_up() {
+        let unread = || Some("a: forbidden".to_owned());
+        let shown = Shown { unread: unread(), is_partial: true, ..Shown::default() };
+        let known = needs::Known { unread: unread(), ..needs::Known::default() };
+        let (shown, known) = (Some(Arc::new(shown)), Some(Arc::new(known)));
+        let read = || View {
+            catalogs: Some(Arc::default()),
+            needs: Some(Arc::default()),
+            ..late("4.9.0")
+        };
+        let views = [
+            read(),
+            View { blind: Blind::to(CATALOGS, "forbidden"), ..read() },
+            View { catalogs: None, ..read() },
+            View { catalogs: shown, ..read() },
+            View { needs: None, ..read() },
+            View { needs: known, ..read() },
+        ];
+        let all = views.map(|view| {
+            let unseen = view.unseen().unwrap_or_default();
+            format!("{} {unseen}", told(view)).trim_end().to_owned()
+        });
+        insta::assert_snapshot!(all.join("\n"), @"
+        0 operators on 4.9
+        0 operators on 4.9 What catalogs say by now is not known: catalogsources.operators.coreos.com: forbidden.
+        0 operators on 4.9 What catalogs say by now is not known: no answer yet.
+        0 operators on 4.9 What catalogs say by now is not known: a: forbidden.
+        0 operators on 4.9 Which APIs operators use is not known: no answer yet.
+        0 operators on 4.9 Which APIs operators use is not known: a: forbidden.
+        ");
     }
 }

@@ -35,6 +35,10 @@ pub(crate) const INSTALLED: &str = "clusterserviceversions.operators.coreos.com"
 pub(crate) const SUBSCRIPTIONS: &str = "subscriptions.operators.coreos.com";
 pub(crate) const CATALOGS: &str = "catalogsources.operators.coreos.com";
 
+/// Kinds that every cluster has.
+pub(crate) const SECRETS: &str = "secrets";
+pub(crate) const CONFIGURATIONS: &str = "validatingwebhookconfigurations";
+
 /// What a watch has seen; `None` before it has seen everything for the first time.
 pub(crate) type Seen<T> = watch::Receiver<Option<Arc<T>>>;
 
@@ -108,7 +112,7 @@ impl Sight {
                 remove_only,
             ),
             secret: follow(
-                lookout.on_objects("secrets"),
+                lookout.on_objects(SECRETS),
                 move || watcher(secrets.clone(), named(SECRET)).default_backoff(),
                 tasks,
                 only,
@@ -181,7 +185,7 @@ impl WriterSight {
                 remove_only,
             ),
             configuration: follow(
-                lookout.on_objects("validatingwebhookconfigurations"),
+                lookout.on_objects(CONFIGURATIONS),
                 move || watcher(configurations.clone(), named(CONFIGURATION)).default_backoff(),
                 tasks,
                 only,

@@ -2,20 +2,23 @@
 
 use std::time::Duration;
 
-use anyhow::{Result, ensure};
+use anyhow::{Context as _, Result};
 use fairway_olm::{Patience, Settings};
 use fairway_sandbox::faults::Fault;
+use serde_json::json;
 
-use crate::support::Platform;
+use crate::access::deployed;
+use crate::support::{Platform, up_to};
 
 const READY: &str = "True AsExpected: Ready for upgrade";
+const WILL: &str = "False IncompatibleOperatorsInstalled: The following operators will not run on the next OpenShift Version";
 const UNLISTED: &str = "False ErrorCheckingOperatorCompatibility: Encountered errors while checking compatibility with the next minor version of OpenShift: failed to list ClusterServiceVersions: the request was made to be forbidden";
 const NO_VERSION: &str = "False ErrorCheckingOperatorCompatibility: Encountered errors while checking compatibility with the next minor version of OpenShift: the version of the cluster is not seen: the request was made to be forbidden";
 
-/// A guard without patience.
+/// A guard with little patience, though with more than lists take on a slow machine.
 fn hasty(platform: &Platform) -> Result<Settings> {
-    let second = Duration::from_secs(1);
-    let patience = Patience { first_word: second, blind: second };
+    let moment = Duration::from_secs(5);
+    let patience = Patience { first_word: moment, blind: moment };
     Ok(Settings { patience, ..platform.settings()? })
 }
 
@@ -29,6 +32,44 @@ async fn operators_that_cannot_be_listed_let_nothing_through() -> Result<()> {
     platform.until_upgradeable(UNLISTED).await?;
     sandbox.faults().clear();
     platform.until_upgradeable(READY).await?;
+    guard.stop().await
+}
+
+#[tokio::test]
+async fn packages_and_operators_that_were_never_read_are_named() -> Result<()> {
+    let platform = Platform::begin(Some("4.6.3")).await?;
+    let Some(sandbox) = platform.sandbox() else { return Ok(()) };
+    let subscription = json!({
+        "spec": { "name": "etcd", "source": "main", "sourceNamespace": platform.namespace.name() },
+    });
+    platform.put("Subscription", "etcd", subscription).await?;
+    platform.put("CatalogSource", "main", json!({ "spec": {} })).await?;
+    sandbox.faults().add(Fault::refuse(503).resource("packagemanifests").verb("list"));
+    let guard = platform.start(hasty(&platform)?)?;
+    platform.until_degraded("What catalogs say by now is not known").await?;
+    guard.stop().await?;
+
+    sandbox.faults().clear();
+    platform.install("etcd.v1", up_to("4.9")).await.map_err(anyhow::Error::msg)?;
+    sandbox.faults().add(Fault::refuse(503).resource("clusterserviceversions").verb("get"));
+    let guard = platform.start(hasty(&platform)?)?;
+    platform.until_degraded("Which APIs operators use is not known").await?;
+    guard.stop().await
+}
+
+#[tokio::test]
+async fn whoever_cannot_watch_its_own_word_writes_it_all_the_same() -> Result<()> {
+    let platform = Platform::begin(Some("4.6.3")).await?;
+    let Some(sandbox) = platform.sandbox() else { return Ok(()) };
+    for verb in ["list", "watch"] {
+        sandbox.faults().add(Fault::refuse(403).resource("clusteroperators").verb(verb));
+    }
+    let guard = platform.start_as(deployed(&platform).await?, hasty(&platform)?)?;
+    platform.until_upgradeable(READY).await?;
+    for name in ["a.v1", "b.v1"] {
+        platform.install(name, up_to("4.6")).await.map_err(anyhow::Error::msg)?;
+    }
+    platform.until_upgradeable(&format!("{WILL}: NS/a.v1, NS/b.v1")).await?;
     guard.stop().await
 }
 
@@ -59,8 +100,9 @@ async fn a_watch_that_works_again_is_not_taken_for_one_that_fails() -> Result<()
     platform.until_upgradeable(READY).await?;
     let written = || async {
         let metrics = platform.metrics().await?;
-        let line = metrics.lines().find(|line| line.starts_with("fairway_olm_status_writes_total"));
-        anyhow::Ok(line.map(str::to_owned))
+        let count =
+            metrics.lines().find_map(|it| it.strip_prefix("fairway_olm_status_writes_total "));
+        anyhow::Ok(count.context("nothing is counted")?.parse::<u64>()?)
     };
     let before = written().await?;
     let refused = Fault::refuse(503).resource("clusterserviceversions").verb("watch");
@@ -78,6 +120,12 @@ async fn a_watch_that_works_again_is_not_taken_for_one_that_fails() -> Result<()
             .then_some(()))
     })
     .await?;
-    ensure!(written().await? == before, "nothing has changed that is to be said");
+    // What it says next is the first that it says since.
+    platform.install("old.v1", up_to("4.6")).await.map_err(anyhow::Error::msg)?;
+    platform.until_upgradeable(&format!("{WILL}: NS/old.v1")).await?;
+    fairway_testkit::wait::until("one write", || async {
+        Ok((written().await? == before + 1).then_some(()))
+    })
+    .await?;
     guard.stop().await
 }

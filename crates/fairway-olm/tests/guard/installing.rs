@@ -40,6 +40,9 @@ async fn an_operator_that_does_not_run_here_is_refused() -> Result<()> {
 async fn an_installed_operator_may_be_updated_step_by_step() -> Result<()> {
     let platform = Platform::begin(Some("4.7.2")).await?;
     platform.install("etcd.v1.0", up_to("4.6")).await.map_err(anyhow::Error::msg)?;
+    let mut copy = up_to("4.6");
+    copy["labels"] = json!({ "olm.copiedFrom": "elsewhere" });
+    platform.install("copy.v1.0", copy).await.map_err(anyhow::Error::msg)?;
     let guard = platform.start(platform.settings()?)?;
     platform.until_refused("4.6").await?;
     let step = |name: &str, replaces: &str| {
@@ -49,8 +52,10 @@ async fn an_installed_operator_may_be_updated_step_by_step() -> Result<()> {
     };
     let kind = "ClusterServiceVersion";
     platform.put(kind, "etcd.v1.1", step("etcd.v1.1", "etcd.v1.0")).await?;
-    let refused = platform.put(kind, "kafka.v1.1", step("kafka.v1.1", "kafka.v1.0")).await;
-    ensure!(refused.is_err(), "it takes nobody's place");
+    for (name, replaces) in [("kafka.v1.1", "kafka.v1.0"), ("copy.v1.1", "copy.v1.0")] {
+        let refused = platform.put(kind, name, step(name, replaces)).await;
+        ensure!(refused.is_err(), "{name} takes nobody's place");
+    }
     guard.stop().await
 }
 

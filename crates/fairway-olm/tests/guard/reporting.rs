@@ -262,10 +262,13 @@ async fn on_plain_kubernetes_nothing_is_said() -> Result<()> {
     let platform = Platform::begin(None).await?;
     let guard = platform.start(platform.settings()?)?;
     platform.install("old.v1", up_to("4.6")).await.map_err(anyhow::Error::msg)?;
-    // The webhook is there, and lets everything pass.
-    wait::until("the webhook to be configured", || async { Ok(platform.authorities().await.ok()) })
-        .await?;
-    platform.install("older.v1", up_to("4.5")).await.map_err(anyhow::Error::msg)?;
+    // The webhook is there, is asked, and lets everything pass.
+    wait::until("the webhook to be asked", || async {
+        platform.rehearse("older.v1", up_to("4.5")).await.map_err(anyhow::Error::msg)?;
+        let Ok(metrics) = platform.metrics().await else { return Ok(None) };
+        Ok(metrics.contains(r#"fairway_olm_reviews_total{decision="allowed"}"#).then_some(()))
+    })
+    .await?;
     let said = Api::<ClusterOperator>::all(platform.client()).get_opt(OPERATOR).await?;
     assert!(said.is_none());
     guard.stop().await

@@ -96,6 +96,6 @@ async fn nothing_slips_through_while_one_of_two_restarts() -> Result<()> {
     stop.cancel();
     let tries = tries.await??;
     ensure!(tries >= 10, "only {tries} tries tell nothing");
-    first.stop().await?;
-    second.stop().await
+    tokio::try_join!(first.stop(), second.stop())?;
+    Ok(())
 }

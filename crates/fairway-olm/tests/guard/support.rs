@@ -246,6 +246,18 @@ impl Platform {
         told.with_context(|| format!("it says {:?}", last.lock().expect("nobody panics")))
     }
 
+    /// Waits until the ClusterOperator says that something keeps it from its work.
+    pub(crate) async fn until_degraded(&self, said: &str) -> Result<()> {
+        let api = Api::<ClusterOperator>::all(self.client());
+        wait::until(&format!("{said:?}"), || async {
+            let operator = api.get_opt(OPERATOR).await?;
+            let conditions = operator.and_then(|it| it.status).unwrap_or_default().conditions;
+            let degraded = conditions.find("Degraded").and_then(|it| it.message.as_deref());
+            Ok(degraded.is_some_and(|message| message.contains(said)).then_some(()))
+        })
+        .await
+    }
+
     /// Waits until an operator with that maximum cannot be installed; what whoever tries is told.
     pub(crate) async fn until_refused(&self, maximum: &str) -> Result<String> {
         wait::until("the webhook to refuse", || async {

@@ -23,6 +23,13 @@ impl Requests {
         }
     }
 
+    /// Takes over what was known of an API.
+    pub fn keep(&mut self, api: &str, before: &Self) {
+        if let Some(accounts) = before.0.get(api) {
+            self.0.insert(api.to_owned(), accounts.clone());
+        }
+    }
+
     /// Which accounts asked for each API.
     pub(super) fn iter(&self) -> impl Iterator<Item = (&str, impl Iterator<Item = &str>)> {
         self.0.iter().map(|(api, users)| (api.as_str(), users.iter().map(String::as_str)))
