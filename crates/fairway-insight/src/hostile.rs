@@ -96,7 +96,12 @@ fn reports(objects: &Value, now: Timestamp) -> Option<()> {
         let report = Recommendation::of(version, alerts, &Question::default(), moment.now());
         let _ = report.verdict();
         assert!(serde_json::to_string(&report).is_ok());
-        let said = Said { version: version.clone(), preflights: Vec::new(), now: moment.now() };
+        let said = Said {
+            version: version.clone(),
+            preflights: Vec::new(),
+            preflights_unread: None,
+            now: moment.now(),
+        };
         let fleet = [Member { name: "a".to_owned(), said: Ok(said) }];
         for targets in [vec![], vec!["5.2.1".parse().ok()?]] {
             let report = FleetReport::of(&fleet, &targets);

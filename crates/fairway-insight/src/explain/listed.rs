@@ -45,12 +45,17 @@ impl Exposure {
             return Self::NotPublished;
         };
         let told = format!("{} {}", risk.message, risk.url);
-        let failed = format!("Could not evaluate exposure to update risk {} (", risk.name);
+        // What could not be found out is told in one of two ways, by the age of the operator.
+        let failed = [
+            format!("Could not evaluate exposure to update risk {} (", risk.name),
+            format!("Exposure to {} is unknown due to an evaluation failure", risk.name),
+        ];
+        let has_failed = failed.iter().any(|failed| said.message.contains(failed));
         match said.status {
             ConditionStatus::True if !taken => Self::DoesNotApply,
             ConditionStatus::False if said.reason == risk.name => Self::Applies,
+            _ if has_failed => Self::Unknown,
             ConditionStatus::False if said.message.contains(&told) => Self::Applies,
-            _ if said.message.contains(&failed) => Self::Unknown,
             _ => Self::NotPublished,
         }
     }

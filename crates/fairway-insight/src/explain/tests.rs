@@ -371,6 +371,8 @@ fn what_is_not_upgradeable_is_no_here_as_it_is_of_recommend() {
 /// OpenShift says of updates alone whether their risks apply.
 #[test]
 fn what_is_said_of_an_update_tells_of_its_risks() {
+    use Exposure::{Applies, DoesNotApply, NotPublished, Unknown};
+
     let told = |rules: Value, status: &str, reason: &str, message: &str| {
         let mut one = risk("A", "True", "Match", rules);
         one["conditions"] = json!([]);
@@ -386,16 +388,18 @@ fn what_is_said_of_an_update_tells_of_its_risks() {
         (explained.exposure, verdict, about_risk(&accepted, &Notes::NotThere, "A").0.exposure)
     };
     let query = || json!([promql(QUERY)]);
-    use Exposure::{Applies, DoesNotApply, NotPublished, Unknown};
     let said = "B is. https://b\n\nA breaks things. https://example.com";
     let failed = "Could not evaluate exposure to update risk A (throttled)\n  A description: A \
         breaks things.\n  A URL: https://example.com";
+    let throttled = "B is. https://b\n\nExposure to A is unknown due to an evaluation failure: \
+        throttled\nA breaks things. https://example.com";
     let cannot_tell = Verdict::CannotTell;
     for (rules, status, reason, message, expected) in [
         (json!([always()]), "False", "B", "B is.", (Applies, Verdict::No, Applies)),
         (query(), "False", "A", "", (Applies, Verdict::No, Applies)),
         (query(), "False", "MultipleReasons", said, (Applies, Verdict::No, Applies)),
         (query(), "Unknown", "EvaluationFailed", failed, (Unknown, cannot_tell, Unknown)),
+        (query(), "False", "MultipleReasons", throttled, (Unknown, cannot_tell, Unknown)),
         (query(), "False", "B", "B is.", (NotPublished, cannot_tell, NotPublished)),
         (query(), "True", "AsExpected", "", (DoesNotApply, Verdict::Yes, NotPublished)),
     ] {

@@ -111,15 +111,13 @@ impl Said {
 
     /// What is said, with what stands against every update to another minor version on top.
     fn with_blanket(self, blanket: Blanket) -> Self {
-        let (reason, message) = match self.against {
-            Some(Against { message: other, said: true, .. }) => {
+        let (reason, message) =
+            if let Some(Against { message: other, said: true, .. }) = self.against {
                 ("MultipleReasons".to_owned(), format!("{}\n\n{other}", blanket.message()))
-            }
-            _ => {
+            } else {
                 let reason = blanket.reason().unwrap_or(UPGRADEABLE_FALSE);
                 (reason.to_owned(), blanket.message().to_owned())
-            }
-        };
+            };
         let mut risks = self.risks;
         risks.push(UPGRADEABLE_FALSE.to_owned());
         let status = ConditionStatus::False;
