@@ -255,6 +255,16 @@ fn nothing_is_updating() {
 }
 
 #[test]
+fn why_a_release_is_refused_is_told_to_the_end() {
+    let files = Files::new();
+    let long = format!("Preconditions failed for payload {}: it is older", "a".repeat(160));
+    let refused = format!("  - {{type: ReleaseAccepted, status: 'False', message: '{long}'}}\n");
+    let asked = VERSION.replace("{version: 5.2.0}}", "{version: 5.3.0}}");
+    files.write("cv.yaml", &format!("{asked}{refused}"));
+    assert!(files.text(Details::None).contains(": it is older\n"));
+}
+
+#[test]
 fn what_comes_from_a_cluster_does_not_steer_the_terminal() {
     let files = Files::new();
     files.write(

@@ -189,7 +189,8 @@ fn write_wait(f: &mut fmt::Formatter<'_>, group: &[Wait], in_full: bool) -> fmt:
         None => {}
     }
     if let Some(message) = &first.message {
-        write_said(f, message, "    ", in_full)?;
+        // Why a release is refused stands at the end of what is said about it.
+        write_said(f, message, "    ", in_full || first.kind == WaitKind::Release)?;
     }
     write!(f, "\n    $ {}", OneLine(&first.look_at))
 }
