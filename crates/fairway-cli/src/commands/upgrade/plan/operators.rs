@@ -51,11 +51,10 @@ async fn installed(
         Source::Recorded(recording) => {
             let state = State::of_recording(recording).map_err(|error| format!("{error:#}"))?;
             // Without a single one nobody knows whether there are none, or nobody wrote them down.
-            let is_recorded = !state.operators.is_empty();
-            return match is_recorded {
-                true => Ok((state.operators, Vec::new())),
-                false => Err("no file has any".to_owned()),
-            };
+            if state.operators.is_empty() {
+                return Err("no file has any".to_owned());
+            }
+            return Ok((state.operators, Vec::new()));
         }
     };
     let cluster = Cluster::new(connection.client().clone());
