@@ -10,7 +10,7 @@ use fairway_operator::election::{ElectionSettings, Identity, LeaseName};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
-use super::operator::{client, state_file};
+use super::operator::{config, connect, state_file};
 use crate::args::lease;
 use crate::args::olm_guard::{Invalid, Missing, OlmGuardArgs};
 use crate::errors::WithHint;
@@ -40,7 +40,7 @@ async fn guard(args: &OlmGuardArgs, printer: &Printer) -> anyhow::Result<ExitSta
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
     let identity = identity(args.election.pod_uid.as_deref(), &state_file(IDENTITY))?;
-    let client = client(args.kubeconfig.as_deref()).await?;
+    let client = connect(impatient(config(args.kubeconfig.as_deref()).await?))?;
     let stop = CancellationToken::new();
     let running = fairway_olm::run(client, settings(args, identity.name()), stop.clone());
     tokio::pin!(running);
@@ -56,6 +56,13 @@ async fn guard(args: &OlmGuardArgs, printer: &Printer) -> anyhow::Result<ExitSta
         _ = interrupt.recv() => Ok(ExitStatus::Yes),
         _ = terminate.recv() => Ok(ExitStatus::Yes),
     }
+}
+
+/// A client that says at once what fails: the guard has pauses of its own, and whoever is told
+/// minutes later that something is not there says meanwhile what is not so.
+fn impatient(mut config: kube::Config) -> kube::Config {
+    config.default_retry = false;
+    config
 }
 
 /// No two guards may have one name: both would write.
@@ -133,6 +140,12 @@ fn advise(error: GuardError) -> anyhow::Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_fails_is_told_at_once() {
+        let config = impatient(kube::Config::new("https://127.0.0.1:1".parse().unwrap()));
+        assert!(!config.default_retry, "its tries would come on top of the guard's own");
+    }
 
     #[test]
     fn two_guards_never_have_one_name() {

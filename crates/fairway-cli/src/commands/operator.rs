@@ -215,19 +215,32 @@ fn state_directory(state: Option<PathBuf>, home: Option<PathBuf>) -> PathBuf {
 
 /// Speaks to the cluster, from a pod or with a kubeconfig.
 pub(super) async fn client(kubeconfig: Option<&Path>) -> anyhow::Result<Client> {
+    connect(config(kubeconfig).await?)
+}
+
+/// Speaks to the cluster that way.
+pub(super) fn connect(config: Config) -> anyhow::Result<Client> {
+    Client::try_from(config).with_context(no_way)
+}
+
+/// How the cluster is reached, from a pod or with a kubeconfig.
+pub(super) async fn config(kubeconfig: Option<&Path>) -> anyhow::Result<Config> {
     let config = match kubeconfig {
         None => account::infer().await,
         Some(path) => from_kubeconfig(path).await,
     };
-    let advice = || WithHint {
+    let mut config = config.with_context(no_way)?;
+    config.headers.push((USER_AGENT, HeaderValue::from_static(PROGRAM)));
+    Ok(config)
+}
+
+fn no_way() -> WithHint {
+    WithHint {
         message: "cannot tell how to reach the cluster".to_owned(),
         hint:
             "name a kubeconfig with --kubeconfig or KUBECONFIG; in a pod, give it a ServiceAccount"
                 .to_owned(),
-    };
-    let mut config = config.with_context(advice)?;
-    config.headers.push((USER_AGENT, HeaderValue::from_static(PROGRAM)));
-    Client::try_from(config).with_context(advice)
+    }
 }
 
 async fn from_kubeconfig(path: &Path) -> anyhow::Result<Config> {
