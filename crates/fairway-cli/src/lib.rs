@@ -34,7 +34,7 @@ use crate::args::Args;
 use crate::exit::ExitStatus;
 use crate::printer::Printer;
 use crate::settings::{Settings, Verbosity};
-use crate::text::Program;
+use crate::text::{Program, Whom};
 
 /// Runs the command that the arguments name, and says how it ended.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
@@ -56,7 +56,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Err(answer) => return answer_from_the_parser(&answer, program),
     };
     let (settings, command) = Settings::resolve(args);
-    let printer = Printer::new(settings.color, settings.verbosity, program);
+    let printer =
+        Printer::new(settings.color, settings.verbosity, program).calling(Whom::of(&arguments));
     let outcome = settings.start_logging().and_then(|()| commands::run(command, &printer));
     match outcome {
         Ok(status) => status.into(),

@@ -1,6 +1,7 @@
 //! Where commands write: results, notes and errors.
 
-use std::io::{self, ErrorKind, StdoutLock, Write};
+use std::io::{self, ErrorKind, IsTerminal, StdoutLock, Write};
+use std::os::fd::AsFd;
 
 use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
@@ -8,7 +9,7 @@ use anstyle::{AnsiColor, Style};
 use crate::errors::{self, OutputClosed};
 use crate::foreign_text::OneLine;
 use crate::settings::Verbosity;
-use crate::text::{Characters, Manner, Program, Text};
+use crate::text::{Characters, Manner, Program, Text, Whom};
 
 const ERROR: Style = AnsiColor::Red.on_default().bold();
 const WARNING: Style = AnsiColor::Yellow.on_default().bold();
@@ -24,6 +25,7 @@ pub(crate) struct Printer {
     verbosity: Verbosity,
     program: Program,
     characters: Characters,
+    whom: Whom,
     /// What notes are about, where several are at work.
     about: String,
 }
@@ -31,7 +33,17 @@ pub(crate) struct Printer {
 impl Printer {
     pub(crate) fn new(color: ColorChoice, verbosity: Verbosity, program: Program) -> Self {
         let characters = Characters::of_environment();
-        Self { color, verbosity, program, characters, about: String::new() }
+        let (whom, about) = (Whom::default(), String::new());
+        Self { color, verbosity, program, characters, whom, about }
+    }
+
+    /// The same, for a call that is about that cluster.
+    pub(crate) fn calling(self, whom: Whom) -> Self {
+        Self { whom, ..self }
+    }
+
+    fn manner(&self, stream: &(impl IsTerminal + AsFd)) -> Manner {
+        Manner::of(stream, self.characters, self.program, self.whom.clone())
     }
 
     /// The same, with a name before each note: of several that are at work, the one that says it.
@@ -41,7 +53,7 @@ impl Printer {
 
     /// How many columns a line of a result has; any number where nobody says.
     pub(crate) fn width(&self) -> Option<usize> {
-        Manner::of(&io::stdout(), self.characters, self.program).width
+        self.manner(&io::stdout()).width
     }
 
     /// Whether only what has to be known is to be said.
@@ -52,7 +64,7 @@ impl Printer {
     /// Where results go as they are: documents, scripts, files. That nobody reads them any more is
     /// an error of its own kind.
     pub(crate) fn stdout(&self) -> impl Output {
-        let manner = Manner::of(&io::stdout(), self.characters, self.program);
+        let manner = self.manner(&io::stdout());
         Stdout { stream: AutoStream::new(io::stdout().lock(), self.color), manner }
     }
 
@@ -63,7 +75,7 @@ impl Printer {
 
     /// Where everything else goes.
     pub(crate) fn stderr(&self) -> impl Write {
-        let manner = Manner::of(&io::stderr(), self.characters, self.program);
+        let manner = self.manner(&io::stderr());
         Text::new(AutoStream::new(io::stderr().lock(), self.color), manner)
     }
 
@@ -133,7 +145,7 @@ pub(crate) trait Output: Write {
 
 impl Output for Stdout {
     fn into_text(self) -> impl Write {
-        let manner = self.manner;
+        let manner = self.manner.clone();
         Text::new(self, manner)
     }
 }

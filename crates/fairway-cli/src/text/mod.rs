@@ -2,6 +2,7 @@
 
 mod characters;
 mod program;
+mod whom;
 mod wrap;
 
 use std::io::{self, IsTerminal, Write};
@@ -9,12 +10,13 @@ use std::os::fd::AsFd;
 
 pub(crate) use characters::Characters;
 pub(crate) use program::Program;
+pub(crate) use whom::Whom;
 
 /// Whoever has less sees lines that are longer than their terminal.
 const NARROWEST: usize = 20;
 
 /// How texts are laid out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Manner {
     /// How many columns a line has; any number where nobody says.
     pub(crate) width: Option<usize>,
@@ -22,6 +24,8 @@ pub(crate) struct Manner {
     pub(crate) characters: Characters,
     /// By which words the program is called.
     pub(crate) program: Program,
+    /// Which cluster it was called about.
+    pub(crate) whom: Whom,
 }
 
 impl Manner {
@@ -30,13 +34,15 @@ impl Manner {
         stream: &(impl IsTerminal + AsFd),
         characters: Characters,
         program: Program,
+        whom: Whom,
     ) -> Self {
-        Self { width: width(stream), characters, program }
+        Self { width: width(stream), characters, program, whom }
     }
 
     /// One line, without its end, in this manner; it may become several.
-    fn lay_out(self, line: &str) -> String {
+    fn lay_out(&self, line: &str) -> String {
         let line = self.characters.shown(line);
+        let line = self.whom.named_in(&line);
         let line = self.program.named_in(&line);
         match self.width {
             Some(width) => wrap::wrapped(&line, width),
@@ -44,8 +50,9 @@ impl Manner {
         }
     }
 
-    fn changes_nothing(self) -> bool {
+    fn changes_nothing(&self) -> bool {
         self.width.is_none()
+            && self.whom.is_the_usual_one()
             && self.characters == Characters::Unicode
             && self.program == Program::Fairway
     }
@@ -115,7 +122,7 @@ impl<W: Write> Drop for Text<W> {
 #[cfg(test)]
 pub(crate) fn laid_out(text: &str, width: usize) -> String {
     let (characters, program) = (Characters::Unicode, Program::Fairway);
-    let manner = Manner { width: Some(width), characters, program };
+    let manner = Manner { width: Some(width), characters, program, whom: Whom::default() };
     text.lines().map(|line| manner.lay_out(line)).collect::<Vec<_>>().join("\n")
 }
 
@@ -135,10 +142,14 @@ mod tests {
 
     #[test]
     fn lines_are_laid_out_however_they_are_cut() {
-        let manner =
-            Manner { width: Some(30), characters: Characters::Ascii, program: Program::Kubectl };
+        let manner = Manner {
+            width: Some(30),
+            characters: Characters::Ascii,
+            program: Program::Kubectl,
+            whom: Whom::default(),
+        };
         let text = "Waiting for the operator's answer…\nhint: `fairway upgrade` – once more";
-        let whole = laid_out(manner, &[text]);
+        let whole = laid_out(manner.clone(), &[text]);
         insta::assert_snapshot!(whole, @"
         Waiting for the operator's
           answer...
@@ -151,8 +162,12 @@ mod tests {
 
     #[test]
     fn nothing_is_held_back_where_nothing_changes() {
-        let manner =
-            Manner { width: None, characters: Characters::Unicode, program: Program::Fairway };
+        let manner = Manner {
+            width: None,
+            characters: Characters::Unicode,
+            program: Program::Fairway,
+            whom: Whom::default(),
+        };
         let mut out = Vec::new();
         let mut text = Text::new(&mut out, manner);
         text.write_all("no end…".as_bytes()).unwrap();

@@ -67,6 +67,7 @@ async fn the_way_of_a_real_cluster() -> Result<()> {
     see_the_way().await
 }
 
+#[expect(clippy::too_many_lines, reason = "most of them are what is said")]
 async fn see_the_way() -> Result<()> {
     let cluster = TestCluster::in_turn().await?;
     let platform = platform()?;
