@@ -66,7 +66,8 @@ impl Whom {
 }
 
 fn is_about_a_cluster(command: &str) -> bool {
-    COMMANDS.iter().any(|known| command.starts_with(known))
+    let is_about_files = command.starts_with("kubectl config");
+    !is_about_files && COMMANDS.iter().any(|known| command.starts_with(known))
 }
 
 /// A word for a shell.
@@ -104,6 +105,10 @@ mod tests {
             ),
             ("$ kubectl get nodes", "$ kubectl get nodes --context=prod --as=me"),
             ("the release of fairway upgrades", "the release of fairway upgrades"),
+            (
+                "`kubectl config get-contexts` lists them",
+                "`kubectl config get-contexts` lists them",
+            ),
             ("nothing", "nothing"),
         ] {
             assert_eq!(prod.named_in(line), named);

@@ -76,7 +76,8 @@ impl Goal {
     }
 
     /// The releases of a graph that are it, the latest first. Pre-releases are meant by those who
-    /// name them, and where there is nothing else. Releases that do not say in which channels they
+    /// name them, and where there is nothing else. Whoever names a channel of a minor version wants to
+    /// get there, though the channel has earlier ones as well. Releases that do not say in which channels they
     /// are were told to a cluster that follows one.
     pub(super) fn releases(&self, graph: &Graph, channel: Option<&str>) -> Vec<NodeId> {
         let channel = match self {
@@ -99,7 +100,14 @@ impl Goal {
             (fits && node.release.is_some()).then_some(id)
         };
         let mut found: Vec<NodeId> = graph.node_ids().rev().filter_map(is_it).collect();
-        let is_release = |id: &NodeId| graph.node(*id).version.pre_release().is_empty();
+        let version = |id: &NodeId| &graph.node(*id).version;
+        let is_of_stream = |id: &NodeId| {
+            self.stream().is_none_or(|stream| stream == (version(id).major(), version(id).minor()))
+        };
+        if found.iter().any(is_of_stream) {
+            found.retain(is_of_stream);
+        }
+        let is_release = |id: &NodeId| version(id).pre_release().is_empty();
         if !matches!(self, Self::Version(_)) && found.iter().any(is_release) {
             found.retain(is_release);
         }
