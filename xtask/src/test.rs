@@ -3,6 +3,7 @@
 
 use std::ffi::OsString;
 use std::fmt;
+use std::num::NonZero;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
@@ -142,6 +143,9 @@ pub(crate) fn run_tests(
         tests.args([format!("--filterset=not binary({})", suite::BEHAVIOUR_PROGRAM)]);
         tests.arg(selection.no_tests());
         tests.args(selection.soak.then_some("--profile=soak"));
+        if tier == Tier::Everywhere {
+            tests.arg(format!("--test-threads={}", processors() + 1));
+        }
         tests
     } else {
         cargo(["test", "--workspace", "--no-fail-fast", "--lib", "--bins", "--tests"])
@@ -150,6 +154,12 @@ pub(crate) fn run_tests(
     tests.args((tier == Tier::Cluster).then_some("--ignored")).args(selection.arguments());
     tests.envs(variables.iter().map(|(name, value)| (name, value)));
     cargo::run(&mut tests)
+}
+
+/// The long tests mostly wait for servers and platforms: with one test more than processors, those
+/// are not idle.
+fn processors() -> usize {
+    std::thread::available_parallelism().map_or(1, NonZero::get)
 }
 
 /// How many cases of the behaviour suite passed, and where.
