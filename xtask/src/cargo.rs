@@ -65,19 +65,34 @@ pub(crate) fn has_nextest() -> bool {
 }
 
 /// Builds the program and says where it is.
-pub(crate) fn build_fairway(release: bool) -> Result<PathBuf> {
-    let mut build =
-        cargo(["build", "--package", "fairway", "--message-format=json-render-diagnostics"]);
-    if release {
-        // What is released runs in clusters, which need no sandbox.
-        build.args(["--release", "--no-default-features"]);
-    }
+pub(crate) fn build() -> Result<PathBuf> {
+    built_fairway(&mut cargo(["build", "--package=fairway"]))
+}
+
+/// Builds the program for clusters, which need no sandbox, and says where it is.
+pub(crate) fn build_release() -> Result<PathBuf> {
+    built_fairway(&mut cargo(["build", "--package=fairway", "--release", "--no-default-features"]))
+}
+
+/// Says where the program is that the tests try, and builds it with them if necessary: without
+/// them, it would be built with fewer features of what it depends on, and so again.
+pub(crate) fn build_with_tests() -> Result<PathBuf> {
+    built_fairway(&mut cargo(["test", "--no-run", "--workspace", "--lib", "--bins", "--tests"]))
+}
+
+fn built_fairway(build: &mut Command) -> Result<PathBuf> {
+    build.arg("--message-format=json-render-diagnostics");
+    let shown = shown(build);
     let output = build.stderr(Stdio::inherit()).output().context("cannot start cargo")?;
-    ensure!(output.status.success(), "`cargo build --package fairway` failed");
+    ensure!(output.status.success(), "`{shown}` failed");
     let messages = String::from_utf8_lossy(&output.stdout).into_owned();
     let executable = messages.lines().rev().find_map(|line| {
         let message: serde_json::Value = serde_json::from_str(line).ok()?;
-        Some(PathBuf::from(message["executable"].as_str()?))
+        let is_the_program = message["target"]["name"] == "fairway"
+            && message["target"]["kind"] == serde_json::json!(["bin"])
+            && message["profile"]["test"] == false;
+        let executable = message["executable"].as_str().filter(|_| is_the_program)?;
+        Some(PathBuf::from(executable))
     });
-    executable.context("cargo built no executable")
+    executable.with_context(|| format!("`{shown}` made no program"))
 }

@@ -22,18 +22,18 @@ const DIRECTORIES: &[(&str, &[&str])] =
     &[("deploy/crds", &["crds", "--dir"]), ("docs/reference", &["reference"])];
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
-    if arguments.check { check() } else { write() }
+    let program = cargo::build()?;
+    if arguments.check { check(&program) } else { write(&program) }
 }
 
-fn write() -> Result<()> {
+fn write(program: &Path) -> Result<()> {
     let table = cargo::root().join(removed_apis::TABLE);
     std::fs::write(&table, removed_apis()?)?;
     println!("wrote {}", table.display());
-    let program = cargo::build_fairway(false)?;
     for (directory, command) in DIRECTORIES {
         let scratch = tempfile::tempdir_in(cargo::root().join("target"))?;
         let fresh = scratch.path().join("fresh");
-        fill(&program, command, &fresh)?;
+        fill(program, command, &fresh)?;
         let directory = cargo::root().join(directory);
         if directory.exists() {
             std::fs::remove_dir_all(&directory)?;
@@ -46,8 +46,7 @@ fn write() -> Result<()> {
 }
 
 /// Compares what is committed with what the program would write now.
-pub(crate) fn check() -> Result<()> {
-    let program = cargo::build_fairway(false)?;
+pub(crate) fn check(program: &Path) -> Result<()> {
     let scratch = tempfile::tempdir()?;
     let mut stale = Vec::new();
     if std::fs::read_to_string(cargo::root().join(removed_apis::TABLE))? != removed_apis()? {
@@ -55,7 +54,7 @@ pub(crate) fn check() -> Result<()> {
     }
     for (directory, command) in DIRECTORIES {
         let fresh = scratch.path().join(directory);
-        fill(&program, command, &fresh)?;
+        fill(program, command, &fresh)?;
         let (fresh, committed) = (files(&fresh)?, files(&cargo::root().join(directory))?);
         let names = fresh.keys().chain(committed.keys()).collect::<std::collections::BTreeSet<_>>();
         let differs = |name: &&&OsString| fresh.get(**name) != committed.get(**name);

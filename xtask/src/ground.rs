@@ -116,7 +116,7 @@ fn on_debian(variables: Variables, selection: &Selection<'_>) -> Result<usize> {
     with_a_node(|ground| {
         let registry = ground.registry.address();
         println!("making an image of the program under test and pushing it to {registry}");
-        let built = image::image_of(&cargo::build_fairway(false)?)?;
+        let built = image::image_of(&cargo::build_with_tests()?)?;
         let image = image::push_image(&built, &format!("{registry}/fairway:test"))?;
         let variables = with(variables, &ground.variables());
         let variables = with(variables, &[(environment::IMAGE, image.into())]);

@@ -25,7 +25,7 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let binary = match &arguments.binary {
         Some(binary) => binary.clone(),
-        None => cargo::build_fairway(true)?,
+        None => cargo::build_release()?,
     };
     let out = arguments.out.clone().unwrap_or_else(|| cargo::root().join("target/platform"));
     // The program makes releases of itself.

@@ -42,17 +42,26 @@ impl Suite {
     /// Runs the suite, and says how many cases passed.
     pub(crate) fn run(&self, variables: &Variables, selection: &Selection<'_>) -> Result<usize> {
         let mut suite = if cargo::has_nextest() {
-            let mut suite = cargo(["nextest", "run", "--package", self.package]);
-            suite.args(["--no-fail-fast", selection.no_tests()]);
+            // Of the whole workspace, whose tests are built already: a package alone is built with
+            // fewer features of what it depends on, and so again.
+            let mut suite = cargo(["nextest", "run", "--workspace", "--no-fail-fast"]);
+            suite.arg(format!("--filterset={}", self.filterset())).arg(selection.no_tests());
             suite.args(selection.soak.then_some("--profile=soak"));
             suite
         } else {
-            cargo(["test", "--package", self.package])
+            let mut suite = cargo(["test", "--package", self.package]);
+            suite.args(self.programs.iter().flat_map(|program| ["--test", program]));
+            suite
         };
-        suite.args(self.programs.iter().flat_map(|program| ["--test", program]));
         suite.arg("--").args(selection.arguments());
         suite.envs(variables.iter().map(|(name, value)| (name, value)));
         run_counting(&mut suite)
+    }
+
+    fn filterset(&self) -> String {
+        let programs =
+            self.programs.iter().map(|program| format!("binary_id({}::{program})", self.package));
+        programs.collect::<Vec<_>>().join(" or ")
     }
 }
 

@@ -71,7 +71,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         }
     }
     if filter.is_none() {
-        steps.step("generated files", generated::check)?;
+        steps.step("generated files", || generated::check(&cargo::build_with_tests()?))?;
     }
     if std::env::var_os(environment::CONFORMANCE).is_none() {
         steps.skip("vectors of other projects", "FAIRWAY_CONFORMANCE names no directory");
