@@ -256,8 +256,8 @@ Examples:
     /// what is wrong, and a command that shows more. How long it will take is told only where that
     /// can be trusted.
     ///
-    /// The exit code is 3 when something stands in the way of the update, and 0 when it goes on or
-    /// nothing is updating.
+    /// The exit code is 3 when something stands in the way of the update, or the operator refuses the
+    /// one that is asked for, and 0 when it goes on or nothing is updating.
     #[command(after_help = "\
 Examples:
   fairway upgrade status

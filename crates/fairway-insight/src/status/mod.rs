@@ -142,7 +142,8 @@ impl Status {
     /// not what it should be.
     pub fn is_in_trouble(&self) -> bool {
         let stalled = self.control_plane.as_ref().is_some_and(ControlPlane::is_stalled);
-        stalled || self.insights.iter().any(Insight::is_trouble)
+        let refused = self.requested.as_ref().is_some_and(|request| request.refused);
+        stalled || refused || self.insights.iter().any(Insight::is_trouble)
     }
 }
 

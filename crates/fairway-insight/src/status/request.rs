@@ -22,6 +22,8 @@ pub struct Request {
     pub image: Option<String>,
     /// Whether the operator has seen the request.
     pub seen: bool,
+    /// Whether the operator refuses it.
+    pub refused: bool,
     /// One word for what it waits for.
     pub reason: Option<String>,
     /// What the operator says about it.
@@ -50,11 +52,14 @@ pub(super) fn of(
     }
     let accepted = status.conditions.find(release_accepted::TYPE);
     let refusal = accepted.filter(|condition| condition.status != ConditionStatus::True);
+    let seen = Some(status.observed_generation) >= version.metadata.generation;
+    let is_no = |condition: &OperatorCondition| condition.status == ConditionStatus::False;
     let since = refusal.and_then(|condition| time(condition.last_transition_time.as_ref()));
     Some(Request {
         version: wanted.version().map(str::to_owned),
         image: wanted.image().map(str::to_owned),
-        seen: Some(status.observed_generation) >= version.metadata.generation,
+        seen,
+        refused: seen && refusal.is_some_and(is_no),
         reason: refusal.and_then(|condition| condition.reason.clone()),
         message: refusal.and_then(|condition| condition.message.clone()),
         since,

@@ -175,7 +175,12 @@ impl fmt::Display for List {
             None => write!(f, "The cluster does not say which version of the platform it runs.")?,
         }
         if operators.is_empty() {
-            write!(f, "\nOLM has installed no operators.")?;
+            let nothing = "OLM has installed no operators.";
+            write!(
+                f,
+                "\n{}",
+                if left_out.is_empty() { nothing } else { "No operators are known." }
+            )?;
         }
         for operator in operators {
             write!(f, "\n\n{operator}")?;

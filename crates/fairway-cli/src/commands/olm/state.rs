@@ -90,11 +90,18 @@ impl State {
 
     /// What files say.
     pub(in crate::commands) fn of_recording(recording: &Recording) -> anyhow::Result<Self> {
-        let mut objects = Vec::new();
-        for kind in [CLUSTER_VERSIONS, CLUSTER_SERVICE_VERSIONS, SUBSCRIPTIONS, PACKAGE_MANIFESTS] {
+        let operators = recording.every(CLUSTER_SERVICE_VERSIONS.all())?;
+        let are_recorded = operators.is_some();
+        let mut objects: Vec<Value> = operators.unwrap_or_default();
+        for kind in [CLUSTER_VERSIONS, SUBSCRIPTIONS, PACKAGE_MANIFESTS] {
             objects.extend(recording.every(kind.all())?.unwrap_or_default());
         }
-        Ok(Self::of_objects(objects))
+        let mut state = Self::of_objects(objects);
+        if !are_recorded {
+            let why = "operators: the recording has no ClusterServiceVersions";
+            state.left_out.push(why.to_owned());
+        }
+        Ok(state)
     }
 
     /// What objects say.

@@ -67,7 +67,8 @@ fn a_request_that_has_not_begun_is_told() {
         let status = told(cluster, 600);
         assert!(!status.updating);
         let wait = &status.waits_for[0];
-        format!("{:?} {} {:?} {:?}", wait.kind, wait.name, wait.reason, wait.message)
+        let trouble = if status.is_in_trouble() { "trouble: " } else { "" };
+        format!("{trouble}{:?} {} {:?} {:?}", wait.kind, wait.name, wait.reason, wait.message)
     };
     let mut texts = vec![waiting(&cluster)];
     let status = cluster.version.status.as_mut().unwrap();
@@ -80,7 +81,7 @@ fn a_request_that_has_not_begun_is_told() {
     texts.push(waiting(&cluster));
     insta::assert_snapshot!(texts.join("\n"), @r#"
     Release 5.3.0 None Some("the operator has not begun with it yet")
-    Release 5.3.0 Some("UnacceptedRisks") Some("SlowDisks is not accepted.")
+    trouble: Release 5.3.0 Some("UnacceptedRisks") Some("SlowDisks is not accepted.")
     Release 5.3.0 Some("UnacceptedRisks") Some("the operator has not seen the request yet")
     "#);
 }

@@ -108,3 +108,28 @@ fn a_file_that_is_not_there() {
     hint: `kubectl get clusterversion version -o yaml > X-cv.yaml` writes one
     ");
 }
+
+#[test]
+fn a_recording_without_operators_does_not_tell_that_there_are_none() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("x-cv.yaml");
+    let version = json!({
+        "apiVersion": "config.openshift.io/v1", "kind": "ClusterVersion",
+        "metadata": {"name": "version"}, "spec": {"clusterID": ""},
+        "status": {
+            "desired": {"version": "5.1.0", "image": "x"},
+            "history": [{"state": "Completed", "version": "5.1.0"}],
+        },
+    });
+    std::fs::write(&file, version.to_string()).unwrap();
+    let mut command = crate::fairway();
+    command.args(["olm", "list", "--to=5.2.0"]).arg(format!("--from-file={}", file.display()));
+    insta::assert_snapshot!(crate::transcript(&mut command), @"
+    exit code: 4
+    ----- stdout -----
+    The cluster runs 5.1.
+    No operators are known.
+
+    Left out: operators: the recording has no ClusterServiceVersions
+    ");
+}

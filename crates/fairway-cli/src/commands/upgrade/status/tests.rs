@@ -261,7 +261,12 @@ fn why_a_release_is_refused_is_told_to_the_end() {
     let refused = format!("  - {{type: ReleaseAccepted, status: 'False', message: '{long}'}}\n");
     let asked = VERSION.replace("{version: 5.2.0}}", "{version: 5.3.0}}");
     files.write("cv.yaml", &format!("{asked}{refused}"));
-    assert!(files.text(Details::None).contains(": it is older\n"));
+    let text = files.text(Details::None);
+    assert!(
+        text.contains("An update to 5.3.0 is asked for, and the operator refuses it."),
+        "{text}"
+    );
+    assert!(text.contains(": it is older\n"), "{text}");
 }
 
 #[test]
@@ -355,6 +360,7 @@ fn what_becomes_of_a_request_is_news() {
         version: Some("5.3.0".to_owned()),
         image: None,
         seen,
+        refused: false,
         reason: None,
         message: None,
         since: None,

@@ -154,7 +154,11 @@ fn write_estimate(f: &mut fmt::Formatter<'_>, estimate: &Estimate) -> fmt::Resul
 }
 
 fn write_request(f: &mut fmt::Formatter<'_>, request: &Request) -> fmt::Result {
-    write!(f, "An update to {} is asked for and has not begun.", OneLine(request.name()))
+    let name = OneLine(request.name());
+    if request.refused {
+        return write!(f, "An update to {name} is asked for, and the operator refuses it.");
+    }
+    write!(f, "An update to {name} is asked for and has not begun.")
 }
 
 /// Whether two things are waited for in the same way, so that it is said once.
