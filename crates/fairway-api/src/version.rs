@@ -11,6 +11,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::limits;
 
+/// The minor version of the platform that has two names, 4.23 and 5.0, by each of them.
+pub const RENAMED: [(u64, u64); 2] = [(4, 23), (5, 0)];
+
 /// A semantic version.
 ///
 /// It compares by SemVer precedence: build metadata, in which update graphs keep the
@@ -106,6 +109,16 @@ impl Version {
     /// The same version without build metadata.
     pub fn without_build(&self) -> Self {
         Self(semver::Version { build: semver::BuildMetadata::EMPTY, ..self.0.clone() })
+    }
+
+    /// The first releases of the minor version that follows, by each of its names.
+    pub fn next_minors(&self) -> impl Iterator<Item = Self> + use<> {
+        let [before, after] = RENAMED;
+        let own = (self.major(), self.minor());
+        let (major, minor) = if own == before { after } else { own };
+        let next = (major, minor.saturating_add(1));
+        let renamed = (next == before).then_some(after);
+        std::iter::once(next).chain(renamed).map(|(major, minor)| Self::new(major, minor, 0))
     }
 
     /// `major.minor`, as channels and users name a stream of releases.
@@ -334,6 +347,21 @@ mod tests {
             ("5.0.0", "4.22.0", Move::Downgrade),
         ] {
             assert_eq!(Move::between(&version(from), &version(to)), kind, "{from} to {to}");
+        }
+    }
+
+    #[test]
+    fn the_next_minor_version_may_have_two_names() {
+        for (from, next) in [
+            ("5.1.0", "5.2.0"),
+            ("4.9.0-rc.1", "4.10.0"),
+            ("4.21.3", "4.22.0"),
+            ("4.22.3", "4.23.0 5.0.0"),
+            ("4.23.1+amd64", "5.1.0"),
+            ("5.0.2", "5.1.0"),
+        ] {
+            let names = version(from).next_minors().map(|next| next.to_string());
+            assert_eq!(names.collect::<Vec<_>>().join(" "), next, "{from}");
         }
     }
 

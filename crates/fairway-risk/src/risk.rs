@@ -203,7 +203,7 @@ impl Targets {
         match (self, current) {
             (Self::All | Self::MinorOrMajor, _) | (Self::Range(_), None) => true,
             (Self::Range(range), Some(current)) => {
-                range.touches(&Version::new(current.major(), current.minor().saturating_add(1), 0))
+                current.next_minors().any(|next| range.touches(&next))
             }
             (Self::Images(_), _) => false,
         }

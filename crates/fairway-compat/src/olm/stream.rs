@@ -4,11 +4,8 @@ use std::cmp::Ordering;
 use std::fmt;
 
 use fairway_api::Version;
+use fairway_api::version::RENAMED;
 use serde::{Serialize, Serializer};
-
-/// The release that has two names, 4.23 and 5.0.
-const BEFORE_RENAMING: (u64, u64) = (4, 23);
-const AFTER_RENAMING: (u64, u64) = (5, 0);
 
 /// A minor version of the platform, such as 4.8. 4.23 and 5.0 are the same one.
 #[derive(Clone, Copy, Debug)]
@@ -45,10 +42,9 @@ impl Stream {
     }
 
     fn normal(self) -> (u64, u64) {
-        match (self.major, self.minor) {
-            BEFORE_RENAMING => AFTER_RENAMING,
-            other => other,
-        }
+        let [before, after] = RENAMED;
+        let own = (self.major, self.minor);
+        if own == before { after } else { own }
     }
 }
 

@@ -80,6 +80,29 @@ fn a_report_counts_if_it_is_about_the_next_minor_version() {
 }
 
 #[test]
+fn a_minor_version_with_two_names_is_one() {
+    let counts = |current: &str, range: &str| {
+        let report = Concern {
+            source: Source::RiskReport("olm".into()),
+            targets: Targets::Range(range.parse().unwrap()),
+            ..operator("olm")
+        };
+        let ledger = Ledger::new(current, vec![], vec![report]);
+        ledger.evaluate(World::default().round()).upgradeable.is_some()
+    };
+    for (current, range, expected) in [
+        ("4.22.1", ">=4.23.0", true),
+        ("4.22.1", ">=5.0.0", true),
+        ("4.22.1", ">=5.1.0", false),
+        ("4.23.1", ">=5.1.0", true),
+        ("4.23.1", "5.0.x", false),
+        ("5.0.1", ">=5.1.0", true),
+    ] {
+        assert_eq!(counts(current, range), expected, "{range} on {current}");
+    }
+}
+
+#[test]
 fn what_does_not_apply_does_not_stand_against_it() {
     let mut concern = operator("dns");
     concern.risk.claim = Some(Claim::new(false, "NotMatch", "Done."));
