@@ -132,7 +132,7 @@ impl Keeper {
             self.write_secret(changed, (*secret).as_ref()).await?;
         }
         let Some(stored) = changed.or(stored) else { return Ok(None) };
-        self.publish(&stored.bundle(), (*configuration).as_ref()).await?;
+        self.publish(&stored, (*configuration).as_ref()).await?;
         Ok(match step {
             Step::Wait(until) => Some(until_then(until, now)),
             // The news of what was written comes by the watch.
@@ -197,10 +197,13 @@ impl Keeper {
     /// Tells API servers where the webhook is and whom to trust, unless they know.
     async fn publish(
         &self,
-        bundle: &str,
+        stored: &Stored,
         before: Option<&ValidatingWebhookConfiguration>,
     ) -> Result<(), KeepError> {
-        let mut wanted = webhook::configuration(&self.settings, bundle);
+        let mut wanted = webhook::configuration(&self.settings, &stored.bundle());
+        if let Some(before) = before {
+            webhook::stay_where_certified(&mut wanted, before, &stored.current.names);
+        }
         if before.is_some_and(|before| before.webhooks == wanted.webhooks) {
             return Ok(());
         }

@@ -3,5 +3,7 @@
 mod configuration;
 mod review;
 
-pub(crate) use configuration::{CONFIGURATION, PATH, bundle, configuration, names};
+pub(crate) use configuration::{
+    CONFIGURATION, PATH, bundle, configuration, names, stay_where_certified,
+};
 pub(crate) use review::{answer, predecessor};
