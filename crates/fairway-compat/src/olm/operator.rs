@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use super::apis::{Needs, Outlook};
+use super::apis::{Needs, Outlook, Prospect, first_loss_after};
 use super::catalog::WayOut;
 use super::{Declaration, Policy, Stream, Verdict};
 use crate::Minor;
@@ -30,10 +30,10 @@ pub struct Operator {
     pub superseded: Option<Declaration>,
     /// Newer versions of it, the nearest first.
     pub ways_out: Vec<WayOut>,
-    /// The first version of the platform without an API that it uses, and what it would miss there.
-    pub api_loss: Option<(Stream, Outlook)>,
-    /// The same by the version of Kubernetes, where nobody knows which version of the platform has
-    /// that one.
+    /// What becomes of the APIs that it uses; `None` where that is not known.
+    pub apis: Option<Prospect>,
+    /// The first version of Kubernetes without an API that it uses, and what it would miss there,
+    /// where nobody knows which version of the platform has that one.
     pub api_loss_ahead: Option<(Minor, Outlook)>,
 }
 
@@ -51,7 +51,7 @@ impl Operator {
             declared,
             superseded: None,
             ways_out: Vec::new(),
-            api_loss: None,
+            apis: None,
             api_loss_ahead: None,
         }
     }
@@ -68,13 +68,13 @@ impl Operator {
 
     /// With what it uses, seen from a running version.
     pub fn using(mut self, needs: &Needs, running: Stream) -> Self {
-        self.api_loss = Outlook::first_loss(needs, running);
+        self.apis = Prospect::of(needs, running);
         self
     }
 
     /// With what it uses, seen from a running version of Kubernetes.
     pub fn using_on(mut self, needs: &Needs, kubernetes: Minor) -> Self {
-        self.api_loss_ahead = Outlook::first_loss_after(needs, kubernetes);
+        self.api_loss_ahead = first_loss_after(needs, kubernetes);
         self
     }
 

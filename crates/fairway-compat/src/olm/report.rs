@@ -21,7 +21,7 @@ const MAX_MESSAGE: usize = 500;
 /// anybody's. 50 of these have room with the longest names and notes.
 const SHORT_MESSAGE: usize = 50;
 
-/// Bytes of a note, of which there are two.
+/// Bytes of a note, of which there are three.
 const MAX_NOTE: usize = 2000;
 
 /// Where people read about it.
@@ -38,7 +38,11 @@ pub(super) fn report(operators: &[Operator], running: Stream, policy: Policy) ->
     named.sort_by_key(|risk| risk.first);
     rest.extend(named.drain(named.len().min(MAX_RISKS)..));
     named.extend(stand_in(&rest));
-    let notes = [unclear(operators, running, policy), apis_ahead(operators, running)];
+    let notes = [
+        unclear(operators, running, policy),
+        apis_in_doubt(operators),
+        apis_ahead(operators, running),
+    ];
     let notes: Vec<Value> = notes.into_iter().flatten().collect();
     let whole = assemble(&named, &notes, MAX_MESSAGE);
     if whole.to_string().len() <= MAX_REPORT {
@@ -56,9 +60,9 @@ fn assemble(risks: &[Risk], notes: &[Value], message: usize) -> Value {
     report
 }
 
-/// What is shown with updates and holds nothing up.
-fn note(message: &str, running: Stream) -> Value {
-    json!({"message": text::excerpt(message, MAX_NOTE), "targets": running.next().and_later()})
+/// What is shown with updates to a version and later ones, and holds nothing up.
+fn note(message: &str, first: Stream) -> Value {
+    json!({"message": text::excerpt(message, MAX_NOTE), "targets": first.and_later()})
 }
 
 /// Operators of which nobody knows whether they run on what follows.
@@ -71,7 +75,22 @@ fn unclear(operators: &[Operator], running: Stream, policy: Policy) -> Option<Va
         "These operators may not run there, for they do not say clearly up to which version they do: {}",
         text::list(&doubtful, ", ")
     );
-    (!doubtful.is_empty()).then(|| note(&message, running))
+    (!doubtful.is_empty()).then(|| note(&message, next))
+}
+
+/// Operators of which it cannot be told whether they miss something. Most have wildcards in their
+/// permissions, so they are counted, not named.
+fn apis_in_doubt(operators: &[Operator]) -> Option<Value> {
+    let doubts = operators.iter().filter_map(|it| Some(it.apis.as_ref()?.doubt()?.0));
+    let first = doubts.clone().min()?;
+    let count = match doubts.count() {
+        1 => "1 operator".to_owned(),
+        count => format!("{count} operators"),
+    };
+    let message = format!(
+        "Of {count} it cannot be told whether all APIs would be there, because permissions have wildcards, or name no versions: `fairway olm list -o json` has the details"
+    );
+    Some(note(&message, first))
 }
 
 /// Operators that use what goes with a later Kubernetes, though nobody knows when that comes.
@@ -85,7 +104,7 @@ fn apis_ahead(operators: &[Operator], running: Stream) -> Option<Value> {
         "These operators may stop working with a later Kubernetes, and which version brings it is not known: {}",
         text::list(&told, "; ")
     );
-    (!told.is_empty()).then(|| note(&message, running))
+    (!told.is_empty()).then(|| note(&message, running.next()))
 }
 
 struct Risk {
@@ -145,9 +164,9 @@ fn maximum(operator: &Operator, running: Stream, policy: Policy) -> Option<Risk>
 
 /// The risk that an operator misses what it uses.
 fn missing_apis(operator: &Operator) -> Option<Risk> {
-    let (first, outlook) = operator.api_loss.as_ref()?;
+    let (first, outlook) = operator.apis.as_ref()?.loss()?;
     let message = format!("The operator {operator} may stop working on {first}: {outlook}.");
-    Some(Risk::new("OperatorApisMissing", operator, message, *first))
+    Some(Risk::new("OperatorApisMissing", operator, message, first))
 }
 
 /// One risk for those that have no room of their own.

@@ -65,6 +65,28 @@ fn apis_that_go_are_risks_of_their_own() {
 }
 
 #[test]
+fn where_it_cannot_be_told_that_is_noted_and_no_risk() {
+    let using = |name: &str, resource: &str| {
+        let rules = json!([{"apiGroups": ["batch"], "resources": [resource]}]);
+        let needs = Needs::read(&json!({"spec": {
+            "install": {"spec": {"permissions": [{"serviceAccountName": "a", "rules": rules}]}},
+        }}));
+        annotated(name, "4.20").using(&needs, Stream::new(4, 11))
+    };
+    let noted = |operators| {
+        let report = report(operators, "4.11.0", Policy::default());
+        let about_apis = |risk: &Value| risk["name"].to_string().contains("Apis");
+        assert!(!report["risks"].as_array().unwrap().iter().any(about_apis), "{report}");
+        report.get("notes").cloned()
+    };
+    assert_eq!(noted(vec![using("exact", "jobs")]), None);
+    let [wild, unversioned] = [using("wild", "*"), using("unversioned", "cronjobs")];
+    insta::assert_snapshot!(noted(vec![wild.clone()]).unwrap(), @r#"[{"message":"Of 1 operator it cannot be told whether all APIs would be there, because permissions have wildcards, or name no versions: `fairway olm list -o json` has the details","targets":">=4.12.0"}]"#);
+    let both = noted(vec![wild, unversioned]).unwrap();
+    assert!(both[0]["message"].as_str().unwrap().starts_with("Of 2 operators "), "{both}");
+}
+
+#[test]
 fn apis_that_go_some_time_are_noted() {
     let needs = Needs::read(&json!({"metadata": {"namespace": "namespace"}, "spec": {
         "nativeAPIs": [

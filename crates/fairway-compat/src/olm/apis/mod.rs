@@ -7,9 +7,12 @@
 mod lost;
 mod needs;
 mod outlook;
+mod prospect;
 mod requests;
 
 pub use lost::{Lost, kubernetes_of};
 pub use needs::{Needs, Use};
 pub use outlook::{Loss, Outlook};
+pub use prospect::Prospect;
+pub(super) use prospect::first_loss_after;
 pub use requests::Requests;

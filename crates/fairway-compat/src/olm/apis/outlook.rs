@@ -3,11 +3,8 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use super::super::{Stream, text};
-use super::lost::{kubernetes_of, platform_with};
+use super::super::text;
 use super::{Lost, Needs, Use};
-use crate::Minor;
-use crate::removed_apis::{self, KNOWN_UP_TO};
 
 /// Whether the APIs that an operator uses are there on a target.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,24 +48,6 @@ impl Outlook {
             return Self::AllPresent;
         }
         Self::CannotTell { wildcards, possible }
-    }
-
-    /// The first version of the platform without an API that an operator is known to use, as far as
-    /// that can be told without the release: by the APIs of Kubernetes that went.
-    pub fn first_loss(needs: &Needs, running: Stream) -> Option<(Stream, Self)> {
-        let (removal, outlook) = Self::first_loss_after(needs, kubernetes_of(running)?)?;
-        Some((platform_with(removal)?, outlook))
-    }
-
-    /// The first version of Kubernetes without an API that an operator is known to use.
-    pub fn first_loss_after(needs: &Needs, running: Minor) -> Option<(Minor, Self)> {
-        let removals: BTreeSet<Minor> =
-            removed_apis::gone_in(KNOWN_UP_TO).map(|it| it.removed_in).collect();
-        let mut to_come = removals.into_iter().filter(|removal| *removal > running);
-        to_come.find_map(|removal| {
-            let outlook = Self::of(needs, &Lost::between(running, removal));
-            matches!(outlook, Self::Missing(_)).then_some((removal, outlook))
-        })
     }
 }
 
@@ -189,22 +168,6 @@ mod tests {
         let needs = needs(&permitting(&["*"], &["*"]));
         assert_eq!(Outlook::of(&needs, &lost(22, 24)), Outlook::AllPresent);
         assert!(matches!(Outlook::of(&needs, &lost(21, 22)), Outlook::CannotTell { .. }));
-    }
-
-    #[test]
-    fn the_first_version_without_it() {
-        let first = |spec: Value, running| {
-            let found = Outlook::first_loss(&needs(&spec), running);
-            found.map(|(first, _)| first.to_string())
-        };
-        let policies = || permitting(&["policy"], &["podsecuritypolicies"]);
-        assert_eq!(first(policies(), Stream::new(4, 8)).as_deref(), Some("4.12"));
-        assert_eq!(first(policies(), Stream::new(4, 12)), None, "it is gone already");
-        assert_eq!(first(json!({}), Stream::new(4, 8)), None);
-        let flows = json!({"nativeAPIs": [
-            {"group": "flowcontrol.apiserver.k8s.io", "version": "v1beta3", "kind": "FlowSchema"},
-        ]});
-        assert_eq!(first(flows, Stream::new(4, 16)).as_deref(), Some("4.19"));
     }
 
     proptest! {

@@ -1,0 +1,86 @@
+//! What people read.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use super::{List, MissingApis, Row, Target};
+use crate::foreign_text::OneLine;
+
+impl fmt::Display for List {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { running, operators, left_out } = self;
+        match running {
+            Some(running) => write!(f, "The cluster runs {running}.")?,
+            None => write!(f, "The cluster does not say which version of the platform it runs.")?,
+        }
+        if operators.is_empty() {
+            let nothing = "OLM has installed no operators.";
+            write!(
+                f,
+                "\n{}",
+                if left_out.is_empty() { nothing } else { "No operators are known." }
+            )?;
+        }
+        for operator in operators {
+            write!(f, "\n\n{operator}")?;
+        }
+        let in_doubt = operators.iter().filter(|operator| operator.is_in_doubt()).count();
+        if in_doubt > 0 {
+            let operators = if in_doubt == 1 { "operator" } else { "operators" };
+            write!(
+                f,
+                "\n\nOf {in_doubt} {operators} it cannot be told whether all APIs would be there, because permissions have wildcards, or name no versions: -o json has the details"
+            )?;
+        }
+        for part in left_out {
+            write!(f, "\n\nLeft out: {}", OneLine(part))?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Row {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { namespace, name, maximum, declared_in, invalid, superseded, .. } = self;
+        let exceeded =
+            if self.is_exceeded { ", and the cluster has a later one already" } else { "" };
+        write!(f, "{}/{}", OneLine(namespace), OneLine(name))?;
+        match (maximum, declared_in, invalid) {
+            (Some(maximum), Some(origin), _) => {
+                write!(f, "\n  runs up to {maximum} ({origin}){exceeded}")?;
+            }
+            (_, _, Some(why)) => {
+                write!(f, "\n  declares no version that makes sense: {}", OneLine(why))?;
+            }
+            _ => write!(f, "\n  does not declare up to which version it runs")?,
+        }
+        if let Some(before) = superseded {
+            write!(f, "\n  declared when it was installed: {}", OneLine(before))?;
+        }
+        for (verdict, targets) in by_verdict(&self.targets) {
+            write!(f, "\n  {}: {verdict}", targets.join(", "))?;
+        }
+        if let Some(MissingApis { from, message }) = &self.missing_apis {
+            write!(f, "\n  from {from} on: {}", OneLine(message))?;
+        }
+        Ok(())
+    }
+}
+
+/// Versions of which the same is to be said, the highest first.
+fn by_verdict(targets: &[Target]) -> Vec<(String, Vec<String>)> {
+    let mut order: Vec<String> = Vec::new();
+    let mut versions: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for Target { version, verdict, way_out, apis: _ } in targets {
+        let told = match way_out {
+            Some(way_out) => format!("{}; {}", verdict.as_str(), OneLine(&way_out.to_string())),
+            None => verdict.as_str().to_owned(),
+        };
+        if !versions.contains_key(&told) {
+            order.push(told.clone());
+        }
+        versions.entry(told).or_default().push(version.to_string());
+    }
+    let rows = order.into_iter().filter_map(|told| versions.remove_entry(&told));
+    rows.collect()
+}
