@@ -3,6 +3,7 @@
 //! Layers come from anywhere. Whatever they contain, nothing outside the directory is written or
 //! read, and what they unpack to is bounded.
 
+mod share;
 mod stream;
 mod tree;
 
@@ -101,13 +102,35 @@ pub fn unpack(
     directory: &Path,
     limits: &Limits,
 ) -> Result<(), UnpackError> {
+    begin(None, layers, directory, limits)
+}
+
+/// The same over what layers below were unpacked to before. Its files are shared and not copied, so
+/// nobody may write into either directory any more. What lies below counts against no limit again.
+pub fn unpack_onto(
+    below: &Path,
+    layers: &[PackedLayer],
+    directory: &Path,
+    limits: &Limits,
+) -> Result<(), UnpackError> {
+    begin(Some(below), layers, directory, limits)
+}
+
+fn begin(
+    below: Option<&Path>,
+    layers: &[PackedLayer],
+    directory: &Path,
+    limits: &Limits,
+) -> Result<(), UnpackError> {
     let failed = |source| UnpackError::Write { path: directory.to_owned(), source };
     let unfinished = unfinished_name(directory);
     if unfinished.exists() {
         fs::remove_dir_all(&unfinished).map_err(failed)?;
     }
     fs::create_dir_all(&unfinished).map_err(failed)?;
-    let unpacked = Tree::open(&unfinished).map_err(failed).and_then(|tree| {
+    let shared = below.map_or(Ok(()), |below| share::share(below, &unfinished));
+    let opened = shared.and_then(|()| Tree::open(&unfinished)).map_err(failed);
+    let unpacked = opened.and_then(|tree| {
         let mut unpacking = Unpacking { tree, limits, bytes: 0, entries: 0 };
         layers.iter().try_for_each(|layer| unpacking.layer(layer))
     });
@@ -191,7 +214,10 @@ impl Unpacking<'_> {
         .map_err(|source| UnpackError::Write { path: path.clone(), source })?;
         let header = entry.header();
         let owner = header.uid().and_then(|user| Ok((user, header.gid()?))).map_err(unreadable)?;
-        self.own(&path, owner, mode)?;
+        // A hard link is one more name of a file, which has an owner.
+        if kind != EntryType::Link {
+            self.own(&path, owner, mode)?;
+        }
         brought.insert(path);
         Ok(())
     }

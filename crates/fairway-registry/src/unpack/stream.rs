@@ -16,10 +16,24 @@ const FREE_OF_RATIO: u64 = 16 << 20;
 /// Headers with a path, a link and extended attributes; the archive's reader keeps them in memory.
 const LARGEST_HEADERS: u64 = 1 << 20;
 
+/// What a layer is called that is an archive.
+const PLAIN: [&str; 2] =
+    ["application/vnd.oci.image.layer.v1.tar", "application/vnd.docker.image.rootfs.diff.tar"];
+/// What a layer is called that is a compressed one.
+const PACKED: [&str; 2] = [
+    "application/vnd.oci.image.layer.v1.tar+gzip",
+    "application/vnd.docker.image.rootfs.diff.tar.gzip",
+];
+
+fn is_packed(media_type: &str) -> bool {
+    PACKED.contains(&media_type)
+}
+
 /// The archive in a layer, and whether it is the one that it should be.
 pub(super) struct LayerStream {
     unpacked: Unpacked,
     packed: Rc<Cell<Packed>>,
+    /// Of the archive, unless the file is the archive.
     hasher: Option<Sha256>,
 }
 
@@ -96,7 +110,8 @@ impl LayerStream {
                 let (digest, media_type) = (layer.digest.clone(), layer.media_type.clone());
                 UnpackError::MediaType { digest, media_type }
             })?;
-        Ok(Self { unpacked, packed, hasher: Some(Sha256::new()) })
+        let hasher = is_packed(&layer.media_type).then(Sha256::new);
+        Ok(Self { unpacked, packed, hasher })
     }
 
     pub(super) fn meter(&self) -> Meter {
@@ -107,10 +122,11 @@ impl LayerStream {
     pub(super) fn verify(mut self, layer: &PackedLayer) -> Result<(), UnpackError> {
         io::copy(&mut self, &mut io::sink())
             .map_err(|source| UnpackError::Layer { digest: layer.digest.clone(), source })?;
-        let diff_id = self.hasher.take().map(Digest::finish);
         let file = self.packed.take().digest;
+        let archive = self.hasher.take().map(Digest::finish);
+        let archive = archive.or_else(|| file.as_ref().map(|(digest, _)| digest.clone()));
         let expected = (layer.digest.clone(), layer.size);
-        if diff_id.as_ref() == Some(&layer.diff_id) && file == Some(expected) {
+        if archive.as_ref() == Some(&layer.diff_id) && file == Some(expected) {
             Ok(())
         } else {
             Err(UnpackError::WrongDigest(layer.digest.clone()))
@@ -136,14 +152,12 @@ impl Unpacked {
         size: u64,
         ratio: u64,
     ) -> Option<Self> {
-        let archive: Box<dyn Read> = match media_type {
-            "application/vnd.oci.image.layer.v1.tar+gzip"
-            | "application/vnd.docker.image.rootfs.diff.tar.gzip" => {
-                Box::new(MultiGzDecoder::new(layer))
-            }
-            "application/vnd.oci.image.layer.v1.tar"
-            | "application/vnd.docker.image.rootfs.diff.tar" => Box::new(layer),
-            _ => return None,
+        let archive: Box<dyn Read> = if is_packed(media_type) {
+            Box::new(MultiGzDecoder::new(layer))
+        } else if PLAIN.contains(&media_type) {
+            Box::new(layer)
+        } else {
+            return None;
         };
         let longest = size.saturating_mul(ratio).saturating_add(FREE_OF_RATIO);
         Some(Self { archive, read: 0, longest, meter: Meter(Rc::default()) })

@@ -157,6 +157,55 @@ fn later_layers_replace_hide_and_link() {
     }
 }
 
+/// Everything in a directory: what it is, its mode, and its content or where it leads.
+fn listing(directory: &Path) -> Vec<String> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        let (kind, name) = (fs::symlink_metadata(&path).unwrap(), path.file_name().unwrap());
+        let mode = format!("{:?} {:o}", name, kind.permissions().mode());
+        if kind.is_dir() {
+            found.push(mode);
+            found.extend(listing(&path).iter().map(|below| format!("{name:?}/{below}")));
+        } else if kind.is_symlink() {
+            found.push(format!("{mode} -> {}", fs::read_link(&path).unwrap().display()));
+        } else {
+            found.push(format!("{mode} {:?}", fs::read_to_string(&path).unwrap()));
+        }
+    }
+    found.sort();
+    found
+}
+
+#[test]
+fn over_what_was_unpacked_before_it_is_the_same_and_shared() {
+    let below = Evil::new()
+        .directory("dir")
+        .entry_with_mode(EntryType::Directory, "tmp", "", b"", 0o1777)
+        .file("dir/kept", "kept")
+        .file("dir/replaced", "old")
+        .file("dir/gone", "x")
+        .symlink("link", "/etc/passwd");
+    let above = Evil::new()
+        .file("dir/replaced", "new")
+        .file("dir/.wh.gone", "")
+        .file("link", "a file now")
+        .hard_link("dir/again", "dir/kept");
+    let case = Case::new().layer(below).layer(above);
+    let limits = Limits::default();
+    let [at_once, lower, upper] =
+        ["at-once", "lower", "upper"].map(|name| case.directory.path().join(name));
+    unpack(&case.layers, &at_once, &limits).unwrap();
+
+    unpack(&case.layers[..1], &lower, &limits).unwrap();
+    let before = listing(&lower);
+    unpack_onto(&lower, &case.layers[1..], &upper, &limits).unwrap();
+    assert_eq!(listing(&upper), listing(&at_once));
+    assert_eq!(listing(&lower), before, "what is below stays as it was");
+    let inode = |root: &Path| fs::metadata(root.join("dir/kept")).unwrap().ino();
+    assert_eq!(inode(&upper), inode(&lower), "and is there once");
+}
+
 #[test]
 fn paths_that_lead_upwards_are_refused() {
     for path in ["../x", "a/../../x", "/../x", ".."] {

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use fairway_registry::layout::{FoundImage, Layout};
-use fairway_registry::unpack::{Limits, unpack};
+use fairway_registry::unpack::{Limits, PackedLayer, UnpackError, unpack, unpack_onto};
 use fairway_registry::{Digest, ImageConfig};
 
 /// An image whose files are there.
@@ -34,7 +34,7 @@ impl Images {
         self.in_turn(name, |images, image| {
             let root = images.directory.join(image.digest.hex());
             if !root.exists() {
-                images.unpack(image, &root)?;
+                images.share(&image.layers, &root).map_err(|error| told(&error))?;
             }
             Ok(root)
         })
@@ -43,9 +43,9 @@ impl Images {
 
     /// The files of an image for one container alone.
     pub(crate) async fn copy(&self, name: &str, root: PathBuf) -> Result<UnpackedImage, String> {
-        self.in_turn(name, move |images, image| {
+        self.in_turn(name, move |_, image| {
             if !root.exists() {
-                images.unpack(image, &root)?;
+                unpack(&image.layers, &root, &Limits::default()).map_err(|error| told(&error))?;
             }
             Ok(root.clone())
         })
@@ -67,10 +67,18 @@ impl Images {
         tokio::task::spawn_blocking(work).await.map_err(|error| error.to_string())?
     }
 
-    fn unpack(&self, image: &FoundImage, root: &Path) -> Result<(), String> {
-        let failed = |error: &dyn std::error::Error| told(error);
-        std::fs::create_dir_all(&self.directory).map_err(|error| failed(&error))?;
-        unpack(&image.layers, root, &Limits::default()).map_err(|error| failed(&error))
+    /// Unpacks layers that nobody writes into. Images of one program differ in their last layer
+    /// alone, so what lies below it is unpacked once for all of them.
+    fn share(&self, layers: &[PackedLayer], root: &Path) -> Result<(), UnpackError> {
+        let limits = Limits::default();
+        let Some((top, below)) = layers.split_last().filter(|(_, below)| !below.is_empty()) else {
+            return unpack(layers, root, &limits);
+        };
+        let shared = self.directory.join(format!("below-{}", chain(below).hex()));
+        if !shared.exists() {
+            unpack(below, &shared, &limits)?;
+        }
+        unpack_onto(&shared, std::slice::from_ref(top), root, &limits)
     }
 
     fn find(&self, name: &str) -> Result<FoundImage, String> {
@@ -91,6 +99,12 @@ impl Images {
              (looked in: {places}) {problems}"
         ))
     }
+}
+
+/// What tells apart what layers are together.
+fn chain(layers: &[PackedLayer]) -> Digest {
+    let names: Vec<&str> = layers.iter().map(|layer| layer.diff_id.as_str()).collect();
+    Digest::of(names.join(" ").as_bytes())
 }
 
 /// The directory itself, or the layouts in it.
