@@ -183,10 +183,7 @@ fn without_breakage<'a>(selection: &Selection<'a>) -> Selection<'a> {
 
 fn run_all(variables: &Variables, selection: &Selection<'_>) -> Result<usize> {
     run_tests(Tier::Cluster, variables, selection)?;
-    suite::OPERATOR.run(variables, &without_breakage(selection))?;
-    suite::EXAMPLE.run(variables, selection)?;
-    suite::OLM.run(variables, selection)?;
-    suite::BEHAVIOUR.run(variables, selection)
+    suite::ON_KUBERNETES.run(variables, &without_breakage(selection))
 }
 
 fn with(mut variables: Variables, more: &[(&'static str, std::ffi::OsString)]) -> Variables {

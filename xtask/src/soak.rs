@@ -4,7 +4,6 @@ use anyhow::{Result, bail};
 use fairway_testbed::environment;
 
 use crate::ground::Ground;
-use crate::suite;
 use crate::test::{self, Selection, Tier};
 
 /// How many inputs each property is tried on; the test command tries 256.
@@ -25,7 +24,6 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let filter = arguments.filter.as_deref();
     let selection = Selection { filter, soak: true, ..Selection::default() };
     test::run_tests(Tier::Everywhere, &variables, &selection)?;
-    suite::BEHAVIOUR.run(&variables, &selection)?;
     match Ground::find()? {
         Ok(ground) => ground.run(variables, filter, true).map(drop),
         Err(why) => bail!("the cluster tests cannot run here: {why}"),

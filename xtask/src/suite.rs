@@ -1,7 +1,8 @@
 //! Tests that run on every cluster: the same cases in the sandbox and on a real Kubernetes.
 #![expect(clippy::print_stdout, reason = "a chore talks to the terminal")]
 
-use std::io::{BufRead, BufReader};
+use std::collections::BTreeSet;
+use std::io::{BufRead, BufReader, IsTerminal as _};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
@@ -9,48 +10,50 @@ use anyhow::{Context, Result, ensure};
 use crate::cargo::{self, cargo};
 use crate::test::{Selection, Variables};
 
-/// Test programs of a package.
-pub(crate) struct Suite {
-    package: &'static str,
-    programs: &'static [&'static str],
-}
+/// Test programs: each by its package and its own name.
+pub(crate) struct Suite(&'static [(&'static str, &'static str)]);
 
-/// What the API does, whatever is behind it. It is kept apart, because its cases are counted.
-pub(crate) const BEHAVIOUR: Suite =
-    Suite { package: "fairway-sandbox", programs: &[BEHAVIOUR_PROGRAM] };
-/// The program of that suite.
-pub(crate) const BEHAVIOUR_PROGRAM: &str = "behaviour";
+/// What the API does, whatever is behind it. Its cases are counted.
+pub(crate) const BEHAVIOUR: Suite = Suite(&[BEHAVIOUR_PROGRAM]);
+const BEHAVIOUR_PROGRAM: (&str, &str) = ("fairway-sandbox", "behaviour");
 
-/// The operator at work. In the sandbox, it is one of the tests that run everywhere.
-pub(crate) const OPERATOR: Suite =
-    Suite { package: "fairway-operator", programs: &["operator", "apply", "chain"] };
-
-/// The operators of the example platform. In the sandbox, likewise.
-pub(crate) const EXAMPLE: Suite = Suite { package: "fairway-example", programs: &["operators"] };
-
-/// The guard of the operators that OLM has installed. In the sandbox, likewise.
-pub(crate) const OLM: Suite = Suite { package: "fairway-olm", programs: &["guard"] };
+/// What runs everywhere, in the sandbox, and on a real Kubernetes as well: the operator at work, the
+/// operators of the example platform, the guard of the operators that OLM has installed, and what
+/// the API does. Together, because most of them need the only ClusterVersion of a cluster, one after
+/// the other, and the rest has the time until they are done.
+pub(crate) const ON_KUBERNETES: Suite = Suite(&[
+    ("fairway-operator", "operator"),
+    ("fairway-operator", "apply"),
+    ("fairway-operator", "chain"),
+    ("fairway-example", "operators"),
+    ("fairway-olm", "guard"),
+    BEHAVIOUR_PROGRAM,
+]);
 
 /// A platform that is installed from a registry, asks releases about itself, and is updated.
-pub(crate) const ROLLOUT: Suite = Suite { package: "fairway", programs: &["preflight", "rollout"] };
+pub(crate) const ROLLOUT: Suite = Suite(&[("fairway", "preflight"), ("fairway", "rollout")]);
 
 /// Platforms on their way from release to release, from a registry. In the sandbox, likewise.
 pub(crate) const PLATFORM: Suite =
-    Suite { package: "fairway", programs: &["chaos", "preflight", "rollout"] };
+    Suite(&[("fairway", "chaos"), ("fairway", "preflight"), ("fairway", "rollout")]);
 
 impl Suite {
-    /// Runs the suite, and says how many cases passed.
+    /// Runs the suite, and says how many cases of the API's behaviour passed.
     pub(crate) fn run(&self, variables: &Variables, selection: &Selection<'_>) -> Result<usize> {
+        let Self(programs) = self;
         let mut suite = if cargo::has_nextest() {
             // Of the whole workspace, whose tests are built already: a package alone is built with
             // fewer features of what it depends on, and so again.
             let mut suite = cargo(["nextest", "run", "--workspace", "--no-fail-fast"]);
             suite.arg(format!("--filterset={}", self.filterset())).arg(selection.no_tests());
-            suite.args(selection.soak.then_some("--profile=soak"));
+            suite.arg(format!("--profile={}", selection.profile_on_kubernetes()));
+            suite.arg(selection.threads());
             suite
         } else {
-            let mut suite = cargo(["test", "--package", self.package]);
-            suite.args(self.programs.iter().flat_map(|program| ["--test", program]));
+            let mut suite = cargo(["test"]);
+            let packages: BTreeSet<&str> = programs.iter().map(|(package, _)| *package).collect();
+            suite.args(packages.into_iter().flat_map(|package| ["--package", package]));
+            suite.args(programs.iter().flat_map(|(_, program)| ["--test", program]));
             suite
         };
         suite.arg("--").args(selection.arguments());
@@ -60,13 +63,17 @@ impl Suite {
 
     fn filterset(&self) -> String {
         let programs =
-            self.programs.iter().map(|program| format!("binary_id({}::{program})", self.package));
+            self.0.iter().map(|(package, program)| format!("binary_id({package}::{program})"));
         programs.collect::<Vec<_>>().join(" or ")
     }
 }
 
-/// Runs tests to their end, shows what they print, and adds up how many passed.
-fn run_counting(command: &mut Command) -> Result<usize> {
+/// Runs tests to their end, shows what they print, and counts the cases of the API's behaviour that
+/// passed.
+pub(crate) fn run_counting(command: &mut Command) -> Result<usize> {
+    if std::io::stdout().is_terminal() {
+        command.env("CARGO_TERM_COLOR", "always");
+    }
     let shown = cargo::shown(command);
     let (output, input) = std::io::pipe()?;
     let cannot_start = || format!("cannot start `{shown}`");
@@ -78,37 +85,64 @@ fn run_counting(command: &mut Command) -> Result<usize> {
         .with_context(cannot_start)?;
     // The command holds the writing end, too, and the pipe ends only with the last holder.
     command.stdout(Stdio::null()).stderr(Stdio::null());
-    let mut cases = 0;
+    let mut cases = Cases::default();
     for line in BufReader::new(output).lines() {
         let line = line?;
         println!("{line}");
-        cases += passed(&line).unwrap_or(0);
+        cases.read(&line);
     }
     let status = child.wait()?;
     ensure!(status.success(), "`{shown}` failed ({status})");
-    Ok(cases)
+    Ok(cases.passed)
 }
 
-/// How many tests passed, if this is the line that says so.
-fn passed(line: &str) -> Option<usize> {
-    let is_summary = line.contains("tests run:") || line.starts_with("test result:");
-    let (before, _) = line.split_once(" passed").filter(|_| is_summary)?;
-    before.rsplit(' ').next()?.parse().ok()
+/// How many cases of the API's behaviour passed, by what a test runner prints.
+#[derive(Default)]
+struct Cases {
+    passed: usize,
+    /// Whether what comes is of that program.
+    begun: bool,
+}
+
+impl Cases {
+    fn read(&mut self, line: &str) {
+        let (package, program) = BEHAVIOUR_PROGRAM;
+        if line.contains("PASS") && line.contains(&format!("{package}::{program}")) {
+            self.passed += 1;
+        }
+        // Without nextest, a program is named when it begins, and its cases are added up at its end.
+        if line.contains("Running ") {
+            self.begun = line.contains(&format!("/{program}-"));
+        } else if self.begun && line.starts_with("test result:") {
+            let before = line.split_once(" passed").map(|(before, _)| before);
+            let count = before.and_then(|before| before.rsplit(' ').next()?.parse().ok());
+            self.passed += count.unwrap_or(0);
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::passed;
+    use super::Cases;
 
     #[test]
     fn both_test_runners_say_how_many_passed() {
-        let nextest =
-            "     Summary [   2.113s] 142 tests run: 141 passed (3 slow), 1 failed, 9 skipped";
-        let cargo = "test result: ok. 142 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out";
-        for (line, count) in
-            [(nextest, Some(141)), (cargo, Some(142)), ("4 passed by the house", None), ("", None)]
-        {
-            assert_eq!(passed(line), count, "{line}");
+        let nextest = "\
+            \u{20}       PASS [   0.207s] (240/261) fairway-sandbox::behaviour watch::one\n\
+            \u{20} TRY 1 FAIL [   0.015s] (241/261) fairway-sandbox::behaviour watch::two\n\
+            \u{20} TRY 2 PASS [   0.015s] (241/261) fairway-sandbox::behaviour watch::two\n\
+            \u{20}       PASS [   0.100s] (242/261) fairway-olm::guard access::three\n\
+            \u{20}    Summary [   2.113s] 261 tests run: 261 passed (1 flaky), 9 skipped\n\
+            \u{20}  FLAKY 2/2 [   0.015s] fairway-sandbox::behaviour watch::two";
+        let in_colours = "\u{1b}[32;1m        PASS\u{1b}[0m [   0.207s] \u{1b}[35;1mfairway-sandbox::behaviour\u{1b}[0m one";
+        let cargo = "     Running tests/behaviour/main.rs (target/debug/deps/behaviour-0a1b)\n\
+            test result: ok. 142 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out\n     \
+            Running tests/server/main.rs (target/debug/deps/server-0a1b)\n\
+            test result: ok. 7 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out";
+        for (printed, passed) in [(nextest, 2), (in_colours, 1), (cargo, 142), ("", 0)] {
+            let mut cases = Cases::default();
+            printed.lines().for_each(|line| cases.read(line));
+            assert_eq!(cases.passed, passed, "{printed}");
         }
     }
 }

@@ -91,11 +91,8 @@ fn everywhere(filter: Option<&str>, steps: &mut Steps, cases: &mut Cases) -> Res
         })?;
     }
     steps.step("tests that run everywhere", || {
-        run_tests(Tier::Everywhere, &Vec::new(), &Selection { filter, ..Selection::default() })
-    })?;
-    steps.step("API behaviour in the sandbox", || {
         let selection = Selection { filter, ..Selection::default() };
-        cases.in_the_sandbox = suite::BEHAVIOUR.run(&Vec::new(), &selection)?;
+        cases.in_the_sandbox = run_tests(Tier::Everywhere, &Vec::new(), &selection)?;
         Ok(())
     })?;
     if filter.is_none() {
@@ -125,6 +122,18 @@ impl Selection<'_> {
         if self.filter.is_some() { "--no-tests=pass" } else { "--no-tests=fail" }
     }
 
+    /// How many tests nextest runs at once. The long ones mostly wait for servers, platforms and
+    /// time to pass: with as many tests as processors, those are idle.
+    pub(crate) fn threads(&self) -> String {
+        let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
+        format!("--test-threads={}", 2 * processors)
+    }
+
+    /// How nextest is to take the tests of a real Kubernetes, which has only one ClusterVersion.
+    pub(crate) fn profile_on_kubernetes(&self) -> &'static str {
+        if self.soak { "soak" } else { "kubernetes" }
+    }
+
     /// The arguments of the test programs.
     pub(crate) fn arguments(&self) -> impl Iterator<Item = &str> {
         let skipped = self.skip.iter().flat_map(|&name| ["--skip", name]);
@@ -132,20 +141,19 @@ impl Selection<'_> {
     }
 }
 
-/// Runs the tests of one tier, except for the behaviour suite, which is run on each cluster.
+/// Runs the tests of one tier, and says how many cases of the API's behaviour passed.
 pub(crate) fn run_tests(
     tier: Tier,
     variables: &Variables,
     selection: &Selection<'_>,
-) -> Result<()> {
+) -> Result<usize> {
     let mut tests = if cargo::has_nextest() {
         let mut tests = cargo(["nextest", "run", "--workspace", "--no-fail-fast"]);
-        tests.args([format!("--filterset=not binary({})", suite::BEHAVIOUR_PROGRAM)]);
-        tests.arg(selection.no_tests());
-        tests.args(selection.soak.then_some("--profile=soak"));
-        if tier == Tier::Everywhere {
-            tests.arg(format!("--test-threads={}", processors() + 1));
-        }
+        tests.arg(selection.no_tests()).arg(selection.threads());
+        match tier {
+            Tier::Everywhere => tests.args(selection.soak.then_some("--profile=soak")),
+            Tier::Cluster => tests.arg(format!("--profile={}", selection.profile_on_kubernetes())),
+        };
         tests
     } else {
         cargo(["test", "--workspace", "--no-fail-fast", "--lib", "--bins", "--tests"])
@@ -153,13 +161,7 @@ pub(crate) fn run_tests(
     tests.args(selection.exclude.map(|package| format!("--exclude={package}"))).arg("--");
     tests.args((tier == Tier::Cluster).then_some("--ignored")).args(selection.arguments());
     tests.envs(variables.iter().map(|(name, value)| (name, value)));
-    cargo::run(&mut tests)
-}
-
-/// The long tests mostly wait for servers and platforms: with one test more than processors, those
-/// are not idle.
-fn processors() -> usize {
-    std::thread::available_parallelism().map_or(1, NonZero::get)
+    suite::run_counting(&mut tests)
 }
 
 /// How many cases of the behaviour suite passed, and where.
