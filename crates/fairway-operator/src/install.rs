@@ -18,7 +18,7 @@ use kube::runtime::wait::await_condition;
 use kube::runtime::wait::conditions::is_crd_established;
 use kube::{Api, Client};
 use serde_json::{Value, json};
-use tokio::time::{Instant, timeout};
+use tokio::time::{Instant, interval, timeout};
 
 use crate::apply::{ApplyError, FIELD_MANAGER, MANAGED, Place};
 use crate::election::Leadership;
@@ -43,6 +43,9 @@ const PATIENCE: Duration = Duration::from_mins(1);
 
 /// How long a definition takes on a busy cluster until the API server answers for it.
 const ESTABLISHING: Duration = Duration::from_mins(1);
+
+/// How often the API server is asked meanwhile: seldom enough not to keep it from that.
+const PAUSE: Duration = Duration::from_millis(250);
 
 /// Longer than all requests of an installation take together.
 const LONGEST: Duration = Duration::from_hours(1);
@@ -168,12 +171,27 @@ impl Installation<'_> {
             let system = system.map_err(InstallError::ClusterVersion)?;
             object.spec.cluster_id = system.metadata.uid.unwrap_or_default();
         }
-        let parameters =
-            PostParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PostParams::default() };
-        match within(cluster_versions.create(&parameters, &object)).await? {
-            Ok(_) => Ok(()),
-            Err(kube::Error::Api(refusal)) if refusal.code == 409 => Ok(()),
-            Err(error) => Err(InstallError::ClusterVersion(error)),
+        create(cluster_versions, &object).await
+    }
+}
+
+/// Creates ClusterVersion, unless there is one. Of a new group, a definition is established before
+/// the API server has a path for its objects.
+async fn create(
+    cluster_versions: &Api<ClusterVersion>,
+    object: &ClusterVersion,
+) -> Result<(), InstallError> {
+    let parameters =
+        PostParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PostParams::default() };
+    let deadline = Instant::now() + ESTABLISHING;
+    let mut tries = interval(PAUSE);
+    loop {
+        tries.tick().await;
+        match within(cluster_versions.create(&parameters, object)).await? {
+            Ok(_) => return Ok(()),
+            Err(kube::Error::Api(refusal)) if refusal.code == 409 => return Ok(()),
+            Err(kube::Error::Api(refusal)) if refusal.code == 404 && Instant::now() < deadline => {}
+            Err(error) => return Err(InstallError::ClusterVersion(error)),
         }
     }
 }
@@ -230,4 +248,47 @@ fn mark(object: &mut Value) {
 
 async fn within<T>(request: impl Future<Output = T>) -> Result<T, InstallError> {
     timeout(PATIENCE, request).await.map_err(|_| InstallError::TooSlow)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use axum::Router;
+    use axum::http::StatusCode;
+    use axum::routing::post;
+
+    use super::*;
+
+    /// An API server that has no path for ClusterVersion for so many requests; how many there were.
+    async fn create_after(misses: usize) -> (Result<(), InstallError>, usize) {
+        let asked = Arc::new(AtomicUsize::new(0));
+        let counter = Arc::clone(&asked);
+        let answer = move |object: String| async move {
+            if counter.fetch_add(1, Ordering::Relaxed) < misses {
+                return (StatusCode::NOT_FOUND, "404 page not found".to_owned());
+            }
+            (StatusCode::CREATED, object)
+        };
+        let path = "/apis/config.openshift.io/v1/clusterversions";
+        let client = Client::new(Router::new().route(path, post(answer)), "default");
+        let object = ClusterVersion::new(CLUSTER_VERSION_NAME, ClusterVersionSpec::default());
+        let created = create(&Api::all(client), &object).await;
+        (created, asked.load(Ordering::Relaxed))
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_kind_that_is_served_a_moment_later_is_waited_for() {
+        let (created, asked) = create_after(3).await;
+        assert!(created.is_ok(), "{created:?}");
+        assert_eq!(asked, 4);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_kind_that_is_never_served_is_an_error() {
+        let (created, asked) = create_after(usize::MAX).await;
+        assert!(matches!(created, Err(InstallError::ClusterVersion(_))), "{created:?}");
+        assert_eq!(asked, 241);
+    }
 }
