@@ -23,6 +23,7 @@ mod hostile;
 pub mod objects;
 pub mod plan;
 pub mod recommend;
+mod shell;
 pub mod status;
 
 pub use age::Span;
@@ -31,4 +32,5 @@ pub use cluster::{Cluster, Moment};
 pub use explain::Explanation;
 pub use fleet::FleetReport;
 pub use recommend::Recommendation;
+pub use shell::Word;
 pub use status::Status;

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use clap::{ArgGroup, Subcommand, ValueHint};
 use fairway_api::Version;
+use fairway_insight::Word;
 use jiff::Timestamp;
 
 use super::cluster::ClusterArgs;
@@ -165,7 +166,7 @@ impl MembersArgs {
         if self.all_contexts {
             return "--all-contexts".to_owned();
         }
-        format!("--contexts={}", self.contexts().collect::<Vec<_>>().join(","))
+        format!("--contexts={}", Word(&self.contexts().collect::<Vec<_>>().join(",")))
     }
 }
 

@@ -5,11 +5,13 @@ use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
+use fairway_insight::Word;
+
 /// What names a cluster, and as whom it is asked.
 const FLAGS: [&str; 4] = ["--kubeconfig", "--context", "--as", "--as-group"];
 
 /// Commands that take them.
-const COMMANDS: [&str; 3] = ["fairway upgrade", "fairway olm list", "kubectl "];
+const COMMANDS: [&str; 4] = ["fairway upgrade", "fairway olm list", "fairway fleet ", "kubectl "];
 
 /// What was typed to name the cluster, as it is typed once more.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -29,7 +31,7 @@ impl Whom {
                 && let Some(value) = value.or_else(|| arguments.next())
             {
                 // Writing to a string does not fail.
-                let _ = write!(flags, " {flag}={}", quoted(value));
+                let _ = write!(flags, " {flag}={}", Word(value));
             }
         }
         Self(flags.into())
@@ -70,15 +72,6 @@ fn is_about_a_cluster(command: &str) -> bool {
     !is_about_files && COMMANDS.iter().any(|known| command.starts_with(known))
 }
 
-/// A word for a shell.
-fn quoted(value: &str) -> Cow<'_, str> {
-    let is_plain = |char: char| char.is_ascii_alphanumeric() || "-_./:@%+,".contains(char);
-    if !value.is_empty() && value.chars().all(is_plain) {
-        return Cow::Borrowed(value);
-    }
-    Cow::Owned(format!("'{}'", value.replace('\'', r"'\''")))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -102,6 +95,10 @@ mod tests {
             (
                 "fairway upgrade -o json | jq .",
                 "fairway upgrade -o json --context=prod --as=me | jq .",
+            ),
+            (
+                "  fairway fleet report --all-contexts",
+                "  fairway fleet report --all-contexts --context=prod --as=me",
             ),
             ("$ kubectl get nodes", "$ kubectl get nodes --context=prod --as=me"),
             ("the release of fairway upgrades", "the release of fairway upgrades"),

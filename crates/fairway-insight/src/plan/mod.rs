@@ -13,7 +13,6 @@ mod need;
 mod ways;
 mod weigh;
 mod why;
-mod word;
 
 use std::collections::BTreeSet;
 

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::concerns::UPGRADEABLE_FALSE;
 use super::hop::HopRisk;
-use super::word::Word;
+use crate::shell::Word;
 
 /// What the names of risks about operators of OLM begin with.
 const OPERATOR_RISKS: [&str; 2] = ["OperatorWillNotRun-", "OperatorApisMissing-"];

@@ -5,10 +5,10 @@ mod update;
 
 use std::fmt;
 
-use fairway_insight::Explanation;
 use fairway_insight::explain::{
     Accepted, Applies, ConcernedUpdate, Definition, Explained, ExplainedRisk, Exposure,
 };
+use fairway_insight::{Explanation, Word};
 use fairway_risk::{Source, Standing};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -126,7 +126,8 @@ fn write_updates(f: &mut fmt::Formatter<'_>, updates: &[ConcernedUpdate]) -> fmt
 
 fn write_acceptance(f: &mut fmt::Formatter<'_>, name: &str, accepted: &Accepted) -> fmt::Result {
     if !accepted.named {
-        let name = OneLine(name);
+        let name = Word(name).to_string();
+        let name = OneLine(&name);
         return write!(f, "\n\nNot accepted. `fairway upgrade accept {name}` takes it.");
     }
     write!(f, "\n\nAccepted{}", AfterName(&accepted.terms))?;

@@ -3,10 +3,10 @@
 use std::fmt;
 
 use fairway_api::Version;
-use fairway_insight::Recommendation;
 use fairway_insight::recommend::{
     Answer, CONDITIONAL_UPDATE_RISK, FAILED_TO_COMPLETE_PRECHECK, Issue, Target,
 };
+use fairway_insight::{Recommendation, Word};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -149,8 +149,10 @@ impl Shown<'_> {
             .map(|one| one.name.as_str())
             .collect();
         if !unaccepted.is_empty() {
-            write!(f, "\n\nNot accepted: {}", OneLine(&unaccepted.join(",")))?;
-            write!(f, "\nWhere that is fine, --accept={} says so.", OneLine(&unaccepted.join(",")))
+            let names = unaccepted.join(",");
+            write!(f, "\n\nNot accepted: {}", OneLine(&names))?;
+            let names = Word(&names).to_string();
+            write!(f, "\nWhere that is fine, --accept={} says so.", OneLine(&names))
         } else if accepted.is_empty() {
             Ok(())
         } else {

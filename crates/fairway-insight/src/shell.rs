@@ -3,7 +3,7 @@
 use std::fmt;
 
 /// A text as one word of a shell, whatever is in it.
-pub(super) struct Word<'a>(pub(super) &'a str);
+pub struct Word<'a>(pub &'a str);
 
 impl fmt::Display for Word<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
