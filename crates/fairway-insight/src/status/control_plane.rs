@@ -224,6 +224,19 @@ fn assess(remaining: i64) -> Assessment {
     }
 }
 
+/// The release that a history ends with, if it was reached entirely.
+pub(super) fn reached(status: &ClusterVersionStatus) -> Option<Completed> {
+    let newest = status.history.first()?;
+    let (started_at, completed_at) = (time(newest.started_time.as_ref()), estimate::end(newest));
+    let taken = started_at.zip(completed_at).map(|(start, end)| end.duration_since(start));
+    (newest.state == UpdateState::Completed).then(|| Completed {
+        version: Way::of(&status.history).target,
+        completed_at,
+        duration_seconds: taken.map(rounded),
+        nodes: None,
+    })
+}
+
 impl ControlPlane {
     /// Whether all of it has reached the release.
     pub fn is_completed(&self) -> bool {
@@ -237,7 +250,9 @@ impl ControlPlane {
 
     /// The same, with an estimate that nobody trusts while something stands in the way.
     pub(super) fn doubted(mut self, insights: &[Insight]) -> Self {
-        let blocked = insights.iter().any(|insight| insight.impact == Impact::UpdateStalled);
+        let is_blocking =
+            |insight: &Insight| insight.impact == Impact::UpdateStalled && !insight.may_pass;
+        let blocked = insights.iter().any(is_blocking);
         if let Self::Updating(updating) = &mut self
             && let Some(estimate) = &mut updating.estimate
             && blocked

@@ -58,6 +58,9 @@ pub struct Insight {
     pub since: Option<Timestamp>,
     /// For how long.
     pub age_seconds: Option<i64>,
+    /// Whether it has just begun, as it does in every change, and mostly passes.
+    #[serde(skip)]
+    pub may_pass: bool,
 }
 
 /// How serious something is.
@@ -92,7 +95,7 @@ pub enum Impact {
 impl Insight {
     /// Whether it stands in the way, or does not go away by itself.
     pub(super) fn is_trouble(&self) -> bool {
-        self.level >= Level::Error || self.impact == Impact::UpdateStalled
+        self.level >= Level::Error || self.impact == Impact::UpdateStalled && !self.may_pass
     }
 }
 
@@ -113,7 +116,7 @@ pub(super) fn insights(
     now: Timestamp,
 ) -> Vec<Insight> {
     let mut found = Vec::new();
-    found.extend(scene.failing());
+    found.extend(scene.failing(now));
     found.extend(scene.incomplete_before(control_plane));
     found.extend(scene.operators.iter().flat_map(|operator| of_operator(operator, now)));
     found.extend(scene.pools.iter().flat_map(|pool| of_pool(pool)));
@@ -137,7 +140,7 @@ impl Scene<'_> {
     }
 
     /// The operator of the cluster's version says that it fails, or does not say.
-    fn failing(&self) -> Option<Insight> {
+    fn failing(&self, now: Timestamp) -> Option<Insight> {
         let name = self.cluster.version.metadata.name.as_deref().unwrap_or_default();
         let condition = self.status.conditions.find(failing::TYPE);
         let (summary, description) = match condition {
@@ -153,6 +156,8 @@ impl Scene<'_> {
                 (with_reason(&what, condition), message(condition))
             }
         };
+        let since = condition.and_then(|one| time(one.last_transition_time.as_ref()));
+        let is_new = |since: Timestamp| now.duration_since(since) <= BRIEF;
         Some(Insight {
             level: Level::Warning,
             impact: Impact::UpdateStalled,
@@ -160,8 +165,9 @@ impl Scene<'_> {
             description,
             reference: reference::DEGRADED.to_owned(),
             resources: vec![self.resource()],
-            since: condition.and_then(|one| time(one.last_transition_time.as_ref())),
+            since,
             age_seconds: None,
+            may_pass: since.or(self.began).is_some_and(is_new),
         })
     }
 
@@ -187,6 +193,7 @@ impl Scene<'_> {
             resources: vec![self.resource()],
             since: newest.and_then(|entry| time(entry.started_time.as_ref())),
             age_seconds: None,
+            may_pass: false,
         })
     }
 }
@@ -216,6 +223,7 @@ fn of_operator(operator: &Operator<'_>, now: Timestamp) -> impl Iterator<Item = 
                 resources: vec![format!("clusteroperators.config.openshift.io: {name}")],
                 since,
                 age_seconds: None,
+                may_pass: false,
             })
         },
     )
@@ -235,6 +243,7 @@ fn of_pool(pool: &Pool) -> Vec<Insight> {
             resources: vec![format!("nodes: {name}")],
             since,
             age_seconds: None,
+            may_pass: false,
         };
         if let Some(trouble) = node.serious.clone() {
             let (summary, description) = (trouble.summary, trouble.description);
@@ -262,6 +271,7 @@ fn of_pool(pool: &Pool) -> Vec<Insight> {
             resources: vec![format!("machineconfigpools.machineconfiguration.openshift.io: {name}")],
             since: None,
             age_seconds: None,
+            may_pass: false,
         });
     }
     found
@@ -297,6 +307,7 @@ fn of_alert(alert: &Alert, began: Option<Timestamp>) -> Option<Insight> {
         resources: vec![format!("alerts.config.openshift.io: {place}")],
         since: alert.since(),
         age_seconds: None,
+        may_pass: false,
     })
 }
 

@@ -40,6 +40,9 @@ pub struct Status {
     pub updating: bool,
     /// The release that is asked for and not begun with; or none.
     pub requested: Option<Request>,
+    /// The release that was last reached, where the history ends with it.
+    #[serde(skip)]
+    pub reached: Option<Completed>,
     /// How far the control plane is; none while nothing is updating.
     pub control_plane: Option<ControlPlane>,
     /// The pools of worker nodes; none where no pool has a node.
@@ -80,9 +83,11 @@ impl Status {
         let updating = progress.status == ConditionStatus::True || workers.iter().any(lagging);
         let requested = request::of(&cluster.version, status, moment.now());
         let alerts = cluster.alerts.known();
+        let reached = control_plane::reached(status);
         if !updating {
             let waits_for = requested.iter().map(waits::for_request).collect();
-            return Ok(Self::idle(moment.now(), requested, waits_for, alerts));
+            let idle = Self::idle(moment.now(), requested, waits_for, alerts);
+            return Ok(Self { reached, ..idle });
         }
 
         let operators = operators::of(cluster, status);
@@ -101,6 +106,7 @@ impl Status {
             at: moment.now(),
             updating,
             requested,
+            reached,
             control_plane: Some(control_plane),
             nodes: shown.flat_map(|pool| pool.nodes).map(|node| node.status).collect(),
             pools: workers.iter().filter(|_| any_worker).map(pools::Pool::status).collect(),
@@ -120,6 +126,7 @@ impl Status {
             at,
             updating: false,
             requested,
+            reached: None,
             control_plane: None,
             pools: Vec::new(),
             nodes: Vec::new(),

@@ -52,6 +52,24 @@ fn a_version_that_fails_holds_everything_up() {
 }
 
 #[test]
+fn a_version_that_has_just_begun_to_fail_may_pass() {
+    let mut cluster = cluster();
+    let failing = &mut cluster.version.status.as_mut().unwrap().conditions[1];
+    failing.status = ConditionStatus::True;
+    let said = |second: i64| {
+        let status = told(&cluster, second);
+        let doubt = updating(&status).estimate.as_ref().and_then(|estimate| estimate.doubt);
+        (summaries(&status).len(), status.is_in_trouble(), doubt == Some(Doubt::Blocked))
+    };
+    assert_eq!(said(2), (1, false, false), "as everywhere at first");
+    assert_eq!(said(300), (1, false, false));
+    assert_eq!(said(301), (1, true, true));
+    cluster.version.status.as_mut().unwrap().conditions.pop();
+    let status = told(&cluster, 2);
+    assert!(!status.is_in_trouble() && status.insights[0].may_pass, "nobody has said anything yet");
+}
+
+#[test]
 fn alerts_count_that_began_with_the_update_or_hold_up_updates() {
     let alert = |name: &str, severity: &str, since: i64, state: &str| {
         json!({"labels": {"alertname": name, "severity": severity, "namespace": "shop"},

@@ -30,7 +30,7 @@ pub(super) fn run(args: &StatusArgs, printer: &Printer) -> anyhow::Result<ExitSt
     }
     let (status, alerts) = block_on(async { ask(&Source::open(&args.source).await?).await })?;
     warn(&alerts, printer);
-    print(&status, args, printer)?;
+    print(&status, false, args, printer)?;
     Ok(exit_status(&status))
 }
 
@@ -63,8 +63,13 @@ pub(super) fn warn(alerts: &Alerts, printer: &Printer) {
     }
 }
 
-fn print(status: &Status, args: &StatusArgs, printer: &Printer) -> anyhow::Result<()> {
-    let shown = Shown { status, details: args.details };
+fn print(
+    status: &Status,
+    watched: bool,
+    args: &StatusArgs,
+    printer: &Printer,
+) -> anyhow::Result<()> {
+    let shown = Shown { status, details: args.details, watched };
     output::report(printer.stdout(), args.output.output, KIND, &shown)?;
     Ok(())
 }

@@ -93,7 +93,7 @@ impl Files {
     fn text(&self, details: Details) -> String {
         let (cluster, moment) = gathered(&self.path()).unwrap();
         let status = tell(&cluster, moment).unwrap();
-        Shown { status: &status, details }.to_string()
+        Shown { status: &status, details, watched: false }.to_string()
     }
 }
 
@@ -337,6 +337,48 @@ fn a_cluster_without_a_progress_cannot_be_told_about() {
 }
 
 #[test]
+fn whoever_has_watched_is_told_how_it_ended() {
+    let files = Files::new();
+    let end = "state: Completed, completionTime: '2026-01-01T10:40:00Z'";
+    let over = VERSION
+        .replace("state: Partial", end)
+        .replace("type: Progressing, status: 'True'", "type: Progressing, status: 'False'");
+    files.write("cv.yaml", &over);
+    let (mut cluster, moment) = gathered(&files.path()).unwrap();
+    cluster.nodes.clear();
+    let status = tell(&cluster, moment).unwrap();
+    let said = [true, false]
+        .map(|watched| Shown { status: &status, details: Details::None, watched }.to_string());
+    insta::assert_snapshot!(said.join("\n"), @"
+    The cluster has reached 5.2.0; that took 40m.
+    The cluster is not updating.
+    ");
+}
+
+#[test]
+fn what_has_just_begun_to_fail_is_no_trouble_yet() {
+    let files = Files::new();
+    let failing = "type: Failing, status: 'True', reason: Slow, message: It waits.";
+    files.write("cv.yaml", &VERSION.replace("type: Failing, status: 'False'", failing));
+    let (cluster, _) = gathered(&files.path()).unwrap();
+    let said = ["2026-01-01T10:00:02Z", "2026-01-01T10:06:00Z"].map(|now| {
+        let status = tell(&cluster, Moment::Live(now.parse().unwrap())).unwrap();
+        let text = Shown { status: &status, details: Details::None, watched: false }.to_string();
+        let health = text.lines().skip_while(|line| *line != "Health").skip(1).take(2);
+        let health = health.collect::<Vec<_>>().join("\n");
+        format!("{:?}\n{health}", exit_status(&status))
+    });
+    insta::assert_snapshot!(said.join("\n"), @"
+    Yes
+      Warning: Cluster Version version is failing to proceed with the update (Slow)
+        for 2s; that is usual at first; if it lasts, the update does not go on
+    No
+      Warning: Cluster Version version is failing to proceed with the update (Slow)
+        for 6m; the update does not go on
+    ");
+}
+
+#[test]
 fn that_time_passes_is_no_news() {
     let files = Files::new();
     let news = |later: i64| {
@@ -369,5 +411,8 @@ fn what_becomes_of_a_request_is_news() {
     status.requested = Some(request(false));
     let asked = watch::news(&status);
     status.requested = Some(request(true));
-    assert!(untold != asked && asked != watch::news(&status));
+    let seen = watch::news(&status);
+    assert!(untold != asked && asked != seen);
+    status.requested = Some(Request { refused: true, ..request(true) });
+    assert_ne!(seen, watch::news(&status));
 }

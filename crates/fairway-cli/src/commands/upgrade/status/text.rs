@@ -32,6 +32,9 @@ pub(super) struct Shown<'a> {
     pub(super) status: &'a Status,
     #[serde(skip)]
     pub(super) details: Details,
+    /// Whether an update was watched until now.
+    #[serde(skip)]
+    pub(super) watched: bool,
 }
 
 impl fmt::Display for Shown<'_> {
@@ -56,7 +59,10 @@ impl fmt::Display for Shown<'_> {
 
 impl Shown<'_> {
     fn write_idle(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("The cluster is not updating.")?;
+        match &self.status.reached {
+            Some(reached) if self.watched => write_reached(f, reached)?,
+            _ => f.write_str("The cluster is not updating.")?,
+        }
         if let Some(request) = &self.status.requested {
             write!(f, "\n\n")?;
             write_request(f, request)?;
@@ -92,6 +98,15 @@ fn write_completed(f: &mut fmt::Formatter<'_>, completed: &Completed) -> fmt::Re
         write!(f, "; that took {}", Span(seconds))?;
     }
     f.write_str(".")
+}
+
+/// The end that somebody has waited for.
+fn write_reached(f: &mut fmt::Formatter<'_>, reached: &Completed) -> fmt::Result {
+    write!(f, "The cluster has reached {}", OneLine(&reached.version))?;
+    match reached.duration_seconds {
+        Some(seconds) => write!(f, "; that took {}.", Span(seconds)),
+        None => f.write_str("."),
+    }
 }
 
 fn write_updating(f: &mut fmt::Formatter<'_>, updating: &Updating) -> fmt::Result {

@@ -37,7 +37,7 @@ async fn watch(
     printer: &Printer,
 ) -> anyhow::Result<ExitStatus> {
     let (mut looks, mut failures) = (interval(LOOK), 0);
-    let mut told: Option<String> = None;
+    let (mut told, mut was_updating): (Option<String>, bool) = (None, false);
     loop {
         looks.tick().await;
         let (status, alerts) = match ask(source).await {
@@ -58,9 +58,10 @@ async fn watch(
                 (Some(_), ReportFormat::Yaml) => writeln!(printer.stdout(), "---")?,
                 (Some(_), ReportFormat::Json) => {}
             }
-            print(&status, args, printer)?;
+            print(&status, was_updating, args, printer)?;
             told = Some(news);
         }
+        was_updating |= status.updating;
         if !status.updating && status.requested.is_none() {
             return Ok(exit_status(&status));
         }
@@ -79,7 +80,8 @@ pub(super) fn news(status: &Status) -> String {
         }
     }
     if let Some(requested) = &status.requested {
-        let _ = write!(news, "\n{} {} {:?}", requested.name(), requested.seen, requested.reason);
+        let (name, seen, reason) = (requested.name(), requested.seen, &requested.reason);
+        let _ = write!(news, "\n{name} {seen} {} {reason:?}", requested.refused);
     }
     for wait in &status.waits_for {
         let _ = write!(news, "\n{} {:?} {:?}", wait.name, wait.reason, wait.message);

@@ -38,7 +38,7 @@ fn write_insight(f: &mut fmt::Formatter<'_>, insight: &Insight, in_full: bool) -
     };
     write!(f, "\n  {level}: {}", OneLine(&insight.summary))?;
     let since = insight.age_seconds.filter(|seconds| *seconds > 0);
-    match (impact(insight.impact), since) {
+    match (impact(insight), since) {
         (None, None) => {}
         (None, Some(seconds)) => write!(f, "\n    for {}", Span(seconds))?,
         (Some(impact), None) => write!(f, "\n    {impact}")?,
@@ -54,11 +54,14 @@ fn write_insight(f: &mut fmt::Formatter<'_>, insight: &Insight, in_full: bool) -
     Ok(())
 }
 
-fn impact(impact: Impact) -> Option<&'static str> {
-    match impact {
+fn impact(insight: &Insight) -> Option<&'static str> {
+    match insight.impact {
         Impact::None | Impact::Unknown => None,
         Impact::ApiAvailability => Some("clients of its API may notice"),
         Impact::UpdateSpeed => Some("the update takes longer"),
+        Impact::UpdateStalled if insight.may_pass => {
+            Some("that is usual at first; if it lasts, the update does not go on")
+        }
         Impact::UpdateStalled => Some("the update does not go on"),
     }
 }
