@@ -53,7 +53,8 @@ async fn look(source: &Source, releases: &[ReleaseChoice]) -> anyhow::Result<Com
     let object = source.cluster_version().await?;
     let (records, moment) = (Records::of_source(source).await, source.moment_of(&object).await?);
     let look = Look { cluster_version: &object, records: &records, now: moment.now() };
-    Ok(Comparison::of(look, releases))
+    let can_run = matches!(source, Source::Live(_));
+    Ok(Comparison { can_run, ..Comparison::of(look, releases) })
 }
 
 /// Runs them one after the other, for as long as nobody asks for something else.
@@ -82,12 +83,15 @@ async fn run_each(
 struct Comparison {
     /// In the order in which they were named.
     targets: Vec<Report>,
+    /// Whether preflights can be run: a recorded cluster runs none.
+    #[serde(skip)]
+    can_run: bool,
 }
 
 impl Comparison {
     fn of(look: Look<'_>, releases: &[ReleaseChoice]) -> Self {
         let report = |release| look.report(Some(Named::from(release)));
-        Self { targets: releases.iter().map(report).collect() }
+        Self { targets: releases.iter().map(report).collect(), can_run: true }
     }
 
     /// The releases that do not have complete results.
@@ -97,6 +101,13 @@ impl Comparison {
             !told.contains(&report.result)
         });
         missing.filter_map(|report| report.target.as_ref())
+    }
+
+    /// Whether running what is missing would tell more.
+    fn wants_a_run(&self) -> bool {
+        let is_unsupported = |report: &Report| report.result == Verdict::Unsupported;
+        let is_missing = self.missing().next().is_some();
+        self.can_run && is_missing && !self.targets.iter().any(is_unsupported)
     }
 
     /// What is known to be wrong comes before what is not known.

@@ -59,6 +59,20 @@ fn what_is_missing_is_said() {
 }
 
 #[test]
+fn nobody_is_told_to_run_what_cannot_be_run() {
+    let live = comparison(&["5.3.0"], &[]);
+    assert!(live.wants_a_run());
+    let recorded = Comparison { can_run: false, ..live };
+    assert!(!recorded.wants_a_run());
+    let mut unsupported = comparison(&["5.3.0"], &[]);
+    unsupported.targets[0].result = super::Verdict::Unsupported;
+    insta::assert_snapshot!(unsupported, @"
+    RELEASE  CHECKED  AGE  RESULT
+    5.3.0    –        –    not supported
+    ");
+}
+
+#[test]
 fn whoever_has_nothing_against_them_says_yes() {
     let taken = with_findings("5.2.0", &[("OldDriver", Severity::Warning)]);
     let comparison = comparison(&["5.1.9", "5.2.0"], &[document("5.1.9"), taken]);

@@ -17,7 +17,7 @@ impl fmt::Display for Comparison {
         if findings.len() > 1 {
             write!(f, "\n\n{}", Table(findings))?;
         }
-        if self.missing().next().is_some() {
+        if self.wants_a_run() {
             f.write_str("\n\nRun the preflights that are missing with --run.")?;
         }
         Ok(())
