@@ -50,12 +50,23 @@ pub(super) fn live(args: &MembersArgs) -> anyhow::Result<Vec<Live>> {
 
 /// The clusters in a directory, in the order of their names: each `X-cv.yaml`, and each directory.
 pub(super) fn recorded(dir: &Path) -> anyhow::Result<Vec<Recorded>> {
+    recorded_among(dir, MOST)
+}
+
+/// The same in a directory that has at most so many files.
+fn recorded_among(dir: &Path, most: usize) -> anyhow::Result<Vec<Recorded>> {
     let unreadable = || WithHint {
         message: format!("cannot read the directory {}", dir.display()),
         hint: "it has an X-cv.yaml for each recorded cluster X, or a directory".to_owned(),
     };
     let mut found = Vec::new();
-    for entry in fs::read_dir(dir).with_context(unreadable)?.take(MOST) {
+    for (number, entry) in fs::read_dir(dir).with_context(unreadable)?.enumerate() {
+        // Some of a fleet must not be taken for all of it.
+        if number == most {
+            let message = format!("{} has more than {most} files", dir.display());
+            let hint = "keep recorded clusters in several directories, and report on each";
+            return Err(WithHint { message, hint: hint.to_owned() }.into());
+        }
         found.extend(member(&entry.with_context(unreadable)?));
     }
     found.sort_by(|one, other| one.name.cmp(&other.name));
@@ -96,5 +107,8 @@ mod tests {
         assert_eq!(found, [("a", dir.path().join("a")), ("b", dir.path().join("b-cv.yaml"))]);
         let empty = recorded(&dir.path().join("a")).unwrap_err();
         assert!(empty.to_string().ends_with("has no recorded clusters"), "{empty}");
+        assert_eq!(recorded_among(dir.path(), 6).unwrap().len(), 2);
+        let more = recorded_among(dir.path(), 5).unwrap_err();
+        assert!(more.to_string().ends_with("has more than 5 files"), "{more}");
     }
 }
