@@ -1,7 +1,6 @@
 //! The monitoring of a cluster: its alerts, and what queries yield.
 
 use std::collections::BTreeSet;
-use std::time::Duration;
 
 use fairway_insight::{Alert, Alerts, alerts};
 use fairway_operator::stage::risks::reply;
@@ -44,6 +43,9 @@ const LENT_SECONDS: i64 = 600;
 /// Queries that are asked at once: twice as many as real graphs have on any way.
 const MOST_QUERIES: usize = 200;
 
+/// Hosts that are tried: a Route has one of each router that admits it.
+const MOST_HOSTS: usize = 10;
+
 /// More authorities than a cluster has.
 const MOST_AUTHORITIES: usize = 100;
 
@@ -80,7 +82,8 @@ impl Cluster {
         &self,
         queries: &BTreeSet<String>,
     ) -> Result<Option<Outcomes>, String> {
-        self.ask_monitoring(async |client| self.outcomes_of(client, queries).await).await
+        let end = Instant::now() + self.timeout;
+        self.ask_monitoring(async |client| self.outcomes_of(client, queries, end).await).await
     }
 
     /// The first answer that a host of the monitoring gives; none where there is no monitoring.
@@ -107,7 +110,7 @@ impl Cluster {
         };
         let mut why = "the Route openshift-monitoring/thanos-querier names no host".to_owned();
         let authorities = self.authorities().await;
-        for Ingress { host } in route.status.ingress {
+        for Ingress { host } in route.status.ingress.into_iter().take(MOST_HOSTS) {
             let answer = match self.client_of(&host, token.clone(), authorities.clone()) {
                 Ok(client) => question(&client).await.map(|answer| (client, answer)),
                 Err(error) => Err(error),
@@ -189,8 +192,10 @@ impl Cluster {
         &self,
         client: &Client,
         queries: &BTreeSet<String>,
+        end: Instant,
     ) -> Result<Outcomes, String> {
-        ask_each(queries, self.timeout, async |query| self.outcome_of(client, query).await).await
+        let late = format!("not all queries were answered within {:?}", self.timeout);
+        ask_each(queries, end, &late, async |query| self.outcome_of(client, query).await).await
     }
 
     async fn outcome_of(&self, client: &Client, query: &str) -> Result<Outcome, String> {
@@ -243,21 +248,19 @@ impl<C> Known<C> {
     }
 }
 
-/// What each query yields, all of them in that time. After the first one without an answer nobody
-/// is asked any more, and what was answered before stays.
+/// What each query yields, all of them until then; `late` is said of others. After the first one
+/// without an answer nobody is asked any more, and what was answered before stays.
 async fn ask_each(
     queries: &BTreeSet<String>,
-    patience: Duration,
+    end: Instant,
+    late: &str,
     ask: impl AsyncFn(&str) -> Result<Outcome, String>,
 ) -> Result<Outcomes, String> {
-    let end = Instant::now() + patience;
     let (mut outcomes, mut silence) = (Outcomes::new(), None);
     for query in queries.iter().take(MOST_QUERIES) {
         let answer = match &silence {
             Some(why) => Err(String::clone(why)),
-            None => timeout_at(end, ask(query)).await.unwrap_or_else(|_| {
-                Err(format!("the queries were not answered within {patience:?}"))
-            }),
+            None => timeout_at(end, ask(query)).await.unwrap_or_else(|_| Err(late.to_owned())),
         };
         let outcome = match answer {
             Ok(outcome) => outcome,
@@ -313,7 +316,7 @@ mod tests {
             let ask = async |query: &str| {
                 if query < first { Ok(Ok(true)) } else { std::future::pending().await }
             };
-            ask_each(&queries, Duration::ZERO, ask).await
+            ask_each(&queries, Instant::now(), "too late", ask).await
         };
         let answered = |outcomes: &Outcomes| outcomes.values().filter(|it| it.is_ok()).count();
         assert!(until("a").await.is_err(), "somebody else may answer");
