@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use fairway_api::cluster_version::Update;
-use fairway_api::{Version, limits};
+use fairway_api::{ClusterVersion, Version, limits};
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan as _};
@@ -161,6 +161,13 @@ impl fmt::Display for Standing {
 }
 
 impl Acceptance {
+    /// What the administrator of a cluster accepts.
+    pub fn of(cluster_version: &ClusterVersion) -> Self {
+        let annotations = cluster_version.metadata.annotations.as_ref();
+        let annotation = annotations.and_then(|all| all.get(ANNOTATION)).map(String::as_str);
+        Self::read(cluster_version.spec.desired_update.as_ref(), annotation)
+    }
+
     /// What `spec.desiredUpdate` accepts on the terms of the annotation.
     pub fn read(desired: Option<&Update>, annotation: Option<&str>) -> Self {
         let accepted = desired.iter().flat_map(|update| &update.accept_risks);

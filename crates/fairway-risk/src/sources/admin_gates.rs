@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use fairway_api::Version;
+use serde_json::json;
 
+use super::names::{GATE, GATES_UNKNOWN};
 use super::{against_minor, cannot_tell};
 use crate::legal;
 use crate::risk::{Concern, Source};
@@ -44,7 +46,8 @@ pub fn admin_gates(
     let more = unconfirmed.count();
     if more > 0 {
         let message = format!("{more} more gates were not confirmed than can be shown.");
-        concerns.push(against_minor("AdminAck-more", &message, "admin-gates", Source::AdminGate));
+        let name = format!("{GATE}more");
+        concerns.push(against_minor(name, &message, "admin-gates", Source::AdminGate));
     }
     concerns
 }
@@ -95,11 +98,13 @@ impl Gate {
             ),
             Some(_) => text.to_owned(),
         };
+        // A recorded cluster may have any key, and people type the command.
+        let patch = json!({"data": {key: "true"}}).to_string().replace('\'', r"'\''");
         Self {
-            name: format!("AdminAck-{key}"),
+            name: format!("{GATE}{key}"),
             message,
             confirm: format!(
-                "kubectl -n openshift-config patch configmap admin-acks --type=merge -p '{{\"data\":{{\"{key}\":\"true\"}}}}'"
+                "kubectl -n openshift-config patch configmap admin-acks --type=merge -p '{patch}'"
             ),
             url: first_url(text),
         }
@@ -120,7 +125,7 @@ fn unknown(config_map: &str, why: &str) -> Concern {
     let message = "It cannot be told whether the release asks an administrator to confirm \
                    something before an update to a later minor or major version.";
     let why = format!("The ConfigMap {config_map} cannot be read: {why}.");
-    let concern = against_minor("AdminAckUnknown", message, "admin-gates", Source::AdminGate);
+    let concern = against_minor(GATES_UNKNOWN, message, "admin-gates", Source::AdminGate);
     cannot_tell(concern, &why)
 }
 

@@ -6,6 +6,7 @@ use fairway_api::ConditionStatus;
 use fairway_api::reason::applies;
 use jiff::Timestamp;
 
+use super::names::MORE_ALERTS;
 use super::{MAX_TEXT, docs};
 use crate::alerts::{self, Alert, AlertsError};
 use crate::legal;
@@ -125,6 +126,6 @@ fn more(names: &[String]) -> Concern {
         text::join(names, ", ", MAX_TEXT)
     );
     let claim = Claim::new(ConditionStatus::True, applies::ALERT_FIRING, message.clone());
-    let risk = Risk::always("MoreAlerts", message, docs("alerts")).claiming(claim);
+    let risk = Risk::always(MORE_ALERTS, message, docs("alerts")).claiming(claim);
     Concern { risk, source: Source::Alert, targets: Targets::All }
 }

@@ -3,6 +3,7 @@
 use fairway_api::reason::cluster_operator::upgradeable;
 use fairway_api::{ClusterOperator, ConditionStatus, Conditions as _, OperatorCondition};
 
+use super::names::{OPERATORS_UNKNOWN, UPGRADEABLE};
 use super::{against_minor, cannot_tell, risk_report};
 use crate::risk::{Concern, Source};
 
@@ -21,8 +22,8 @@ pub fn cluster_operators<'a>(
 pub fn unlisted_cluster_operators(why: &str) -> Concern {
     let message = "It cannot be told whether the cluster operators allow an update to a later \
                    minor or major version.";
-    let name = "ClusterOperatorUpgradeableUnknown";
-    let concern = against_minor(name, message, "cluster-operators", Source::ClusterOperators);
+    let source = Source::ClusterOperators;
+    let concern = against_minor(OPERATORS_UNKNOWN, message, "cluster-operators", source);
     cannot_tell(concern, &format!("They cannot be listed: {why}."))
 }
 
@@ -47,7 +48,7 @@ fn blanket(operator: &str, upgradeable: Option<&OperatorCondition>) -> Option<Co
         }
         _ => format!("The cluster operator {operator} is not upgradeable, and does not say why."),
     };
-    let name = format!("ClusterOperatorUpgradeable-{operator}");
+    let name = format!("{UPGRADEABLE}{operator}");
     let source = Source::Upgradeable(operator.to_owned());
     Some(against_minor(name, &message, "cluster-operators", source))
 }

@@ -1,6 +1,7 @@
 //! Objects that the release removes, and that are still there.
 
 use super::against_minor;
+use super::names::DELETIONS;
 use crate::risk::{Concern, Source};
 
 /// Objects that are named; of more, the number says enough.
@@ -21,6 +22,5 @@ pub fn deletions(objects: &[String]) -> Option<Concern> {
         "Objects that the release removes are not gone yet: {named}{more}. Until they are, only \
          patch releases should be chosen."
     );
-    let name = "ResourceDeletionInProgress";
-    Some(against_minor(name, &message, "deletions-in-progress", Source::Deletions))
+    Some(against_minor(DELETIONS, &message, "deletions-in-progress", Source::Deletions))
 }

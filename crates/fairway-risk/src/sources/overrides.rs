@@ -3,6 +3,7 @@
 use fairway_api::cluster_version::ComponentOverride;
 
 use super::against_minor;
+use super::names::OVERRIDES;
 use crate::risk::{Concern, Source};
 
 /// Objects that are named; of more, the number says enough.
@@ -23,7 +24,7 @@ pub fn overrides(overrides: &[ComponentOverride]) -> Option<Concern> {
         "Objects are excluded from management by spec.overrides, so an update to a later minor or \
          major version would not change them: {named}{more}. Remove the overrides before such an update."
     );
-    Some(against_minor("ClusterVersionOverrides", &message, "overrides", Source::Overrides))
+    Some(against_minor(OVERRIDES, &message, "overrides", Source::Overrides))
 }
 
 fn place(object: &ComponentOverride) -> String {

@@ -6,6 +6,7 @@ use fairway_api::ConditionStatus;
 use fairway_api::reason::applies;
 use serde_json::Value;
 
+use super::names::RISK_REPORT;
 use super::{MAX_TEXT, docs};
 use crate::fit;
 use crate::risk::{Claim, Concern, Risk, Source, Targets};
@@ -78,7 +79,7 @@ fn unreadable(operator: &str, why: &str) -> Concern {
         "The cluster operator {operator} reports risks of updates in a form that cannot be read: {why}."
     );
     let claim = Claim::new(ConditionStatus::Unknown, applies::INVALID_RISK, message.clone());
-    let name = format!("RiskReport-{operator}");
+    let name = format!("{RISK_REPORT}{operator}");
     let risk = Risk::always(name, message, docs("risk-reports")).claiming(claim);
     Concern { risk, source: Source::RiskReport(operator.to_owned()), targets: Targets::All }
 }

@@ -4,10 +4,8 @@ use fairway_api::reason::progressing;
 use fairway_api::{ConditionStatus, OperatorCondition};
 
 use super::against_minor;
+use super::names::UPDATING;
 use crate::risk::{Concern, Source};
-
-/// The name of that risk.
-pub const UPDATING: &str = "ClusterVersionUpdating";
 
 /// While the cluster is on its way to a release, later minor versions have to wait.
 pub fn updating(conditions: &[OperatorCondition]) -> Option<Concern> {
