@@ -17,6 +17,7 @@ mod age;
 pub mod alerts;
 mod cluster;
 pub mod explain;
+pub mod exposure;
 pub mod fleet;
 #[cfg(test)]
 mod hostile;
@@ -30,6 +31,7 @@ pub use age::Span;
 pub use alerts::{Alert, Alerts};
 pub use cluster::{Cluster, Moment};
 pub use explain::Explanation;
+pub use exposure::Exposure;
 pub use fleet::FleetReport;
 pub use recommend::Recommendation;
 pub use shell::Word;

@@ -1,7 +1,7 @@
 //! Whether the administrator takes a risk, and on which terms.
 
 use fairway_api::ClusterVersion;
-use fairway_risk::{ANNOTATION, Acceptance, Standing, Terms, definition_hash};
+use fairway_risk::{Acceptance, Standing, Terms, definition_hash};
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -30,16 +30,9 @@ pub struct Accepted {
     pub standing: Standing,
 }
 
-/// What is accepted of all risks.
-pub(super) fn read(version: &ClusterVersion) -> Acceptance {
-    let annotations = version.metadata.annotations.as_ref();
-    let annotation = annotations.and_then(|all| all.get(ANNOTATION)).map(String::as_str);
-    Acceptance::read(version.spec.desired_update.as_ref(), annotation)
-}
-
 /// Whether the risk of that name is accepted, for whichever version.
 pub(super) fn of(name: &str, version: &ClusterVersion, now: Timestamp) -> Accepted {
-    let acceptance = read(version);
+    let acceptance = Acceptance::of(version);
     let definition_now = Listed::of(version).whole(name).map(definition_hash);
     let hash = definition_now.as_deref().unwrap_or_default();
     let standing = acceptance.standing(name, "", hash, now);

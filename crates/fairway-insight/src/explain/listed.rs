@@ -1,81 +1,14 @@
 //! What ClusterVersion lists about updates and their risks.
 
 use fairway_api::cluster_version::{
-    ClusterVersionStatus, ConditionalUpdate, ConditionalUpdateRisk, MatchingRuleType, Release,
+    ClusterVersionStatus, ConditionalUpdate, ConditionalUpdateRisk, Release,
 };
-use fairway_api::reason::{applies, recommended};
+use fairway_api::reason::recommended;
 use fairway_api::{
     ClusterVersion, Condition, ConditionStatus, Conditions as _, OperatorCondition, Version,
 };
-use schemars::JsonSchema;
-use serde::Serialize;
 
-/// Whether a risk concerns this cluster.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub enum Exposure {
-    /// It does.
-    Applies,
-    /// It does not.
-    DoesNotApply,
-    /// The operator could not find out.
-    Unknown,
-    /// The operator does not say: older ones say it only for the update as a whole.
-    NotPublished,
-}
-
-impl Exposure {
-    pub(super) fn of(applies: Option<&Condition>) -> Self {
-        match applies.map(|condition| &condition.status) {
-            None => Self::NotPublished,
-            Some(ConditionStatus::True) => Self::Applies,
-            Some(ConditionStatus::False) => Self::DoesNotApply,
-            Some(_) => Self::Unknown,
-        }
-    }
-
-    /// What follows from what is said about an update, where nothing is said about its risks.
-    /// `taken` is whether somebody accepts the risk: then it may well apply to what is recommended.
-    fn from_update(update: &ConditionalUpdate, risk: &ConditionalUpdateRisk, taken: bool) -> Self {
-        let always = risk.matching_rules.first().map(|rule| &rule.type_);
-        if always == Some(&MatchingRuleType::Always) {
-            return Self::Applies;
-        }
-        let Some(said) = update.conditions.find(recommended::TYPE) else {
-            return Self::NotPublished;
-        };
-        let told = format!("{} {}", risk.message, risk.url);
-        // What could not be found out is told in one of two ways, by the age of the operator.
-        let failed = [
-            format!("Could not evaluate exposure to update risk {} (", risk.name),
-            format!("Exposure to {} is unknown due to an evaluation failure", risk.name),
-        ];
-        let has_failed = failed.iter().any(|failed| said.message.contains(failed));
-        match said.status {
-            ConditionStatus::True if !taken => Self::DoesNotApply,
-            ConditionStatus::False if said.reason == risk.name => Self::Applies,
-            _ if has_failed => Self::Unknown,
-            ConditionStatus::False if said.message.contains(&told) => Self::Applies,
-            _ => Self::NotPublished,
-        }
-    }
-
-    /// What is known about a risk of several updates together: the worst of it.
-    pub(super) fn worst(all: impl IntoIterator<Item = Self>) -> Self {
-        let weight = |one: &Self| match one {
-            Self::DoesNotApply => 0,
-            Self::NotPublished => 1,
-            Self::Unknown => 2,
-            Self::Applies => 3,
-        };
-        all.into_iter().max_by_key(weight).unwrap_or(Self::NotPublished)
-    }
-
-    /// Whether it may concern this cluster.
-    pub fn may_apply(self) -> bool {
-        self != Self::DoesNotApply
-    }
-}
+use crate::exposure::{self, Exposure};
 
 /// What ClusterVersion lists.
 #[derive(Clone, Copy)]
@@ -137,23 +70,19 @@ impl<'a> Listed<'a> {
         risks.find(|risk| risk.name == name).or_else(of_updates)
     }
 
-    /// Whether a risk of an update concerns this cluster, as far as it is said or follows.
+    /// Whether a risk of an update concerns this cluster.
     pub(super) fn exposure(self, update: &ConditionalUpdate, name: &str, taken: bool) -> Exposure {
-        match (self.applies(update, name), risk(update, name)) {
-            (None, Some(risk)) => Exposure::from_update(update, risk, taken),
-            (said, _) => Exposure::of(said),
-        }
+        let nothing = Exposure::NotPublished;
+        self.status.map_or(nothing, |status| Exposure::of(status, update, name, taken))
     }
 
-    /// What is said about whether a risk of an update concerns this cluster: of that update, else
-    /// of all.
+    /// What is said about that.
     pub(super) fn applies(
         self,
         update: &'a ConditionalUpdate,
         name: &str,
     ) -> Option<&'a Condition> {
-        let of_update = risk(update, name).and_then(|risk| risk.conditions.find(applies::TYPE));
-        of_update.or_else(|| self.whole(name)?.conditions.find(applies::TYPE))
+        exposure::said(self.status?, update, name)
     }
 }
 

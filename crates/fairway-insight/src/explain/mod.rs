@@ -18,7 +18,6 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 pub use acceptance::Accepted;
-pub use listed::Exposure;
 pub use risk::{Applies, ConcernedUpdate, Definition, ExplainedRisk, Meaning};
 pub use rule::{AnswerToQuery, Rule};
 pub use update::{ExplainedUpdate, Offer, RiskOfUpdate};

@@ -9,10 +9,11 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::acceptance::{self, Accepted};
-use super::listed::{self, Exposure, Listed};
+use super::listed::{self, Listed};
 use super::rule::{self, Rule};
 use super::{Known, origin};
 use crate::age::{seconds_since, time};
+use crate::exposure::Exposure;
 use crate::recommend::Verdict;
 
 /// A risk, and everything that is known about it.
@@ -166,13 +167,13 @@ pub(super) fn explain(name: &str, known: &Known, now: Timestamp) -> ExplainedRis
     let all: Vec<_> = having.iter().filter_map(|update| listed::risk(update, name)).collect();
     let whole = listed.whole(name);
     let published: Vec<_> = all.iter().copied().chain(whole).collect();
-    let judging = Judging { listed, acceptance: &acceptance::read(known.version), now };
+    let judging = Judging { listed, acceptance: &Acceptance::of(known.version), now };
     let said = published.iter().find_map(|risk| risk.conditions.find(applies::TYPE));
     let of_whole = whole.and_then(|risk| risk.conditions.find(applies::TYPE));
     let condition = of_whole.or(said);
     let updates: Vec<_> = having.iter().map(|update| judging.concerned(update, name)).collect();
     let exposure = match condition {
-        Some(condition) => Exposure::of(Some(condition)),
+        Some(condition) => Exposure::as_said(Some(condition)),
         None => Exposure::worst(updates.iter().map(|update| update.meaning.exposure)),
     };
     ExplainedRisk {

@@ -371,7 +371,7 @@ fn what_is_not_upgradeable_is_no_here_as_it_is_of_recommend() {
 /// OpenShift says of updates alone whether their risks apply.
 #[test]
 fn what_is_said_of_an_update_tells_of_its_risks() {
-    use Exposure::{Applies, DoesNotApply, NotPublished, Unknown};
+    use crate::Exposure::{Applies, DoesNotApply, NotPublished, Unknown};
 
     let told = |rules: Value, status: &str, reason: &str, message: &str| {
         let mut one = risk("A", "True", "Match", rules);

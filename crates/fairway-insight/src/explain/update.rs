@@ -3,7 +3,7 @@
 use fairway_api::cluster_version::ConditionalUpdate;
 use fairway_api::reason::recommended;
 use fairway_api::{Conditions as _, Version};
-use fairway_risk::Source;
+use fairway_risk::{Acceptance, Source};
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::listed::{self, Listed};
 use super::risk::{Applies, Judging, Meaning};
 use super::why_not::{self, WhyNot};
-use super::{Known, acceptance, origin};
+use super::{Known, origin};
 use crate::recommend::Verdict;
 
 /// An update, and everything that is known about it.
@@ -61,6 +61,8 @@ pub struct RiskOfUpdate {
     pub name: String,
     /// Who publishes it.
     pub sources: Vec<Source>,
+    /// What may go wrong.
+    pub message: Option<String>,
     /// What the operator says about whether it concerns this cluster.
     pub applies: Option<Applies>,
     /// What it means for the update.
@@ -128,7 +130,7 @@ fn is_offered(update: &ConditionalUpdate) -> bool {
 
 fn risks(update: &ConditionalUpdate, known: &Known, now: Timestamp) -> Vec<RiskOfUpdate> {
     let listed = Listed::of(known.version);
-    let judging = Judging { listed, acceptance: &acceptance::read(known.version), now };
+    let judging = Judging { listed, acceptance: &Acceptance::of(known.version), now };
     let mut names: Vec<&str> = listed::risk_names(update).collect();
     names.sort_unstable();
     names.dedup();
@@ -137,6 +139,7 @@ fn risks(update: &ConditionalUpdate, known: &Known, now: Timestamp) -> Vec<RiskO
         let published: Vec<_> = risk.into_iter().collect();
         RiskOfUpdate {
             name: name.to_owned(),
+            message: risk.map(|risk| risk.message.clone()).filter(|text| !text.is_empty()),
             sources: origin::of(name, &published, known.version, known.components),
             applies: listed.applies(update, name).map(|condition| Applies::of(condition, now)),
             meaning: judging.meaning(update, name),

@@ -3,7 +3,7 @@
 use fairway_api::cluster_version::UpdateState;
 use fairway_api::reason::retrieved_updates;
 use fairway_api::{ClusterVersionStatus, Conditions as _, Version};
-use fairway_risk::{ANNOTATION, Acceptance};
+use fairway_risk::Acceptance;
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -71,9 +71,7 @@ impl ClusterReport {
             recommend::Answer::One { .. } => (Vec::new(), false),
         };
         let blockers = blockers::of(status, all.issues);
-        let annotations = said.version.metadata.annotations.as_ref();
-        let terms = annotations.and_then(|all| all.get(ANNOTATION)).map(String::as_str);
-        let acceptance = Acceptance::read(said.version.spec.desired_update.as_ref(), terms);
+        let acceptance = Acceptance::of(&said.version);
         let ground = Ground {
             said,
             status,

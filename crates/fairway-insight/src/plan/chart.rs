@@ -6,7 +6,7 @@ use fairway_api::cluster_version::{ConditionalUpdateRisk, Release};
 use fairway_api::reason::progressing;
 use fairway_api::{ClusterOperator, ClusterVersion, Conditions as _, Version};
 use fairway_graph::{Graph, Node, Risk};
-use fairway_risk::{ANNOTATION, Acceptance, Outcomes, Previous};
+use fairway_risk::{Acceptance, Outcomes, Previous};
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -107,10 +107,7 @@ impl Outlook<'_> {
     }
 
     pub(super) fn acceptance(&self) -> Acceptance {
-        let annotations = self.cluster_version.metadata.annotations.as_ref();
-        let annotation = annotations.and_then(|all| all.get(ANNOTATION));
-        let desired = self.cluster_version.spec.desired_update.as_ref();
-        Acceptance::read(desired, annotation.map(String::as_str))
+        Acceptance::of(self.cluster_version)
     }
 
     pub(super) fn previous(&self) -> Previous {

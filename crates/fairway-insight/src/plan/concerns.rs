@@ -10,6 +10,7 @@ use fairway_risk::sources::{self, ConfigData, Gate};
 use fairway_risk::{Claim, Concern, DOCS, Risk, Source, Targets};
 
 use super::Outlook;
+use crate::exposure::{is_advice, publisher};
 
 /// Risks of the operator that a plan sees otherwise: whether an update is offered is what the graph
 /// says, and an update that is under way is waited for.
@@ -47,9 +48,6 @@ impl Holds {
 /// That ClusterVersion is not upgradeable, where nobody else says why. It goes by the name that
 /// `oc` has for it, and nobody can accept it.
 pub(super) const UPGRADEABLE_FALSE: &str = "UpgradeableFalse";
-
-/// What the names of risks begin with that later minor versions say anew.
-const SAID_ANEW: [&str; 2] = ["AdminAck", "ClusterOperatorUpgradeable"];
 
 /// What administrators are asked to confirm, and what they have confirmed. An error says why it
 /// cannot be read: as for the operator, gates that are not there are not known.
@@ -151,7 +149,7 @@ pub(super) fn published(outlook: &Outlook, is_known: impl Fn(&str, &str) -> bool
             // What a preflight finds is about the release, wherever the cluster comes from.
             let holds = match concern.source {
                 Source::Preflight => Holds::Always,
-                _ if SAID_ANEW.iter().any(|it| name.starts_with(it)) => Holds::In(stream.clone()),
+                _ if is_said_anew(name) => Holds::In(stream.clone()),
                 _ => Holds::Here,
             };
             raised.push(Raised { concern, holds });
@@ -160,13 +158,20 @@ pub(super) fn published(outlook: &Outlook, is_known: impl Fn(&str, &str) -> bool
     raised
 }
 
+/// Whether later minor versions say it anew.
+fn is_said_anew(name: &str) -> bool {
+    let source = sources::source_of(name);
+    matches!(source, Some(Source::AdminGate | Source::ClusterOperators | Source::Upgradeable(_)))
+}
+
 fn concern(update: &ConditionalUpdate, risk: &ConditionalUpdateRisk) -> Concern {
-    let claim = risk.conditions.find(applies::TYPE).map(|applies| {
+    let applies = risk.conditions.find(applies::TYPE);
+    let claim = applies.map(|applies| {
         let claim = Claim::new(applies.status.clone(), &applies.reason, &applies.message);
         // What is recommended all the same is held up by nothing, and neither is anything by
         // preflights that are not complete.
-        let holds_nothing_up = update.conditions.is_true(recommended::TYPE)
-            || is_of_preflight(&claim.reason) && claim.reason != applies::PREFLIGHT_VALIDATION.code;
+        let holds_nothing_up =
+            update.conditions.is_true(recommended::TYPE) || is_advice(&claim.reason);
         if holds_nothing_up { claim.as_advice() } else { claim }
     });
     let range = update.release.version.parse().ok();
@@ -178,21 +183,7 @@ fn concern(update: &ConditionalUpdate, risk: &ConditionalUpdateRisk) -> Concern 
             matching_rules: risk.matching_rules.clone(),
             claim,
         },
-        source: origin(risk),
+        source: publisher(applies).unwrap_or(Source::Graph),
         targets: range.map_or(Targets::All, Targets::Range),
     }
-}
-
-/// Where the operator has a risk from, as far as it says.
-fn origin(risk: &ConditionalUpdateRisk) -> Source {
-    let reason = risk.conditions.find(applies::TYPE).map_or("", |applies| applies.reason.as_str());
-    match reason {
-        _ if reason == applies::ALERT_FIRING.code => Source::Alert,
-        _ if is_of_preflight(reason) => Source::Preflight,
-        _ => Source::Graph,
-    }
-}
-
-fn is_of_preflight(reason: &str) -> bool {
-    reason.starts_with("Preflight")
 }

@@ -19,6 +19,7 @@ use fairway_risk::{
 use super::Outlook;
 use super::concerns::{self, Holds, Raised};
 use super::need::Need;
+use crate::exposure::Exposure;
 
 /// A risk, and what is known about it.
 #[derive(Clone, Debug)]
@@ -32,7 +33,7 @@ pub(super) struct Weighed {
     pub(super) why: String,
     /// A query that was not asked will tell.
     awaited: bool,
-    /// The operator has asked, and could not find out.
+    /// The operator has asked, though it may not have found out.
     pub(super) was_asked: bool,
     /// It is shown, and stands against nothing.
     advisory: bool,
@@ -225,38 +226,63 @@ fn weigh(ledger: &Ledger, origin: Source, rules: &[MatchingRule], round: Round) 
     let risk = ledger.evaluate(round).conditional_update_risks.into_iter().next()?;
     let queries = rules.iter().filter_map(|rule| rule.promql.as_ref());
     let awaited = exposure.awaited && exposure.status == ConditionStatus::Unknown;
-    let could_not = awaited.then(|| could_not_find_out(&risk, round.previous)).flatten();
+    let hash = definition_hash(&risk);
+    let told = awaited.then(|| told(&risk, &hash, round)).flatten();
+    let was_asked = told.is_some();
+    let (status, why) = told.unwrap_or((exposure.status, exposure.message));
     Some(Weighed {
-        hash: definition_hash(&risk),
-        was_asked: could_not.is_some(),
+        hash,
+        was_asked,
         name: risk.name,
         message: risk.message,
         url: risk.url,
         origin,
-        status: exposure.status,
-        why: could_not.unwrap_or(exposure.message),
+        status,
+        why,
         awaited: exposure.awaited,
         advisory: exposure.advisory,
         queries: queries.map(|query| query.promql.clone()).collect(),
     })
 }
 
-/// Why the operator could not find out whether a risk applies, where it has tried.
-fn could_not_find_out(risk: &ConditionalUpdateRisk, told: &Previous) -> Option<String> {
-    let hash = definition_hash(risk);
+/// What the operator says about a risk of the same words that the ledger knows nothing about, and
+/// why.
+fn told(
+    risk: &ConditionalUpdateRisk,
+    hash: &str,
+    round: Round,
+) -> Option<(ConditionStatus, String)> {
+    let Previous { conditional_updates, conditional_update_risks, .. } = round.previous;
     let is_it =
         |known: &&ConditionalUpdateRisk| known.name == risk.name && definition_hash(known) == hash;
-    let in_ledger = told.conditional_update_risks.iter().find(is_it);
+    let in_ledger = conditional_update_risks.iter().find(is_it);
     let applies = in_ledger.and_then(|known| known.conditions.find(applies::TYPE));
     if let Some(applies) = applies.filter(|it| it.status == ConditionStatus::Unknown) {
-        return Some(applies.message.clone());
+        return Some((ConditionStatus::Unknown, applies.message.clone()));
     }
-    // Operators without a ledger have a line for each risk where they describe the update.
-    told.conditional_updates.iter().find_map(|update| {
-        update.risks.iter().find(is_it)?;
-        let recommended = update.conditions.find(recommended::TYPE)?;
-        let unclear = recommended.status == ConditionStatus::Unknown;
-        let mut lines = recommended.message.lines().filter(|_| unclear);
-        lines.find(|line| line.contains(&risk.name)).map(|line| line.trim().to_owned())
-    })
+    // Operators without a ledger say it where they describe the update.
+    let updates = conditional_updates.iter();
+    let described = updates.filter_map(|update| Some((update, update.risks.iter().find(is_it)?)));
+    let exposed = described.map(|(update, risk)| {
+        let version = &update.release.version;
+        let standing = round.acceptance.standing(&risk.name, version, hash, round.now);
+        (Exposure::from_update(update, risk, standing.is_accepted()), update)
+    });
+    let exposed: Vec<_> = exposed.collect();
+    let worst = Exposure::worst(exposed.iter().map(|(exposure, _)| *exposure));
+    let (_, update) = exposed.into_iter().find(|(exposure, _)| *exposure == worst)?;
+    let says = |status| {
+        let version = &update.release.version;
+        Some((status, format!("The operator says so about the update to {version}.")))
+    };
+    match worst {
+        Exposure::Applies => says(ConditionStatus::True),
+        Exposure::DoesNotApply => says(ConditionStatus::False),
+        Exposure::Unknown => {
+            let recommended = update.conditions.find(recommended::TYPE)?;
+            let line = recommended.message.lines().find(|line| line.contains(&risk.name))?;
+            Some((ConditionStatus::Unknown, line.trim().to_owned()))
+        }
+        Exposure::NotPublished => None,
+    }
 }

@@ -3,49 +3,16 @@
 use std::collections::BTreeSet;
 
 use fairway_api::cluster_version::{ConditionalUpdate, ConditionalUpdateRisk};
-use fairway_api::reason::applies;
-use fairway_api::{
-    ClusterVersion, ClusterVersionStatus, Condition, ConditionStatus, Conditions as _, Version,
-};
+use fairway_api::{ClusterVersion, ClusterVersionStatus, Condition, Version};
 use fairway_risk::{ANNOTATION, Acceptance};
 use jiff::Timestamp;
-use schemars::JsonSchema;
-use serde::Serialize;
 
-/// Whether a risk concerns this cluster.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub(super) enum Exposure {
-    /// It does.
-    Applies,
-    /// It does not.
-    DoesNotApply,
-    /// The operator could not find out.
-    Unknown,
-    /// The operator does not publish it: older ones say it only for the update as a whole.
-    NotPublished,
-}
+pub(super) use fairway_insight::Exposure;
+pub(super) use fairway_insight::exposure::said as applies;
 
-/// The condition that says whether a risk concerns this cluster: that of the update, else the one
-/// for all updates together.
-pub(super) fn applies<'a>(
-    status: &'a ClusterVersionStatus,
-    update: &'a ConditionalUpdate,
-    name: &str,
-) -> Option<&'a Condition> {
-    let namesakes = update.risks.iter().chain(&status.conditional_update_risks);
-    let mut namesakes = namesakes.filter(|risk| risk.name == name);
-    namesakes.find_map(|risk| risk.conditions.find(applies::TYPE))
-}
-
-/// Whether a risk of an update concerns this cluster.
+/// Whether a risk of an update concerns this cluster, where it is said of the risk.
 pub(super) fn exposure(applies: Option<&Condition>) -> Exposure {
-    match applies.map(|condition| &condition.status) {
-        None => Exposure::NotPublished,
-        Some(ConditionStatus::True) => Exposure::Applies,
-        Some(ConditionStatus::False) => Exposure::DoesNotApply,
-        Some(_) => Exposure::Unknown,
-    }
+    Exposure::as_said(applies)
 }
 
 /// What the risk of that name says: to all updates together, which is what is accepted.
@@ -76,7 +43,7 @@ pub(super) fn all_names(status: &ClusterVersionStatus) -> BTreeSet<&str> {
 
 /// What the administrator accepts.
 pub(super) fn acceptance(cluster_version: &ClusterVersion) -> Acceptance {
-    Acceptance::read(cluster_version.spec.desired_update.as_ref(), annotation(cluster_version))
+    Acceptance::of(cluster_version)
 }
 
 /// Whether risks were accepted for updates to that version, whichever: then others are new.

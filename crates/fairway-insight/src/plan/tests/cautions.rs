@@ -123,6 +123,43 @@ fn what_the_operator_has_asked_in_vain_was_asked() {
 }
 
 #[test]
+fn operators_without_a_ledger_tell_of_an_update_which_of_its_risks_apply() {
+    let nodes = ["5.1.0", "5.2.0"].map(|version| (version, "stable-5.2"));
+    let names = ["QTold", "QFailed", "QSilent"];
+    let mut world = World::new(graph(&nodes, &[("5.1.0", "5.2.0", &names)]), "5.1.0", "stable-5.2");
+    let mut exposures = |message: &str| {
+        let update = json!({
+            "release": {"version": "5.2.0", "image": "x"}, "risks": names.map(risk),
+            "conditions": [{
+                "type": "Recommended", "status": "False", "reason": "MultipleReasons",
+                "message": message,
+            }],
+        });
+        let status = world.cluster_version.status.as_mut().unwrap();
+        status.conditional_updates = vec![serde_json::from_value(update).unwrap()];
+        let explained = names
+            .map(|name| crate::Exposure::of(status, &status.conditional_updates[0], name, false));
+        let plan = world.plan("5.2");
+        let mut planned: Vec<_> = plan.least_risk.unwrap().hops[0].risks.clone();
+        planned.sort_by_key(|risk| names.iter().position(|name| *name == risk.name));
+        let planned: Vec<_> = planned.iter().map(|risk| risk.exposure).collect();
+        format!("{explained:?}\n{planned:?}\nto be asked: {:?}", plan.open_queries)
+    };
+    let each = "QTold may happen. https://example.com/QTold\n\nExposure to QFailed is unknown due to \
+        an evaluation failure: throttled\nQFailed may happen. https://example.com/QFailed";
+    insta::assert_snapshot!(exposures(each), @r#"
+    [Applies, Unknown, DoesNotApply]
+    [Applies, Unknown, DoesNotApply]
+    to be asked: {"QFailed"}
+    "#);
+    insta::assert_snapshot!(exposures("It is not."), @r#"
+    [NotPublished, NotPublished, NotPublished]
+    [NotKnownYet, NotKnownYet, NotKnownYet]
+    to be asked: {"QFailed", "QSilent", "QTold"}
+    "#);
+}
+
+#[test]
 fn a_cluster_that_is_failing_is_mended_first() {
     let failing = |reason: &str| json!([{"type": "Failing", "status": "True", "reason": reason, "message": "etcd is down."}]);
     let plan = saying(cluster(), &failing("UpdatePayloadFailed")).plan("5.1");

@@ -286,8 +286,10 @@ fn an_update_with_risks() {
 
     Risks:
       Proxy: applies to this cluster, accepted only for 5.3.x; from the update service
+        Proxy may happen.
         The query yields 1: this cluster is exposed.
       SlowDisks: does not apply to this cluster; from the update service
+        SlowDisks may happen.
 
     `fairway upgrade explain RISK` tells more about one of them.
     No
@@ -302,6 +304,7 @@ fn an_update_with_risks() {
 
     Risks:
       SlowDisks: does not apply to this cluster; from the update service
+        SlowDisks may happen.
 
     `fairway upgrade explain RISK` tells more about one of them.
     Yes
@@ -457,8 +460,6 @@ fn nothing_that_is_known_is_nothing_to_break() {
     Because:
       No channel is chosen, so nobody looks for updates: `fairway upgrade channel` chooses one.
       The update service offers no version of that minor version from here, in this channel.
-
-    `fairway upgrade plan --to=5.1.9` looks for ways there.
     CannotTell
     ");
 }

@@ -6,9 +6,9 @@ mod update;
 use std::fmt;
 
 use fairway_insight::explain::{
-    Accepted, Applies, ConcernedUpdate, Definition, Explained, ExplainedRisk, Exposure,
+    Accepted, Applies, ConcernedUpdate, Definition, Explained, ExplainedRisk,
 };
-use fairway_insight::{Explanation, Word};
+use fairway_insight::{Explanation, Exposure, Word};
 use fairway_risk::{Source, Standing};
 use schemars::JsonSchema;
 use serde::Serialize;

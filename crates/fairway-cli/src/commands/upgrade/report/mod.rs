@@ -264,7 +264,7 @@ impl NotRecommended {
             Risk {
                 name: name.to_owned(),
                 url: risks::definition(status, name).map(|risk| risk.url.clone()),
-                exposure: risks::exposure(risks::applies(status, update, name)),
+                exposure: Exposure::of(status, update, name, standing.is_accepted()),
                 acceptance: standing.word(),
                 standing,
             }

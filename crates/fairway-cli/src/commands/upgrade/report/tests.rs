@@ -1,5 +1,5 @@
-use fairway_api::cluster_version::{Architecture, Update};
-use fairway_api::{ClusterVersion, read};
+use fairway_api::cluster_version::{Architecture, MatchingRuleType, Update};
+use fairway_api::{ClusterVersion, Condition, Conditions as _, read};
 use fairway_testkit::{environment, objects};
 use serde_json::Value;
 
@@ -409,6 +409,7 @@ fn an_operator_that_does_not_publish_exposures() {
     let mut object = cluster_version();
     let mut old = risk("SlowDisks", "True");
     old.conditions.clear();
+    old.matching_rules[0].type_ = MatchingRuleType::PromQl;
     offer(&mut object, "5.2.4", &[old], recommended("False", "SlowDisks", "Disks are slow."));
     object.status.as_mut().unwrap().conditional_updates[0].conditions.clear();
     insta::assert_snapshot!(from(&in_full(&object), "Supported"), @"
@@ -419,6 +420,13 @@ fn an_operator_that_does_not_publish_exposures() {
       Recommended: Unknown
       Risks:
         SlowDisks: the operator does not say whether it applies
+    ");
+    let said = Condition::new("Recommended", "False", "SlowDisks", "Disks are slow.");
+    let update = &mut object.status.as_mut().unwrap().conditional_updates[0];
+    update.conditions.set(said, objects::beginning().0);
+    insta::assert_snapshot!(from(&in_full(&object), "  Risks"), @"
+      Risks:
+        SlowDisks: applies
     ");
 }
 

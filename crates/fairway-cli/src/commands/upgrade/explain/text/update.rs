@@ -25,7 +25,8 @@ pub(super) fn write(
         _ => f.write_str("\n\nWhat else stands against it:")?,
     }
     update.why_not.iter().try_for_each(|why| write!(f, "\n  {}", Because { why, update }))?;
-    if update.offer == Offer::NotOffered && !leads_back(update) {
+    let has_a_start = explanation.current.is_some();
+    if update.offer == Offer::NotOffered && has_a_start && !leads_back(update) {
         let to = OneLine(&update.to);
         write!(f, "\n\n`fairway upgrade plan --to={to}` looks for ways there.")?;
     }
@@ -105,11 +106,18 @@ fn write_risks(f: &mut fmt::Formatter<'_>, risks: &[RiskOfUpdate]) -> fmt::Resul
         let (name, sources) = (OneLine(&risk.name), Sources(&risk.sources));
         let accepted = Afterwards(&meaning.standing);
         write!(f, "\n  {name}: {}{accepted}; from {sources}", exposure(meaning.exposure))?;
-        if let Some(applies) = &risk.applies {
-            write_indented(f, &applies.message, "    ")?;
+        let said = risk.applies.as_ref().map(|applies| applies.message.as_str());
+        for text in risk.message.as_deref().into_iter().chain(said.filter(|_| !is_same(risk))) {
+            write_indented(f, text, "    ")?;
         }
     }
     f.write_str("\n\n`fairway upgrade explain RISK` tells more about one of them.")
+}
+
+/// Whether the operator says of a risk what it says itself.
+fn is_same(risk: &RiskOfUpdate) -> bool {
+    let said = risk.applies.as_ref().map(|applies| applies.message.trim());
+    said.zip(risk.message.as_deref()).is_some_and(|(said, message)| message.trim() == said)
 }
 
 /// Why an update is not offered, or what else stands against it.
