@@ -15,7 +15,7 @@ use crate::alerts::Alerts;
 pub const CONDITIONAL_UPDATE_RISK: &str = "ConditionalUpdateRisk";
 
 /// It is not known which updates there are now.
-const CANNOT_RETRIEVE_UPDATES: &str = "CannotRetrieveUpdates";
+pub const CANNOT_RETRIEVE_UPDATES: &str = "CannotRetrieveUpdates";
 
 /// What should be looked at before an update could not be.
 pub const FAILED_TO_COMPLETE_PRECHECK: &str = "FailedToCompletePrecheck";

@@ -13,7 +13,9 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-pub use issues::{CONDITIONAL_UPDATE_RISK, FAILED_TO_COMPLETE_PRECHECK, Issue};
+pub use issues::{
+    CANNOT_RETRIEVE_UPDATES, CONDITIONAL_UPDATE_RISK, FAILED_TO_COMPLETE_PRECHECK, Issue,
+};
 pub use prechecks::Precheck;
 pub use targets::Target;
 
@@ -113,7 +115,10 @@ impl Recommendation {
                 let updates_known = updates_known(status, &updates);
                 Answer::All { updates, updates_known }
             }
-            Some(version) => one(updates, version),
+            Some(version) => {
+                let updates_known = updates_known(status, &updates);
+                one(updates, version, updates_known)
+            }
         };
         if let Answer::One { target: Some(target), .. } = &answer {
             issues.extend(issues::of_target(target));
@@ -160,13 +165,15 @@ fn updates_known(status: &ClusterVersionStatus, updates: &[Target]) -> bool {
 }
 
 /// The update to a version; else the nearest thing that can be said.
-fn one(updates: Vec<Target>, version: &Version) -> Answer {
+fn one(updates: Vec<Target>, version: &Version, updates_known: bool) -> Answer {
     let parsed = |target: &Target| Version::parse(&target.version).ok();
     let same_major =
         |target: &Target| parsed(target).is_some_and(|one| one.major() == version.major());
     let same_stream =
         |target: &Target| parsed(target).is_some_and(|one| one.stream() == version.stream());
-    let not_offered = if updates.is_empty() {
+    let not_offered = if !updates_known {
+        "it is not known which updates there are".to_owned()
+    } else if updates.is_empty() {
         "no updates are offered".to_owned()
     } else if !updates.iter().any(same_major) {
         format!("no updates to {} are offered", version.major())

@@ -9,6 +9,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::blanket::Blanket;
+use crate::exposure::is_advice;
 
 /// An update.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -150,13 +151,21 @@ fn names(update: &ConditionalUpdate) -> Vec<String> {
     names
 }
 
-/// The names of the risks of an update, without those that are known not to apply.
+/// The names of the risks of an update, without those that are known not to apply, and those that
+/// are only told: what a preflight says that is not complete holds nothing up.
 fn may_apply(update: &ConditionalUpdate, status: &ClusterVersionStatus) -> Vec<String> {
     let every = update.risks.iter().chain(&status.conditional_update_risks);
     let applies_not = |name: &String| {
         let mut defined = every.clone().filter(|risk| risk.name == *name);
-        let says_no = |risk: &ConditionalUpdateRisk| risk.conditions.is_false(applies::TYPE);
-        defined.clone().any(says_no) && !defined.any(|risk| risk.conditions.is_true(applies::TYPE))
+        let says_no = |risk: &ConditionalUpdateRisk| {
+            let said = risk.conditions.find(applies::TYPE);
+            said.is_some_and(|it| it.status == ConditionStatus::False || is_advice(&it.reason))
+        };
+        let says_yes = |risk: &ConditionalUpdateRisk| {
+            let said = risk.conditions.find(applies::TYPE);
+            said.is_some_and(|it| it.status == ConditionStatus::True && !is_advice(&it.reason))
+        };
+        defined.clone().any(says_no) && !defined.any(says_yes)
     };
     names(update).into_iter().filter(|name| !applies_not(name)).collect()
 }

@@ -220,6 +220,20 @@ fn versions_are_ordered_as_versions() {
 }
 
 #[test]
+fn what_a_preflight_says_that_is_not_complete_speaks_against_nothing() {
+    let mut update = conditional("5.1.4", &["A", "PreflightInProgress"], Some("False"));
+    let mut said = |reason: &str, status: &str| {
+        update["risks"][1]["conditions"] =
+            json!([{"type": "Applies", "status": status, "reason": reason}]);
+        let cluster = cluster(fine(), json!([]), json!([update.clone()]));
+        about(&cluster, &none(), "5.1.4", &["A"]).verdict()
+    };
+    assert_eq!(said("PreflightRunning", "True"), Verdict::Yes);
+    assert_eq!(said("PreflightPartial", "Unknown"), Verdict::Yes);
+    assert_eq!(said("PreflightValidation", "True"), Verdict::No);
+}
+
+#[test]
 fn a_version_that_is_not_offered_cannot_be_told_about() {
     let texts = |available: Value, version: &str| {
         let report = about(&cluster(fine(), available, json!([])), &none(), version, &[]);
@@ -228,13 +242,18 @@ fn a_version_that_is_not_offered_cannot_be_told_about() {
         not_offered.unwrap()
     };
     let some = || json!([release("5.1.2")]);
+    let stale = json!([{"type": "RetrievedUpdates", "status": "False", "reason": "NoChannel"}]);
+    let unknown = about(&cluster(stale, json!(null), json!([])), &none(), "5.1.2", &[]);
+    let Answer::One { not_offered: Some(unknown), .. } = unknown.answer else { panic!() };
     let texts = [
+        unknown,
         texts(json!([]), "5.1.2"),
         texts(some(), "6.0.0"),
         texts(some(), "5.2.0"),
         texts(some(), "5.1.3"),
     ];
     insta::assert_snapshot!(texts.join("\n"), @"
+    it is not known which updates there are
     no updates are offered
     no updates to 6 are offered
     no updates to 5.2 are offered

@@ -8,6 +8,7 @@ use fairway_insight::fleet::{
     Answer, Blocker, ClusterReport, CommonRisk, Preflight, PreflightResult, Scope, TargetReport,
     Verdict,
 };
+use fairway_insight::recommend::CANNOT_RETRIEVE_UPDATES;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -250,7 +251,11 @@ fn names(all: &[String], few: usize) -> Option<String> {
 /// What stands in the way, as far as that is known.
 fn holds(blocker: &Blocker) -> String {
     let Blocker { name, certain, .. } = blocker;
-    if *certain { name.clone() } else { format!("{name}, not known for certain") }
+    match name.as_str() {
+        _ if *certain => name.clone(),
+        CANNOT_RETRIEVE_UPDATES => format!("{name}, so what is listed may be out of date"),
+        _ => format!("{name}, not known for certain"),
+    }
 }
 
 /// So many clusters.

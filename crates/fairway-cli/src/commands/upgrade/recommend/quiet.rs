@@ -2,7 +2,7 @@
 
 use fairway_api::Version;
 use fairway_insight::Recommendation;
-use fairway_insight::recommend::Answer;
+use fairway_insight::recommend::{Answer, CANNOT_RETRIEVE_UPDATES};
 
 use crate::errors::{CannotTell, NewRisks, Refused};
 use crate::exit::ExitStatus;
@@ -28,7 +28,12 @@ fn why_not(report: &Recommendation, version: &Version) -> (String, String) {
     let told = format!("`fairway upgrade recommend --version={version}` tells more");
     match (&report.answer, &report.alerts.why) {
         (Answer::One { not_offered: Some(why), .. }, _) => {
-            let hint = "`fairway upgrade recommend --show-outdated-releases` lists what is";
+            let is_known = !report.issues.iter().any(|it| it.name == CANNOT_RETRIEVE_UPDATES);
+            let hint = if is_known {
+                "`fairway upgrade recommend --show-outdated-releases` lists what is"
+            } else {
+                "`fairway upgrade` says why"
+            };
             (OneLine(why).to_string(), hint.to_owned())
         }
         _ if !report.unaccepted.is_empty() => {

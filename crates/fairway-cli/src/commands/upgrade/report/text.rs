@@ -182,6 +182,9 @@ impl Report {
     }
 
     fn write_each_not_recommended(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.not_recommended.is_empty() && !self.updates_known {
+            return Ok(());
+        }
         if self.not_recommended.is_empty() {
             return f.write_str(
                 "\n\nNo updates which are not recommended based on your cluster configuration are available.",
