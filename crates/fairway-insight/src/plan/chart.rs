@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use fairway_api::cluster_version::{ConditionalUpdateRisk, Release};
-use fairway_api::reason::progressing;
+use fairway_api::reason::{progressing, retrieved_updates};
 use fairway_api::{ClusterOperator, ClusterVersion, Conditions as _, Version};
 use fairway_graph::{Graph, Node, Risk};
 use fairway_risk::{Acceptance, Outcomes, Previous};
@@ -95,8 +95,11 @@ impl Outlook<'_> {
 
     /// The graph of what ClusterVersion lists.
     pub fn listed(&self) -> Result<Graph, PlanError> {
-        let here = Node::named(self.version()?);
         let Some(status) = &self.cluster_version.status else { return Err(PlanError::NoVersion) };
+        // Where somebody has looked and found nothing later, the cluster has the latest.
+        let is_retrieved = status.conditions.is_true(retrieved_updates::TYPE);
+        let known = is_retrieved.then(|| node(&status.desired)).flatten();
+        let here = known.unwrap_or(Node::named(self.version()?));
         let plain = status.available_updates.iter().flatten().map(|release| (release, &[][..]));
         let conditional = status.conditional_updates.iter();
         let conditional = conditional.map(|update| (&update.release, update.risks.as_slice()));

@@ -42,12 +42,21 @@ impl Lanes {
         self.here.as_deref()
     }
 
+    /// The channels that somebody named besides the goal, and that no release of a graph is in.
+    pub(super) fn empty(&self, graph: &Graph, goal: &Goal) -> impl Iterator<Item = String> {
+        let known: BTreeSet<&str> = graph.nodes().iter().flat_map(Node::channels).collect();
+        let is_goal = |name: &String| matches!(goal, Goal::Channel(goal) if goal == name);
+        let named = self.named.iter().filter(|name| !is_goal(name));
+        let empty = named.filter(|name| !known.is_empty() && !known.contains(name.as_str()));
+        empty.cloned().collect::<Vec<_>>().into_iter()
+    }
+
     /// The channels to ask the update service for at first.
     pub fn first(&self) -> BTreeSet<String> {
         self.here.iter().chain(&self.named).cloned().collect()
     }
 
-    /// The channels that releases of these graphs are in and that were not asked for: between the
+    /// The channels that releases of this graph are in and that were not asked for: between the
     /// minor version of the cluster and that of the goal.
     pub fn unasked(
         &self,

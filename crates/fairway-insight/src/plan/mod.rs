@@ -62,6 +62,8 @@ pub struct Plan {
     pub not_offered: Option<NotOffered>,
     /// Where it is known from which updates there are.
     pub known_from: KnownFrom,
+    /// Who has answered queries, where that is a file; none where nobody was asked, or the cluster.
+    pub answered_by: Option<Samples>,
     /// What could not be looked at.
     pub not_known: Vec<Gap>,
     /// Queries that were not asked, and that would tell more about updates on the way.
@@ -78,6 +80,16 @@ pub struct PassedOver {
     pub risks: Vec<String>,
 }
 
+/// Samples that somebody has saved.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Samples {
+    /// The file.
+    pub file: String,
+    /// The time that they are of, where they say so.
+    #[schemars(with = "Option<String>")]
+    pub at: Option<Timestamp>,
+}
+
 /// Something that could not be looked at.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", tag = "what")]
@@ -91,6 +103,18 @@ pub enum Gap {
     Queries {
         /// Why.
         why: String,
+    },
+    /// Which updates some channels have.
+    Channels {
+        /// The channels; there may be others that only they would have told of.
+        channels: BTreeSet<String>,
+        /// Why.
+        why: String,
+    },
+    /// A channel that somebody named, and that no release is in.
+    EmptyChannel {
+        /// The channel.
+        channel: String,
     },
     /// What the releases on the way will say against going on: nobody knows before they run.
     LaterReleases,
@@ -129,6 +153,7 @@ impl Plan {
             passed_over: Vec::new(),
             not_offered: None,
             known_from: known_from.clone(),
+            answered_by: None,
             not_known: Vec::new(),
             open_queries: BTreeSet::new(),
         };
@@ -153,6 +178,8 @@ impl Plan {
             None if graph.find(&from).next().is_none() => Some(NotOffered::UnknownHere),
             None => Some(NotOffered::UnknownVersion),
         };
+        let empty = lanes.empty(graph, goal);
+        plan.not_known.extend(empty.map(|channel| Gap::EmptyChannel { channel }));
         plan.not_known.extend(plan.meets_later_releases().then_some(Gap::LaterReleases));
         Ok(plan)
     }
@@ -197,12 +224,18 @@ impl Plan {
         unknown && way.hops.iter().any(|hop| !hop.step.within_minor())
     }
 
+    /// Whether there may be updates that nobody has told of.
+    fn channels_are_unknown(&self) -> bool {
+        self.not_known.iter().any(|gap| matches!(gap, Gap::Channels { .. }))
+    }
+
     /// What it means for somebody who wants to begin.
     pub fn verdict(&self) -> Verdict {
         let Some(way) = &self.least_risk else {
             return match self.known_from {
                 KnownFrom::ClusterVersion { .. } => Verdict::CannotTell,
                 _ if self.not_offered == Some(NotOffered::UnknownHere) => Verdict::CannotTell,
+                _ if self.channels_are_unknown() => Verdict::CannotTell,
                 _ => Verdict::No,
             };
         };

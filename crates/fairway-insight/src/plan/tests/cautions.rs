@@ -194,6 +194,55 @@ fn that_cluster_version_is_not_upgradeable_counts_where_nobody_says_why() {
 }
 
 #[test]
+fn where_a_channel_was_not_told_of_nobody_says_that_there_is_no_way() {
+    let plan = cluster().plan("5.3");
+    assert_eq!(plan.verdict(), Verdict::No);
+    let channels = BTreeSet::from(["stable-5.3".to_owned()]);
+    let gap = Gap::Channels { channels, why: "it took too long".to_owned() };
+    assert_eq!(Plan { not_known: vec![gap], ..plan }.verdict(), Verdict::CannotTell);
+}
+
+#[test]
+fn a_channel_that_nothing_is_in_is_told() {
+    let also = ["fast-5.2", "stable-5.2"].map(str::to_owned);
+    let told = sketch(&cluster().plan_in("5.1", &also));
+    insta::assert_snapshot!(told, @r#"
+    5.1.0 -> 5.1: Yes
+    least risk: 5.1.1
+    not known: EmptyChannel { channel: "fast-5.2" }
+    "#);
+    assert_eq!(cluster().plan_in("stable-5.3", &[]).not_known, [], "that is the goal itself");
+}
+
+#[test]
+fn a_cluster_that_is_offered_nothing_later_has_the_latest() {
+    let verdict = |retrieved: &str| {
+        let conditions = json!([{"type": "RetrievedUpdates", "status": retrieved}]);
+        let mut world = saying(cluster(), &conditions);
+        let status = world.cluster_version.status.as_mut().unwrap();
+        status.desired.channels = vec!["stable-5.2".to_owned()];
+        let why = "nobody was asked".to_owned();
+        world.known_from = KnownFrom::ClusterVersion { why };
+        let outlook = Outlook {
+            cluster_version: &world.cluster_version,
+            components: &[],
+            unlisted: None,
+            gates: &world.gates,
+            outcomes: &world.outcomes,
+            now: Timestamp::UNIX_EPOCH,
+        };
+        world.graph = outlook.listed().unwrap();
+        sketch(&world.plan("latest"))
+    };
+    insta::assert_snapshot!([verdict("True"), verdict("False")].join("\n"), @"
+    5.1.0 -> latest: Yes
+    least risk: 
+    5.1.0 -> latest: CannotTell
+    not offered: UnknownVersion
+    ");
+}
+
+#[test]
 fn names_of_others_are_words_in_commands() {
     let nodes = ["5.1.0", "5.2.0"].map(|version| (version, "stable$(id)-5.2"));
     let edges: &[(&str, &str, &[&str])] = &[("5.1.0", "5.2.0", &["A;curl x|sh", "Gone-"])];

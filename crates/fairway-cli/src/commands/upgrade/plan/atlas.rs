@@ -4,27 +4,29 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use fairway_api::ClusterVersion;
-use fairway_api::cluster_version::Architecture;
+use fairway_api::cluster_version::{Architecture, ClusterVersionSpec};
 use fairway_graph::build::Draft;
 use fairway_graph::{Graph, GraphData, Scope};
-use fairway_insight::plan::{Chart, KnownFrom, Lanes, Maintained};
+use fairway_insight::plan::{Chart, Gap, KnownFrom, Lanes, Maintained};
 use fairway_operator::stage::updates::{Current, Patience, Services, ask_once};
 
+use tokio::time::Instant;
+
 use super::look::Look;
+use super::survey::Survey;
 use crate::args::plan::{GraphPlace, PlanArgs};
 use crate::commands::graph::{input, view};
 use crate::errors::{CannotTell, WrongUsage};
 use crate::printer::Printer;
 use crate::source::Source;
 
-/// Channels that an update service is asked for: every minor version of ten years.
-const MOST_CHANNELS: usize = 40;
-
 /// The updates that there are.
 pub(super) struct Atlas {
     graph: Graph,
     known_from: KnownFrom,
     maintained: Option<(Graph, GraphData, Option<String>)>,
+    /// The channels that nothing is known about, and why.
+    untold: Option<(BTreeSet<String>, String)>,
 }
 
 impl Atlas {
@@ -49,7 +51,7 @@ impl Atlas {
                 Self::of_service(args, source, look, &services_of(&look.cluster_version)).await
             }
             (None, Source::Recorded(_)) => {
-                Err("a recorded cluster asks nobody: --graph names the updates that there are"
+                Err("a recorded cluster asks nobody; --graph names the updates that there are"
                     .to_owned())
             }
         };
@@ -59,6 +61,7 @@ impl Atlas {
                 graph: look.outlook().listed().unwrap_or_default(),
                 known_from: KnownFrom::ClusterVersion { why },
                 maintained: None,
+                untold: None,
             }),
         }
     }
@@ -69,7 +72,7 @@ impl Atlas {
             let whole = input::wire_graph(path, printer)?;
             let architecture = view::usual(&whole, args.graph.arch.as_deref())?;
             let graph = whole.within(Scope { architecture, channel: None });
-            return Ok(Self { graph, known_from, maintained: None });
+            return Ok(Self { graph, known_from, maintained: None, untold: None });
         }
         let Some(releases) = &args.graph.releases else {
             let why = "graph-data says what is blocked, and releases which updates there are: name \
@@ -82,7 +85,7 @@ impl Atlas {
         let architecture = view::usual(&whole, args.graph.arch.as_deref())?;
         let graph = whole.within(Scope { architecture, channel: None });
         let maintained = Some((declared, data, architecture.map(str::to_owned)));
-        Ok(Self { graph, known_from, maintained })
+        Ok(Self { graph, known_from, maintained, untold: None })
     }
 
     /// Asks for the channel of the cluster, and for those that releases on the way are in.
@@ -101,34 +104,40 @@ impl Atlas {
         let version = from.to_string();
         let current = Current { version, architecture, image: String::new() };
         let lanes: Lanes = super::lanes(look, &args.channels, &args.to);
-        let (mut graph, mut asked) = (Graph::default(), BTreeSet::new());
-        let mut wanted = lanes.first();
-        let patience = Patience::default();
-        let mut address = String::new();
-        while let Some(channel) = wanted.pop_first() {
-            let mut spec = cluster_version.spec.clone();
-            spec.channel = Some(channel.clone());
-            asked.insert(channel);
+        let timeout = args.source.cluster.request_timeout;
+        let usual = Patience::default();
+        let patience = Patience {
+            connect: usual.connect.min(timeout),
+            silence: usual.silence.min(timeout),
+            answer: timeout,
+        };
+        let ask = async |channel: &str| {
+            let spec = ClusterVersionSpec {
+                channel: Some(channel.to_owned()),
+                ..cluster_version.spec.clone()
+            };
             let told = ask_once(&spec, &current, services, &patience).await;
-            let told = told.map_err(|error| error.to_string())?;
-            address = told.service;
-            graph = Graph::union([graph, told.graph]);
-            wanted.extend(lanes.unasked(&graph, &asked, &from, &args.to));
-            if asked.len() >= MOST_CHANNELS {
-                break;
-            }
-        }
-        if asked.is_empty() {
-            return Err("the cluster follows no channel: --channel names one".to_owned());
-        }
-        let architecture = current.architecture;
-        let known_from = KnownFrom::UpdateService { address, channels: asked, architecture };
-        Ok(Self { graph, known_from, maintained: None })
+            told.map(|told| (told.service, told.graph)).map_err(|error| error.to_string())
+        };
+        let more = |graph: &Graph, asked: &_| lanes.unasked(graph, asked, &from, &args.to);
+        let end = Instant::now() + timeout;
+        let late = format!("not all channels were told of within {timeout:?}");
+        let Survey { address, channels, graph, untold } =
+            Survey::of(lanes.first(), end, &late, ask, more).await?;
+        let architecture = current.architecture.clone();
+        let known_from = KnownFrom::UpdateService { address, channels, architecture };
+        Ok(Self { graph, known_from, maintained: None, untold })
+    }
+
+    /// What is not known about updates.
+    pub(super) fn gap(&self) -> Option<Gap> {
+        let (channels, why) = self.untold.clone()?;
+        Some(Gap::Channels { channels, why })
     }
 
     /// The updates, with what their maintainers know about them.
     pub(super) fn with_chart<T>(&self, plan: impl FnOnce(Chart) -> T) -> T {
-        let Self { graph, known_from, maintained } = self;
+        let Self { graph, known_from, maintained, .. } = self;
         let Some((declared, data, architecture)) = maintained else {
             return plan(Chart { graph, known_from, maintained: None });
         };

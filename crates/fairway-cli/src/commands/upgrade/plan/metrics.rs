@@ -6,6 +6,7 @@ use std::io::Read as _;
 use std::path::Path;
 
 use anyhow::Context as _;
+use fairway_insight::plan::Samples;
 use fairway_promql::Query;
 use fairway_promql::evaluate::{self, Value, evaluate};
 use fairway_promql::snapshot::{Limits, Snapshot};
@@ -15,6 +16,14 @@ use jiff::Timestamp;
 use crate::errors::WithHint;
 use crate::source::Source;
 
+/// What came of queries.
+#[derive(Default)]
+pub(super) struct Answers {
+    pub(super) outcomes: Outcomes,
+    /// The file that they are from.
+    pub(super) samples: Option<Samples>,
+}
+
 /// Asks queries of a file with samples where there is one, else of the cluster if it is live and
 /// has a monitoring; an inner error is why that does not answer.
 pub(super) async fn ask(
@@ -22,27 +31,31 @@ pub(super) async fn ask(
     source: &Source,
     queries: &BTreeSet<String>,
     now: Timestamp,
-) -> anyhow::Result<Result<Outcomes, String>> {
+) -> anyhow::Result<Result<Answers, String>> {
     if let Some(path) = file {
-        let samples = Samples::read(path, now)?;
-        let asked = queries.iter().map(|query| (query.clone(), samples.outcome(query)));
-        return Ok(Ok(asked.collect()));
+        let saved = Saved::read(path, now)?;
+        let asked = queries.iter().map(|query| (query.clone(), saved.outcome(query)));
+        // Samples without a time are of the millisecond in which they are read.
+        let own = Some(saved.at).filter(|at| at.as_millisecond() != now.as_millisecond());
+        let samples = Samples { file: path.display().to_string(), at: own };
+        return Ok(Ok(Answers { outcomes: asked.collect(), samples: Some(samples) }));
     }
-    Ok(match source {
+    let outcomes = match source {
         Source::Live(cluster) if !queries.is_empty() => {
             cluster.outcomes(queries).await.map(Option::unwrap_or_default)
         }
         _ => Ok(Outcomes::new()),
-    })
+    };
+    Ok(outcomes.map(|outcomes| Answers { outcomes, samples: None }))
 }
 
 /// Samples, and the time that they are about.
-struct Samples {
+struct Saved {
     snapshot: Snapshot,
     at: Timestamp,
 }
 
-impl Samples {
+impl Saved {
     /// Reads them; those without a time are of `now`.
     fn read(path: &Path, now: Timestamp) -> anyhow::Result<Self> {
         let hint = || WithHint {

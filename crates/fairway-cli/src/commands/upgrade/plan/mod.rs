@@ -4,6 +4,7 @@ mod atlas;
 mod look;
 mod metrics;
 mod operators;
+mod survey;
 mod text;
 
 use fairway_insight::plan::{Gap, Goal, Lanes, Outlook, Plan, Verdict};
@@ -19,6 +20,7 @@ use crate::schema::{self, Shape};
 use crate::source::Source;
 use atlas::Atlas;
 use look::Look;
+use metrics::Answers;
 use text::Shown;
 
 /// What documents of it are called.
@@ -55,9 +57,12 @@ async fn plan(args: &PlanArgs, printer: &Printer) -> anyhow::Result<Plan> {
     };
     let mut plan = with(&Outcomes::new())?;
     let mut gaps = look.gaps.clone();
+    gaps.extend(atlas.gap());
     match metrics::ask(args.metrics.as_deref(), &source, &plan.open_queries, look.now()).await? {
-        Ok(outcomes) if outcomes.is_empty() => {}
-        Ok(outcomes) => plan = with(&outcomes)?,
+        Ok(Answers { outcomes, .. }) if outcomes.is_empty() => {}
+        Ok(Answers { outcomes, samples }) => {
+            plan = Plan { answered_by: samples, ..with(&outcomes)? };
+        }
         Err(why) => gaps.push(Gap::Queries { why }),
     }
     plan.not_known.extend(gaps);

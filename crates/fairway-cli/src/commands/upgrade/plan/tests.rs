@@ -1,8 +1,11 @@
 //! Texts of plans.
 
+use std::collections::BTreeMap;
+
 use fairway_api::{ClusterOperator, ClusterVersion};
+use fairway_compat::olm::{Guard, Operator, Policy, Stream, apis};
 use fairway_graph::{Graph, wire};
-use fairway_insight::plan::{Chart, Gates, KnownFrom};
+use fairway_insight::plan::{Chart, Gates, KnownFrom, Need, Samples};
 use fairway_risk::Failure;
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -82,6 +85,11 @@ impl Default for Said<'_> {
 
 impl Said<'_> {
     fn about(&self, goal: &str) -> String {
+        let plan = self.plan(goal);
+        format!("{}\n({:?})", Shown(&plan), plan.verdict())
+    }
+
+    fn plan(&self, goal: &str) -> Plan {
         let mut cluster_version = cluster(self.version, self.accepted);
         let status = cluster_version.status.as_mut().unwrap();
         status.conditions = serde_json::from_value(self.conditions.clone()).unwrap();
@@ -98,8 +106,7 @@ impl Said<'_> {
         let lanes = Lanes::new(outlook.channel(), &[], &goal);
         let graph = graph();
         let chart = Chart { graph: &graph, known_from: &self.known_from, maintained: None };
-        let plan = Plan::of(&outlook, chart, &lanes, &goal).unwrap();
-        format!("{}\n({:?})", Shown(&plan), plan.verdict())
+        Plan::of(&outlook, chart, &lanes, &goal).unwrap()
     }
 }
 
@@ -242,7 +249,7 @@ fn why_there_is_no_way() {
     insta::assert_snapshot!(listed.about("6.0"), @"
     No way leads from 5.0.0 to 6.0: ClusterVersion lists no update to 6.0.
 
-    Only the next updates are known, from ClusterVersion: the update service cannot be reached.
+    Only the next updates are known, from ClusterVersion (the update service cannot be reached).
     (CannotTell)
     ");
     insta::assert_snapshot!(Said { version: "5.2.0", ..Said::default() }.about("5.2"), @"
@@ -370,6 +377,54 @@ fn what_is_wrong_with_the_cluster_comes_first() {
     Updates are known from graph.json.
     (CannotTell)
     ");
+}
+
+#[test]
+fn who_answered_queries_and_what_nobody_told() {
+    let plan = |at: Option<&str>| {
+        let samples =
+            Samples { file: "samples.txt".to_owned(), at: at.map(|at| at.parse().unwrap()) };
+        let gaps = vec![
+            Gap::Channels {
+                channels: ["stable-5.2", "stable-5.3"].map(str::to_owned).into(),
+                why: "not all channels were told of within 30s".to_owned(),
+            },
+            Gap::EmptyChannel { channel: "fast-5.9".to_owned() },
+        ];
+        let plan = Said::default().plan("5.0.0");
+        let plan = Plan { not_known: gaps, answered_by: Some(samples), ..plan };
+        Shown(&plan).to_string()
+    };
+    insta::assert_snapshot!(plan(Some("1969-12-25T00:00:00Z")), @"
+    The cluster has 5.0.0.
+
+    Updates of stable-5.2, stable-5.3 are not known: not all channels were told of within 30s.
+    No release is in the channel fast-5.9: check its name.
+    Updates are known from graph.json.
+    Queries were answered by samples.txt, as of 1969-12-25T00:00:00Z, 7d0h ago.
+    ");
+    assert!(plan(None).ends_with("\nQueries were answered by samples.txt."));
+}
+
+/// The names that the guard gives to risks tell what has to be done about them.
+#[test]
+fn what_the_guard_publishes_is_about_operators() {
+    let maximum = r#"[{"type": "olm.maxOpenShiftVersion", "value": "5.1"}]"#;
+    let maximum = [("olm.properties".to_owned(), maximum.to_owned())].into();
+    let mut losing = Operator::read("team", "apis.v1", &BTreeMap::new());
+    losing.api_loss = Some((Stream::new(5, 2), apis::Outlook::Missing(Vec::new())));
+    let operators = [Operator::read("team", "etcd.v1", &maximum), losing];
+    let published = Guard::new(operators, Stream::new(5, 1), Policy::default()).published();
+    let olm = json!({"metadata": {"name": "olm"}, "spec": {}, "status": {"extension": published.extension}});
+    let components = vec![serde_json::from_value(olm).unwrap()];
+    let said = Said { version: "5.1.0", components, ..Said::default() };
+    let plan = said.plan("5.2.0");
+    let needs = plan.least_risk.iter().flat_map(|way| &way.hops[0].needs);
+    let operators = needs.filter_map(|need| match need {
+        Need::Operator { operator, .. } => Some(operator.as_str()),
+        _ => None,
+    });
+    assert_eq!(operators.collect::<Vec<_>>(), ["team/apis.v1", "team/etcd.v1"]);
 }
 
 #[test]

@@ -7,11 +7,12 @@ use std::fmt;
 
 use fairway_api::reason::{failing, invalid};
 use fairway_insight::plan::{
-    Exposure, Gap, Hop, HopRisk, KnownFrom, Need, PassedOver, Plan, Verdict, Way,
+    Exposure, Gap, Hop, HopRisk, KnownFrom, Need, PassedOver, Plan, Samples, Verdict, Way,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::super::report::text::Age;
 use crate::foreign_text::{OneLine, lines};
 
 /// A plan, as it is shown.
@@ -86,9 +87,19 @@ impl Shown<'_> {
                 let why = why.trim_end_matches('.');
                 write!(
                     f,
-                    "\nOnly the next updates are known, from ClusterVersion: {}.",
+                    "\nOnly the next updates are known, from ClusterVersion ({}).",
                     OneLine(why)
                 )
+            }
+        }?;
+        match &self.0.answered_by {
+            None => Ok(()),
+            Some(Samples { file, at: None }) => {
+                write!(f, "\nQueries were answered by {}.", OneLine(file))
+            }
+            Some(Samples { file, at: Some(at) }) => {
+                let (file, age) = (OneLine(file), self.0.at.duration_since(*at).as_secs());
+                write!(f, "\nQueries were answered by {file}, as of {at}, {} ago.", Age(age))
             }
         }
     }
@@ -270,6 +281,13 @@ impl fmt::Display for Unknown<'_> {
             }
             Gap::Queries { why } => {
                 write!(f, "Queries of risks could not be asked: {}.", OneLine(why))
+            }
+            Gap::Channels { channels, why } => {
+                let channels = Names(channels.iter().map(String::as_str).collect());
+                write!(f, "Updates of {channels} are not known: {}.", OneLine(why))
+            }
+            Gap::EmptyChannel { channel } => {
+                write!(f, "No release is in the channel {}: check its name.", OneLine(channel))
             }
             Gap::LaterReleases => f.write_str(
                 "What releases on the way say is known once they run: plan again after each of them.",
