@@ -40,7 +40,7 @@ impl Exposure {
     }
 
     /// What the operator says about it.
-    pub fn as_said(applies: Option<&Condition>) -> Self {
+    pub(crate) fn as_said(applies: Option<&Condition>) -> Self {
         match applies.map(|condition| &condition.status) {
             None => Self::NotPublished,
             Some(ConditionStatus::True) => Self::Applies,

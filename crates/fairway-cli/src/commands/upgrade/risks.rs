@@ -3,17 +3,12 @@
 use std::collections::BTreeSet;
 
 use fairway_api::cluster_version::{ConditionalUpdate, ConditionalUpdateRisk};
-use fairway_api::{ClusterVersion, ClusterVersionStatus, Condition, Version};
+use fairway_api::{ClusterVersion, ClusterVersionStatus, Version};
 use fairway_risk::{ANNOTATION, Acceptance};
 use jiff::Timestamp;
 
 pub(super) use fairway_insight::Exposure;
 pub(super) use fairway_insight::exposure::said as applies;
-
-/// Whether a risk of an update concerns this cluster, where it is said of the risk.
-pub(super) fn exposure(applies: Option<&Condition>) -> Exposure {
-    Exposure::as_said(applies)
-}
 
 /// What the risk of that name says: to all updates together, which is what is accepted.
 pub(super) fn definition<'a>(

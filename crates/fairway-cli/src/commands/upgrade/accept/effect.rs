@@ -91,9 +91,9 @@ fn open_risks(
     now: Timestamp,
 ) -> Vec<String> {
     let open = risks::names(update).into_iter().filter(|name| {
-        let exposure = risks::exposure(risks::applies(status, update, name));
         let hash = risks::definition_hash(status, name);
         let standing = acceptance.standing(name, &update.release.version, &hash, now);
+        let exposure = Exposure::of(status, update, name, standing.is_accepted());
         let never_recommended = *name == recommended::NOT_OFFERED_BY_UPDATE_SERVICE.code;
         exposure != Exposure::DoesNotApply && (never_recommended || !standing.is_accepted())
     });

@@ -30,12 +30,13 @@ pub(super) fn open_risks(
     let acceptance = risks::acceptance(cluster_version);
     let shown = risks::names(update).into_iter().map(|name| {
         let definition = risks::definition(status, name);
+        let standing = standing(&acceptance, status, update, name, now);
         Shown {
             name: name.to_owned(),
-            exposure: risks::exposure(risks::applies(status, update, name)),
+            exposure: Exposure::of(status, update, name, standing.is_accepted()),
             message: definition.map(|risk| risk.message.clone()),
             url: definition.map(|risk| risk.url.clone()),
-            standing: standing(&acceptance, status, update, name, now),
+            standing,
         }
     });
     shown

@@ -155,6 +155,24 @@ fn an_update_that_is_not_recommended_is_refused() {
 }
 
 #[test]
+fn what_an_operator_without_a_ledger_says_of_an_update_counts() {
+    use fairway_api::cluster_version::MatchingRuleType;
+
+    let mut object = risky();
+    let status = object.status.as_mut().unwrap();
+    status.conditional_update_risks.clear();
+    for update in &mut status.conditional_updates {
+        update.conditions[0].reason = "SlowDisks".to_owned();
+        for risk in &mut update.risks {
+            risk.conditions.clear();
+            risk.matching_rules[0].type_ = MatchingRuleType::PromQl;
+        }
+    }
+    let refusal = refusal(&object, &["--to=5.2.1"]);
+    insta::assert_snapshot!(refusal.lines().next().unwrap(), @"3: 5.2.1 is not recommended for this cluster: SlowDisks (applies)");
+}
+
+#[test]
 fn a_version_that_is_not_listed_is_refused() {
     insta::assert_snapshot!(refusal(&risky(), &["--to=5.1.1"]), @"
     4: 5.1.1 is not one of the updates of this cluster

@@ -144,8 +144,8 @@ impl Look<'_> {
         let other = |name: &str| {
             let applies = risks::applies(status, update, name);
             let of_preflight = applies.is_some_and(|it| it.reason.starts_with(PREFLIGHT));
-            let exposure = risks::exposure(applies);
             let standing = self.standing(name, target);
+            let exposure = Exposure::of(status, update, name, standing.is_accepted());
             let is_other = !of_preflight && exposure != Exposure::DoesNotApply;
             is_other.then(|| OtherRisk {
                 name: name.to_owned(),
