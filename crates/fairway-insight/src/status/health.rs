@@ -59,7 +59,6 @@ pub struct Insight {
     /// For how long.
     pub age_seconds: Option<i64>,
     /// Whether it has just begun, as it does in every change, and mostly passes.
-    #[serde(skip)]
     pub may_pass: bool,
 }
 

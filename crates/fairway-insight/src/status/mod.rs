@@ -41,7 +41,6 @@ pub struct Status {
     /// The release that is asked for and not begun with; or none.
     pub requested: Option<Request>,
     /// The release that was last reached, where the history ends with it.
-    #[serde(skip)]
     pub reached: Option<Completed>,
     /// How far the control plane is; none while nothing is updating.
     pub control_plane: Option<ControlPlane>,
