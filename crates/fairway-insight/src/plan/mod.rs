@@ -44,8 +44,10 @@ pub struct Plan {
     /// The time that all of this is about.
     #[schemars(with = "String")]
     pub at: Timestamp,
-    /// Where the cluster is.
+    /// Where the cluster is, or where it is on its way to.
     pub from: String,
+    /// Whether it is on its way there.
+    pub on_its_way: bool,
     /// Where somebody wants it, as it was asked.
     pub goal: String,
     /// The version that is planned for; none where there is none.
@@ -145,6 +147,7 @@ impl Plan {
         let mut plan = Self {
             at: outlook.now,
             from: from.to_string(),
+            on_its_way: outlook.is_updating(),
             goal: goal.to_string(),
             to: None,
             channel: outlook.channel().map(str::to_owned),

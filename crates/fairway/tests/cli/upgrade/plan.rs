@@ -77,7 +77,8 @@ async fn see_the_way() -> Result<()> {
     cluster_at(&cluster, &format!("http://{address}/api/upgrades_info/v1/graph")).await?;
     let plan = |arguments: &[&str]| {
         let text = said(cluster.kubeconfig(), &[&["plan"], arguments].concat());
-        text.replace(&address, "ADDRESS")
+        let text = text.replace(&address, "ADDRESS");
+        text.replace(&platform.path().display().to_string(), "DIRECTORY")
     };
     let metrics = |name: &str| format!("--metrics={}", platform.path().join(name).display());
     insta::allow_duplicates! {
@@ -181,7 +182,7 @@ async fn see_the_way() -> Result<()> {
         1. 5.0.0 -> 5.0.1, a patch update
            $ fairway upgrade --to=5.0.1 --wait
 
-        Only the next updates are known, from ClusterVersion: http://
+        Only the next updates are known, from ClusterVersion (http://
         ");
     }
     assert!(plan(&["--to=5.2"]).starts_with("exit code: 4\n"));
@@ -285,7 +286,7 @@ fn what_cannot_be_planned() {
     No way leads from 5.0.0 to 5.2: ClusterVersion lists no update to 5.2.
 
     Operators that OLM has installed are not known: no file has any.
-    Only the next updates are known, from ClusterVersion: a recorded cluster asks nobody: --graph names the updates that there are.
+    Only the next updates are known, from ClusterVersion (a recorded cluster asks nobody; --graph names the updates that there are).
     ");
     insta::assert_snapshot!(plan(&["--to=soon", "--graph=graph.json"]), @r#"
     exit code: 2

@@ -380,6 +380,18 @@ fn what_is_wrong_with_the_cluster_comes_first() {
 }
 
 #[test]
+fn a_cluster_that_is_on_its_way_to_the_goal() {
+    let conditions = json!([{"type": "Progressing", "status": "True"}]);
+    let said = Said { conditions, ..Said::default() };
+    insta::assert_snapshot!(said.about("5.0.0"), @"
+    The cluster is on its way to 5.0.0: `fairway upgrade status` tells how far it is.
+
+    Updates are known from graph.json.
+    (Yes)
+    ");
+}
+
+#[test]
 fn who_answered_queries_and_what_nobody_told() {
     let plan = |at: Option<&str>| {
         let samples =

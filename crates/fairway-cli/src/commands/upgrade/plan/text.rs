@@ -39,6 +39,12 @@ impl Shown<'_> {
     fn write_way(&self, f: &mut fmt::Formatter<'_>, way: &Way) -> fmt::Result {
         let plan = self.0;
         let to = OneLine(plan.to.as_deref().unwrap_or(&plan.goal));
+        if way.hops.is_empty() && plan.on_its_way {
+            return write!(
+                f,
+                "The cluster is on its way to {to}: `fairway upgrade status` tells how far it is."
+            );
+        }
         if way.hops.is_empty() {
             return write!(f, "The cluster has {to}.");
         }
