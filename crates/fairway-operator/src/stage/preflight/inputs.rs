@@ -4,7 +4,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use fairway_api::ClusterVersion;
-use fairway_api::cluster_version::Update;
 use fairway_findings::record::KEEP_RESULTS;
 use k8s_openapi::api::core::v1::ConfigMap;
 use k8s_openapi::api::rbac::v1::ClusterRole;
@@ -72,11 +71,6 @@ pub(super) struct View {
 }
 
 impl View {
-    /// Whether the spec asks for an update, and not for an opinion.
-    pub(super) fn asks_for_an_update(&self) -> bool {
-        self.cluster_version.spec.desired_update.as_ref().is_some_and(Update::is_update)
-    }
-
     /// Whether somebody wants to keep what was found.
     pub(super) fn keeps_results(&self) -> bool {
         let annotations = self.cluster_version.metadata.annotations.as_ref();

@@ -107,6 +107,23 @@ fn explicit(update: &Update, known: Known) -> Request {
     }
 }
 
+/// Whether an update is asked for that this release is not: one that is complete stays in the spec,
+/// and nobody asks for anything by it.
+pub(super) fn asks_for_another(asked: Option<&Update>, own: &Release) -> bool {
+    asked.is_some_and(|update| update.is_update() && !is_own(update, own))
+}
+
+/// Whether the release that is named is the one that runs.
+fn is_own(update: &Update, own: &Release) -> bool {
+    let is_multi = update.architecture() == Some(&Architecture::Multi);
+    match (update.image(), update.version()) {
+        (Some(image), _) => same_content(image, &own.image),
+        (None, version) => {
+            version == Some(&own.version) && (!is_multi || own.architecture.is_some())
+        }
+    }
+}
+
 /// An update is a request, too, where the policy says so: until it has begun. It is of the release
 /// that the update means, and of no other: that one waits for it.
 fn implicit(update: &Update, known: Known) -> Request {
@@ -157,10 +174,10 @@ fn look_up(update: &Update, known: Known) -> Result<String, Request> {
         return if is_one { Ok(image) } else { held(Held::NotByDigest { image }) };
     }
     let Some(version) = update.version() else { return held(Held::NoRelease) };
-    let is_multi = update.architecture() == Some(&Architecture::Multi);
-    if version == known.own.version && (!is_multi || known.own.architecture.is_some()) {
+    if is_own(update, known.own) {
         return Ok(known.own.image.clone());
     }
+    let is_multi = update.architecture() == Some(&Architecture::Multi);
     let Some(updates) = known.updates else {
         return Err(Request::NotKnownYet { version: version.to_owned(), implicit: false });
     };

@@ -18,7 +18,7 @@ use super::keeping::Keeping;
 use super::memory::Memory;
 use super::reader;
 use super::rehearsal::{self, Play, Rehearsal};
-use super::request::{Known, Request, Wanted, request};
+use super::request::{Known, Request, Wanted, asks_for_another, request};
 use super::standing::{NotStarted, Site, Standing};
 use super::{Outcome, Preflight};
 use crate::clock;
@@ -231,7 +231,9 @@ impl Stage {
     /// Nobody asks about that release any more. What it said is forgotten with the request, unless
     /// somebody asks for something else now, or for it to be kept.
     fn leave(&mut self, view: &View, request: &Request, image: &str) {
-        let is_withdrawn = *request == Request::Nothing && !view.asks_for_an_update();
+        let asked = view.cluster_version.spec.desired_update.as_ref();
+        let is_withdrawn =
+            *request == Request::Nothing && !asks_for_another(asked, &self.own.release);
         if is_withdrawn && !view.keeps_results() {
             self.keeping.forget(clock::now());
         } else {

@@ -232,3 +232,23 @@ fn an_update_that_has_begun_is_not_asked_about() {
 fn who_asks_for_nothing_gets_nothing() {
     assert_eq!(asked(&Update::default()), Request::Nothing);
 }
+
+#[test]
+fn an_update_that_is_complete_asks_for_nothing_more() {
+    let own = release("5.0.0");
+    let to = |version: &str| Update { version: Some(version.to_owned()), ..Update::default() };
+    let image = |version: &str| Update { image: Some(release(version).image), ..to(version) };
+    let multi = Update { architecture: Some(Architecture::Multi), ..to("5.0.0") };
+    for (asked, is_another) in [
+        (to("5.0.0"), false),
+        (image("5.0.0"), false),
+        (preflight("5.1.0"), false),
+        (Update::default(), false),
+        (to("5.1.0"), true),
+        (image("5.1.0"), true),
+        (multi, true),
+    ] {
+        assert_eq!(asks_for_another(Some(&asked), &own), is_another, "{asked:?}");
+    }
+    assert!(!asks_for_another(None, &own));
+}
