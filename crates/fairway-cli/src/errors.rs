@@ -2,6 +2,9 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use crate::exit::ExitStatus;
 
 /// An error, or the context of one, that also says what to do about it.
@@ -50,21 +53,44 @@ impl fmt::Display for Refused {
 
 impl std::error::Error for Refused {}
 
-/// Something that is not done because of risks that nobody knew when others were accepted; and how
-/// to go on.
+/// Something that is not done because of risks that are not accepted; and how to go on.
 #[derive(Debug)]
-pub(crate) struct NewRisks {
+pub(crate) struct Unaccepted {
     pub(crate) message: String,
     pub(crate) hint: String,
+    pub(crate) risks: Vec<OpenRisk>,
+    /// Whether they are new, speak against it, or may do so.
+    pub(crate) status: ExitStatus,
 }
 
-impl fmt::Display for NewRisks {
+/// A risk that is not accepted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub(crate) struct OpenRisk {
+    pub(crate) name: String,
+    pub(crate) exposure: Exposure,
+    pub(crate) message: Option<String>,
+    pub(crate) url: Option<String>,
+    /// Whether it was ever accepted, in one word.
+    pub(crate) acceptance: &'static str,
+}
+
+/// Whether a risk concerns the cluster.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) enum Exposure {
+    /// It does.
+    Applies,
+    /// Nobody can tell.
+    Unknown,
+}
+
+impl fmt::Display for Unaccepted {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)
     }
 }
 
-impl std::error::Error for NewRisks {}
+impl std::error::Error for Unaccepted {}
 
 /// Arguments that are right one by one and make no sense together.
 #[derive(Debug, PartialEq, Eq)]
@@ -83,16 +109,21 @@ pub(crate) fn hint(error: &anyhow::Error) -> Option<&str> {
     let with = error.downcast_ref::<WithHint>().map(|with| with.hint.as_str());
     let unanswered = || error.downcast_ref::<CannotTell>().map(|question| question.hint.as_str());
     let refused = || error.downcast_ref::<Refused>().map(|refused| refused.hint.as_str());
-    let new = || error.downcast_ref::<NewRisks>().map(|new| new.hint.as_str());
-    with.or_else(unanswered).or_else(refused).or_else(new)
+    let risks = || error.downcast_ref::<Unaccepted>().map(|risks| risks.hint.as_str());
+    with.or_else(unanswered).or_else(refused).or_else(risks)
+}
+
+/// The risks that would have to be accepted, where that is what is wrong.
+pub(crate) fn open_risks(error: &anyhow::Error) -> &[OpenRisk] {
+    error.downcast_ref::<Unaccepted>().map_or(&[], |unaccepted| &unaccepted.risks)
 }
 
 /// How a command ends that has failed.
 pub(crate) fn status(error: &anyhow::Error) -> ExitStatus {
     match error {
+        _ if let Some(risks) = error.downcast_ref::<Unaccepted>() => risks.status,
         _ if error.is::<CannotTell>() => ExitStatus::CannotTell,
         _ if error.is::<Refused>() => ExitStatus::No,
-        _ if error.is::<NewRisks>() => ExitStatus::NewRisks,
         _ if error.is::<WrongUsage>() => ExitStatus::Usage,
         _ => ExitStatus::Error,
     }

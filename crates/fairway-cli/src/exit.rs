@@ -2,8 +2,12 @@
 
 use std::process::ExitCode;
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 /// How a command ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub enum ExitStatus {
     /// It did what it was asked to; a question was answered with yes.
     Yes,

@@ -16,6 +16,7 @@ mod mounted;
 mod output;
 mod printer;
 mod reference;
+mod refusal;
 mod schema;
 mod settings;
 mod source;
@@ -33,6 +34,7 @@ use clap::{CommandFactory, FromArgMatches};
 use crate::args::Args;
 use crate::exit::ExitStatus;
 use crate::printer::Printer;
+use crate::refusal::Refusal;
 use crate::settings::{Settings, Verbosity};
 use crate::text::{Program, Whom};
 
@@ -51,8 +53,11 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         return answer_from_the_parser(&answer, program);
     }
     let parsed = command.try_get_matches_from(&arguments);
-    let args = match parsed.and_then(|matches| Args::from_arg_matches(&matches)) {
-        Ok(args) => args,
+    let parsed = parsed.and_then(|matches| {
+        Args::from_arg_matches(&matches).map(|args| (args, refusal::format(&matches)))
+    });
+    let (args, format) = match parsed {
+        Ok(parsed) => parsed,
         Err(answer) => return answer_from_the_parser(&answer, program),
     };
     let (settings, command) = Settings::resolve(args);
@@ -65,6 +70,10 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Err(error) if errors::is_closed_output(&error) => ExitStatus::Yes.into(),
         Err(error) => {
             printer.error(&error);
+            if !printer.has_printed() {
+                // Whoever reads no document has the exit code.
+                let _ = Refusal::of(&error, &printer).write(printer.stdout(), format);
+            }
             errors::status(&error).into()
         }
     }

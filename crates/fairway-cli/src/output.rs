@@ -40,7 +40,7 @@ struct Versioned<'a, R> {
 
 /// Writes a report: its text for people, or a document of that kind for programs.
 pub(crate) fn report(
-    mut out: impl Output,
+    out: impl Output,
     format: ReportFormat,
     kind: &'static str,
     report: &(impl Serialize + JsonSchema + Display),
@@ -48,9 +48,7 @@ pub(crate) fn report(
     match format {
         ReportFormat::Text => writeln!(out.into_text(), "{report}")?,
         ReportFormat::Json => document(out, kind, report)?,
-        ReportFormat::Yaml => {
-            out.write_all(yaml(&Versioned { kind, version: 1, report })?.as_bytes())?;
-        }
+        ReportFormat::Yaml => yaml_document(out, kind, report)?,
     }
     Ok(())
 }
@@ -62,6 +60,16 @@ pub(crate) fn document(
     report: &(impl Serialize + JsonSchema),
 ) -> anyhow::Result<()> {
     json(out, &Versioned { kind, version: 1, report })
+}
+
+/// Writes a document of that kind as YAML.
+pub(crate) fn yaml_document(
+    mut out: impl Write,
+    kind: &'static str,
+    report: &(impl Serialize + JsonSchema),
+) -> anyhow::Result<()> {
+    out.write_all(yaml(&Versioned { kind, version: 1, report })?.as_bytes())?;
+    Ok(())
 }
 
 /// One document as YAML, ending with one line break.

@@ -2,6 +2,8 @@
 
 use std::io::{self, ErrorKind, IsTerminal, StdoutLock, Write};
 use std::os::fd::AsFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
@@ -9,7 +11,7 @@ use anstyle::{AnsiColor, Style};
 use crate::errors::{self, OutputClosed};
 use crate::foreign_text::OneLine;
 use crate::settings::Verbosity;
-use crate::text::{Characters, Manner, Program, Text, Whom};
+use crate::text::{self, Characters, Manner, Program, Text, Whom};
 
 const ERROR: Style = AnsiColor::Red.on_default().bold();
 const WARNING: Style = AnsiColor::Yellow.on_default().bold();
@@ -28,13 +30,15 @@ pub(crate) struct Printer {
     whom: Whom,
     /// What notes are about, where several are at work.
     about: String,
+    /// Whether something of a result was written.
+    printed: Arc<AtomicBool>,
 }
 
 impl Printer {
     pub(crate) fn new(color: ColorChoice, verbosity: Verbosity, program: Program) -> Self {
         let characters = Characters::of_environment();
-        let (whom, about) = (Whom::default(), String::new());
-        Self { color, verbosity, program, characters, whom, about }
+        let (whom, about, printed) = (Whom::default(), String::new(), Arc::default());
+        Self { color, verbosity, program, characters, whom, about, printed }
     }
 
     /// The same, for a call that is about that cluster.
@@ -65,12 +69,23 @@ impl Printer {
     /// an error of its own kind.
     pub(crate) fn stdout(&self) -> impl Output {
         let manner = self.manner(&io::stdout());
-        Stdout { stream: AutoStream::new(io::stdout().lock(), self.color), manner }
+        let stream = AutoStream::new(io::stdout().lock(), self.color);
+        Stdout { stream, manner, printed: Arc::clone(&self.printed) }
+    }
+
+    /// Whether a result was written, or begun.
+    pub(crate) fn has_printed(&self) -> bool {
+        self.printed.load(Ordering::Relaxed)
     }
 
     /// Where results go that people read.
     pub(crate) fn text(&self) -> impl Write {
         self.stdout().into_text()
+    }
+
+    /// A command, or a text with commands in it, for a document: as it is typed.
+    pub(crate) fn as_typed(&self, text: &str) -> String {
+        text::as_typed(text, self.program, &self.whom)
     }
 
     /// Where everything else goes.
@@ -135,6 +150,7 @@ impl Printer {
 struct Stdout {
     stream: AutoStream<StdoutLock<'static>>,
     manner: Manner,
+    printed: Arc<AtomicBool>,
 }
 
 /// Where results go, for programs or for people.
@@ -159,6 +175,7 @@ impl Output for &mut Vec<u8> {
 
 impl Write for Stdout {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.printed.store(true, Ordering::Relaxed);
         self.stream.write(bytes).map_err(named)
     }
 

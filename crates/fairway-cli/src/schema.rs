@@ -71,7 +71,8 @@ mod tests {
     #[test]
     fn every_kind_has_a_shape_and_is_listed() {
         let mut named = BTreeSet::new();
-        for source in sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src/commands")) {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+        for source in [sources(&root.join("commands")), vec![root.join("refusal.rs")]].concat() {
             let text = fs::read_to_string(source).unwrap();
             let kinds = text.split("const KIND: &str = \"").skip(1);
             named.extend(kinds.filter_map(|rest| Some(rest.split_once('"')?.0.to_owned())));

@@ -76,7 +76,8 @@ pub(crate) struct RequestArgs {
     pub(crate) to_multi_arch: bool,
 
     /// Withdraw the update that was asked for; what is complete stays, and risks stay accepted
-    #[arg(long, conflicts_with = TARGET)]
+    // Of a group, every member would be listed in the error, whatever was typed.
+    #[arg(long, conflicts_with_all = ["to", "to_image", "to_latest", "to_multi_arch"])]
     pub(crate) clear: bool,
 
     /// Take an update that is not recommended, and accept for it exactly the risks that are shown

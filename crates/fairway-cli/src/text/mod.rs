@@ -58,6 +58,13 @@ impl Manner {
     }
 }
 
+/// A text with the commands in it as they are typed, about that cluster.
+pub(crate) fn as_typed(text: &str, program: Program, whom: &Whom) -> String {
+    let lines = text.split('\n');
+    let typed = lines.map(|line| program.named_in(&whom.named_in(line)).into_owned());
+    typed.collect::<Vec<_>>().join("\n")
+}
+
 /// What `COLUMNS` says, or the terminal.
 fn width(stream: &(impl IsTerminal + AsFd)) -> Option<usize> {
     let said = || std::env::var("COLUMNS").ok()?.parse().ok();

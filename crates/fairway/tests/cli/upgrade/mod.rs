@@ -11,6 +11,7 @@ mod moves;
 mod plan;
 pub(crate) mod preflight;
 mod recorded;
+mod refused;
 mod report;
 mod request;
 

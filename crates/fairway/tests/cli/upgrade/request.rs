@@ -183,11 +183,7 @@ async fn requests_that_make_no_sense() -> Result<()> {
 
     exit code: 2
     ----- stderr -----
-    error: the argument '--clear' cannot be used with:
-      --to <VERSION>
-      --to-image <IMAGE>
-      --to-latest
-      --to-multi-arch
+    error: the argument '--clear' cannot be used with '--to <VERSION>'
 
     Usage: fairway upgrade --clear
 

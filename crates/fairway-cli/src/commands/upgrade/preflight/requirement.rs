@@ -12,9 +12,10 @@ use super::super::request::outcome::Named;
 use super::follow;
 use super::records::Records;
 use super::report::text::Choice;
-use super::report::{Look, Report, Verdict};
+use super::report::{Finding, Look, Report, Verdict};
 use crate::cluster::Cluster;
-use crate::errors::{CannotTell, Refused};
+use crate::errors::{CannotTell, Unaccepted};
+use crate::exit::ExitStatus;
 use crate::foreign_text::OneLine;
 use crate::printer::Printer;
 
@@ -85,10 +86,10 @@ impl Requirement {
     }
 }
 
-fn refused(target: &Named, report: &Report) -> Refused {
+fn refused(target: &Named, report: &Report) -> Unaccepted {
     let names: Vec<&str> = report.open().map(|finding| finding.name.as_str()).collect();
     let name = OneLine(target.name()).to_string();
-    Refused {
+    Unaccepted {
         message: format!(
             "{name} is not asked for, because its preflight found {}",
             OneLine(&names.join(", "))
@@ -96,6 +97,8 @@ fn refused(target: &Named, report: &Report) -> Refused {
         hint: "`fairway upgrade --status-preflight` tells more; remove the causes, or take a risk \
                with `fairway upgrade accept NAME`"
             .to_owned(),
+        risks: report.open().map(Finding::refused).collect(),
+        status: ExitStatus::No,
     }
 }
 

@@ -4,7 +4,7 @@ use fairway_api::Version;
 use fairway_insight::Recommendation;
 use fairway_insight::recommend::{Answer, CANNOT_RETRIEVE_UPDATES};
 
-use crate::errors::{CannotTell, NewRisks, Refused};
+use crate::errors::{CannotTell, Refused, Unaccepted};
 use crate::exit::ExitStatus;
 use crate::foreign_text::OneLine;
 
@@ -17,7 +17,7 @@ pub(super) fn answer(
     let (message, hint) = why_not(report, version);
     match status {
         ExitStatus::No => Err(Refused { message, hint }.into()),
-        ExitStatus::NewRisks => Err(NewRisks { message, hint }.into()),
+        ExitStatus::NewRisks => Err(Unaccepted { message, hint, risks: Vec::new(), status }.into()),
         ExitStatus::CannotTell => Err(CannotTell { message, hint }.into()),
         status => Ok(status),
     }

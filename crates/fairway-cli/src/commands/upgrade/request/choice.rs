@@ -10,7 +10,7 @@ use fairway_api::{ClusterVersionStatus, Conditions as _, Version};
 
 use super::super::similar;
 use super::wish::{Target, UpdateWish};
-use crate::errors::{CannotTell, WithHint};
+use crate::errors::{CannotTell, Refused, WithHint};
 use crate::foreign_text::OneLine;
 
 /// More would bury the answer.
@@ -149,7 +149,11 @@ fn not_listed(status: &ClusterVersionStatus, wanted: &str) -> anyhow::Error {
         )
     };
     let message = format!("{} is not one of the updates of this cluster", OneLine(wanted));
-    CannotTell { message, hint }.into()
+    if knows_updates(status) {
+        Refused { message, hint }.into()
+    } else {
+        CannotTell { message, hint }.into()
+    }
 }
 
 /// The versions of all listed updates, the latest first.

@@ -187,6 +187,10 @@ impl fmt::Display for Outcome {
             }
             Action::AlreadyThere => match &self.progress {
                 None => write!(f, "Cluster is already at version {release}")?,
+                // The answer tells how far it is.
+                Some(_) if self.answer.is_some() => {
+                    write!(f, "Cluster is on its way to {release} already")?;
+                }
                 Some(progress) => {
                     write!(f, "Cluster is on its way to {release} already: {}", OneLine(progress))?;
                 }

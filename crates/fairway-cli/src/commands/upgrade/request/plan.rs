@@ -18,7 +18,8 @@ use super::shown::{Shown, open_risks};
 use super::unusual::Step;
 use super::wish::{Target, UpdateWish, Wish};
 use super::{checks, multi_arch, rollback, withdrawal};
-use crate::errors::{CannotTell, NewRisks, Refused};
+use crate::errors::Unaccepted;
+use crate::exit::ExitStatus;
 use crate::foreign_text::OneLine;
 
 /// What is to be written, and what comes of it.
@@ -269,26 +270,33 @@ impl Request<'_> {
              --to={version} --allow-not-recommended` accepts these risks for {version}, and no \
              others, and asks for the update{forced}"
         );
+        let (message, status) = self.objection(update, &open);
+        let risks = open.iter().map(Shown::refused).collect();
+        anyhow!(why).context(Unaccepted { message, hint, risks, status })
+    }
+
+    /// What its risks mean for an update: they are new, speak against it, or may do so.
+    fn objection(&self, update: &ConditionalUpdate, open: &[Shown]) -> (String, ExitStatus) {
+        let version = OneLine(&update.release.version);
         let names =
-            |open: &[&Shown]| open.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+            |risks: &[&Shown]| risks.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
         let acceptance = risks::acceptance(self.cluster_version);
         let new: Vec<&Shown> = open.iter().filter(|risk| risk.was_never_accepted()).collect();
+        let risks = names(&open.iter().collect::<Vec<_>>());
         if !new.is_empty()
             && risks::any_accepted_for(&acceptance, &update.release.version, self.now)
         {
-            let message =
-                format!("risks were accepted for {version}, and these were not: {}", names(&new));
-            return anyhow!(why).context(NewRisks { message, hint });
-        }
-        let risks = names(&open.iter().collect::<Vec<_>>());
-        if open.iter().any(|risk| risk.exposure == Exposure::Applies) || open.is_empty() {
-            let message = format!("{version} is not recommended for this cluster: {risks}");
-            let message = message.trim_end_matches(": ").to_owned();
-            anyhow!(why).context(Refused { message, hint })
+            let new = names(&new);
+            let message = format!("risks were accepted for {version}, and these were not: {new}");
+            (message, ExitStatus::NewRisks)
+        } else if open.is_empty() {
+            (format!("{version} is not recommended for this cluster"), ExitStatus::No)
+        } else if open.iter().any(|risk| risk.exposure == Exposure::Applies) {
+            (format!("{version} is not recommended for this cluster: {risks}"), ExitStatus::No)
         } else {
             let message =
                 format!("it is not known whether {version} is good for this cluster: {risks}");
-            anyhow!(why).context(CannotTell { message, hint })
+            (message, ExitStatus::CannotTell)
         }
     }
 }

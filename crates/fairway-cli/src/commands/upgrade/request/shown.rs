@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::super::risks::{self, Exposure};
+use crate::errors::{self, OpenRisk};
 
 /// A risk that stands against an update.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -59,6 +60,20 @@ impl Shown {
     /// Whether nobody has ever accepted it, on whatever terms.
     pub(super) fn was_never_accepted(&self) -> bool {
         self.standing == Standing::NotAccepted
+    }
+
+    /// What a refusal says about it.
+    pub(super) fn refused(&self) -> OpenRisk {
+        OpenRisk {
+            name: self.name.clone(),
+            exposure: match self.exposure {
+                Exposure::Applies => errors::Exposure::Applies,
+                _ => errors::Exposure::Unknown,
+            },
+            message: self.message.clone(),
+            url: self.url.clone(),
+            acceptance: self.standing.word(),
+        }
     }
 
     /// The terms on which it is accepted: for this version, and those for which it was before.

@@ -5,6 +5,7 @@ use fairway_risk::ANNOTATION;
 use fairway_testkit::objects;
 use serde_json::{Value, json};
 
+use super::answer::{Answer, State};
 use super::outcome::Outcome;
 use super::plan::Plan;
 use super::unusual::Unusual;
@@ -14,7 +15,7 @@ use crate::commands::upgrade::change::Change as _;
 use crate::commands::upgrade::fixtures::{
     accept, cluster_version, condition, hold, now, offer, recommended, risk,
 };
-use crate::errors;
+use crate::errors::{self, Exposure};
 
 #[derive(Parser)]
 struct Typed {
@@ -35,9 +36,13 @@ fn plan(object: &ClusterVersion, arguments: &[&str]) -> Plan {
     Plan::of(object, &wish(arguments).unwrap(), now()).unwrap()
 }
 
+fn refused(object: &ClusterVersion, arguments: &[&str]) -> anyhow::Error {
+    Plan::of(object, &wish(arguments).unwrap(), now()).err().expect("a refusal")
+}
+
 /// Why something is not done, and how the command ends.
 fn refusal(object: &ClusterVersion, arguments: &[&str]) -> String {
-    let error = Plan::of(object, &wish(arguments).unwrap(), now()).err().expect("a refusal");
+    let error = refused(object, arguments);
     let code = errors::status(&error).code();
     let hint = errors::hint(&error).unwrap_or_default();
     format!("{code}: {}\nhint: {hint}", errors::chain(&error).join("\n  "))
@@ -152,6 +157,12 @@ fn an_update_that_is_not_recommended_is_refused() {
       Not now. Really.
     hint: `fairway upgrade --include-not-recommended` tells more; `fairway upgrade --to=5.2.2 --allow-not-recommended` accepts these risks for 5.2.2, and no others, and asks for the update
     ");
+    let error = refused(&risky(), &["--to=5.2.1"]);
+    let risks = errors::open_risks(&error).iter().map(|risk| (&*risk.name, risk.exposure));
+    assert_eq!(
+        risks.collect::<Vec<_>>(),
+        [("NoisyLogs", Exposure::Unknown), ("SlowDisks", Exposure::Applies)]
+    );
 }
 
 #[test]
@@ -175,13 +186,13 @@ fn what_an_operator_without_a_ledger_says_of_an_update_counts() {
 #[test]
 fn a_version_that_is_not_listed_is_refused() {
     insta::assert_snapshot!(refusal(&risky(), &["--to=5.1.1"]), @"
-    4: 5.1.1 is not one of the updates of this cluster
+    3: 5.1.1 is not one of the updates of this cluster
     hint: did you mean 5.1.10? there are 5.2.2, 5.2.1, 5.1.10, 5.1.9; an image that is not listed is taken by --to-image with --allow-explicit-upgrade
     ");
     let mut object = cluster_version();
     object.status.as_mut().unwrap().available_updates = Some(Vec::new());
     insta::assert_snapshot!(refusal(&object, &["--to=5.1.1"]), @"
-    4: 5.1.1 is not one of the updates of this cluster
+    3: 5.1.1 is not one of the updates of this cluster
     hint: no updates are listed: wait for new ones, or name the release image with --to-image and --allow-explicit-upgrade
     ");
     hold(&mut object, condition("RetrievedUpdates", false, "RemoteFailed", "Nobody answers."));
@@ -239,7 +250,7 @@ fn an_image_is_taken_as_it_is_typed() {
 
     let foreign = format!("--to-image=registry.example/release@sha256:{}", "0".repeat(64));
     insta::assert_snapshot!(refusal(&risky(), &[&foreign]), @"
-    4: registry.example/release@sha256:0000000000000000000000000000000000000000000000000000000000000000 is not one of the updates of this cluster
+    3: registry.example/release@sha256:0000000000000000000000000000000000000000000000000000000000000000 is not one of the updates of this cluster
     hint: there are 5.2.2, 5.2.1, 5.1.10, 5.1.9; an image that is not listed is taken by --to-image with --allow-explicit-upgrade
     ");
     let plan = plan(&risky(), &[&foreign, "--allow-explicit-upgrade", "--to=5.3.0", "--force"]);
@@ -341,6 +352,13 @@ fn a_cluster_that_is_there_is_left_alone() {
     hold(&mut object, condition("Progressing", true, "", "Working towards 5.1.0: 3 of 4"));
     let on_its_way = plan(&object, &["--to=5.1.0"]).outcome;
     insta::assert_snapshot!(on_its_way, @"Cluster is on its way to 5.1.0 already: Working towards 5.1.0: 3 of 4");
+    let message = Some("Working towards 5.1.0: 4 of 4".to_owned());
+    let answer = Some(Answer { state: State::Started, reason: None, message });
+    insta::assert_snapshot!(Outcome { answer, ..on_its_way }, @"
+    Cluster is on its way to 5.1.0 already
+
+    The operator has accepted it. Working towards 5.1.0: 4 of 4
+    ");
 
     let mut object = risky();
     object.spec.desired_update = Some(objects::update_to("5.1.9"));
@@ -520,4 +538,11 @@ fn a_preflight_that_is_cleared_takes_no_update_with_it() {
     let left = desired_update(&plan);
     let image = json!(objects::release("5.1.9").image);
     assert_eq!((&left["image"], &left["mode"]), (&image, &Value::Null));
+}
+
+#[test]
+fn only_what_was_typed_is_called_contradictory() {
+    let error = Typed::try_parse_from(["upgrade", "--to=5.1.1", "--clear"]).err().unwrap();
+    let said = error.to_string();
+    assert!(said.contains("'--to <VERSION>' cannot be used with '--clear'"), "{said}");
 }

@@ -13,6 +13,7 @@ use super::super::super::request::outcome::Named;
 use super::super::super::risks::{self, Exposure};
 use super::super::release;
 use super::Look;
+use crate::errors::{self, OpenRisk};
 
 /// Risks that stand for the preflight itself: how far it is, and that it is not whole.
 const OF_THE_RUN: [&str; 2] = ["PreflightInProgress", "PreflightIncomplete"];
@@ -49,6 +50,18 @@ impl Finding {
 
     pub(in super::super) fn is_accepted(&self) -> bool {
         self.standing.is_accepted()
+    }
+
+    /// What a refusal says about it.
+    pub(in super::super) fn refused(&self) -> OpenRisk {
+        let is_unsure = self.is_unsure();
+        OpenRisk {
+            name: self.name.clone(),
+            exposure: if is_unsure { errors::Exposure::Unknown } else { errors::Exposure::Applies },
+            message: Some(self.message.clone()),
+            url: self.url.clone(),
+            acceptance: self.acceptance,
+        }
     }
 }
 

@@ -1,0 +1,197 @@
+//! An error as a document: whoever reads documents gets one, whatever comes.
+
+use std::io::Write;
+
+use clap::ArgMatches;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::args::report::ReportFormat;
+use crate::errors::{self, OpenRisk};
+use crate::exit::ExitStatus;
+use crate::output;
+use crate::printer::Printer;
+use crate::schema::{self, Shape};
+
+/// What documents of it are called.
+const KIND: &str = "Refusal";
+
+/// The shape of those documents.
+pub(crate) fn shape() -> Shape {
+    schema::of::<Refusal>(KIND)
+}
+
+/// Why something was not done, or a question was not answered.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Refusal {
+    /// What the exit code means.
+    answer: ExitStatus,
+    exit_code: u8,
+    /// What is wrong.
+    message: String,
+    /// Why, down to the first cause.
+    causes: Vec<String>,
+    /// What to do about it.
+    hint: Option<String>,
+    /// The risks that are to be accepted first, where that is what is wrong.
+    risks: Vec<OpenRisk>,
+}
+
+impl Refusal {
+    /// What an error says.
+    pub(crate) fn of(error: &anyhow::Error, printer: &Printer) -> Self {
+        let mut messages = errors::chain(error).into_iter();
+        let answer = errors::status(error);
+        Self {
+            answer,
+            exit_code: answer.code(),
+            message: messages.next().unwrap_or_default(),
+            causes: messages.collect(),
+            hint: errors::hint(error).map(|hint| printer.as_typed(hint)),
+            risks: errors::open_risks(error).to_vec(),
+        }
+    }
+
+    /// Writes the document. People read the error instead.
+    pub(crate) fn write(&self, out: impl Write, format: ReportFormat) -> anyhow::Result<()> {
+        match format {
+            ReportFormat::Text => Ok(()),
+            ReportFormat::Json => output::document(out, KIND, self),
+            ReportFormat::Yaml => output::yaml_document(out, KIND, self),
+        }
+    }
+}
+
+/// How the command prints its answer that was typed.
+pub(crate) fn format(matches: &ArgMatches) -> ReportFormat {
+    let mut command = matches;
+    while let Some((_, typed)) = command.subcommand() {
+        command = typed;
+    }
+    // Some commands have other formats, and some print nothing.
+    let format = command.try_get_one("output").ok().flatten();
+    format.copied().unwrap_or(ReportFormat::Text)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsString;
+
+    use anstream::ColorChoice;
+    use anyhow::anyhow;
+    use clap::CommandFactory as _;
+
+    use super::*;
+    use crate::args::Args;
+    use crate::errors::{CannotTell, Exposure, Unaccepted, WrongUsage};
+    use crate::settings::Verbosity;
+    use crate::text::{Program, Whom};
+
+    fn written(error: &anyhow::Error, format: ReportFormat, arguments: &[&str]) -> String {
+        let arguments: Vec<OsString> = arguments.iter().map(OsString::from).collect();
+        let program = Program::of(arguments.first());
+        let printer = Printer::new(ColorChoice::Never, Verbosity::Normal, program)
+            .calling(Whom::of(&arguments));
+        let mut out = Vec::new();
+        Refusal::of(error, &printer).write(&mut out, format).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn risks_that_are_not_accepted_are_told_one_by_one() {
+        let risk = OpenRisk {
+            name: "SlowDisks".to_owned(),
+            exposure: Exposure::Applies,
+            message: Some("Disks are slow.".to_owned()),
+            url: Some("https://example.com/slow".to_owned()),
+            acceptance: "expired",
+        };
+        let unaccepted = Unaccepted {
+            message: "5.2.0 is not recommended".to_owned(),
+            hint: "`fairway upgrade accept SlowDisks` takes it".to_owned(),
+            risks: vec![risk],
+            status: ExitStatus::NewRisks,
+        };
+        let error = anyhow!("not now").context(unaccepted);
+        let arguments = ["kubectl-fairway", "upgrade", "--to=5.2.0", "--context=prod"];
+        insta::assert_snapshot!(written(&error, ReportFormat::Json, &arguments), @r#"
+        {
+          "kind": "Refusal",
+          "version": 1,
+          "answer": "newRisks",
+          "exitCode": 6,
+          "message": "5.2.0 is not recommended",
+          "causes": [
+            "not now"
+          ],
+          "hint": "`kubectl fairway upgrade accept SlowDisks --context=prod` takes it",
+          "risks": [
+            {
+              "name": "SlowDisks",
+              "exposure": "applies",
+              "message": "Disks are slow.",
+              "url": "https://example.com/slow",
+              "acceptance": "expired"
+            }
+          ]
+        }
+        "#);
+    }
+
+    #[test]
+    fn each_error_has_its_answer() {
+        let cannot_tell = CannotTell { message: "unknown".to_owned(), hint: "ask".to_owned() };
+        let errors = [
+            anyhow!("broken").context("cannot read"),
+            WrongUsage("both".to_owned()).into(),
+            cannot_tell.into(),
+        ];
+        let documents = errors.map(|error| written(&error, ReportFormat::Yaml, &["fairway"]));
+        insta::assert_snapshot!(documents.join("---\n"), @"
+        kind: Refusal
+        version: 1
+        answer: error
+        exitCode: 1
+        message: cannot read
+        causes:
+        - broken
+        hint: null
+        risks: []
+        ---
+        kind: Refusal
+        version: 1
+        answer: usage
+        exitCode: 2
+        message: both
+        causes: []
+        hint: null
+        risks: []
+        ---
+        kind: Refusal
+        version: 1
+        answer: cannotTell
+        exitCode: 4
+        message: unknown
+        causes: []
+        hint: ask
+        risks: []
+        ");
+        assert_eq!(written(&anyhow!("broken"), ReportFormat::Text, &["fairway"]), "");
+    }
+
+    #[test]
+    fn the_format_is_the_one_that_was_typed() {
+        for (typed, is_document) in [
+            ("fairway upgrade -o json", true),
+            ("fairway upgrade rollback --output=yaml", true),
+            ("fairway upgrade", false),
+            ("fairway crds -o json", false),
+            ("fairway graph lint . -o json", false),
+            ("fairway completion bash", false),
+        ] {
+            let matches = Args::command().try_get_matches_from(typed.split(' ')).unwrap();
+            assert_eq!(!matches!(format(&matches), ReportFormat::Text), is_document, "{typed}");
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! Programs that are refused something: they get a document, too.
+
+use std::path::Path;
+
+use anyhow::Result;
+use fairway_testkit::TestCluster;
+use serde_json::{Value, json};
+
+use super::risky;
+use crate::{fairway, schema};
+
+/// The exit code of a command, and its document.
+fn refused(kubeconfig: &Path, arguments: &str) -> (i32, Value) {
+    let mut command = fairway();
+    command.env("KUBECONFIG", kubeconfig).args(arguments.split(' ')).arg("--output=json");
+    let output = tokio::task::block_in_place(|| command.output()).expect("the program starts");
+    let text = String::from_utf8_lossy(&output.stdout);
+    schema::check_printed(&text);
+    let document = serde_json::from_str(&text).unwrap_or_else(|_| panic!("{arguments}: {text}"));
+    assert!(!output.stderr.is_empty(), "{arguments}: people are told as well");
+    (output.status.code().unwrap_or(-1), document)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_is_refused_gets_a_document() -> Result<()> {
+    let cluster = TestCluster::in_turn().await?;
+    risky(&cluster).await?;
+    let directory = tempfile::tempdir()?;
+    let half = directory.path().join("state.yaml");
+    std::fs::write(&half, "{kind: ClusterVersion, metadata: {name: version}}")?;
+    let half = half.display().to_string();
+    let commands = [
+        "upgrade --to=5.2.0",
+        "upgrade --to=9.9.9",
+        "upgrade --dry-run",
+        "upgrade rollback",
+        "upgrade explain NoSuchRisk",
+        "upgrade channel no-such-channel-5.1 --context=nobody",
+        "olm list",
+        &format!("upgrade status --from-file={half}"),
+    ];
+    let mut told = Vec::new();
+    for command in commands {
+        let (code, document) = refused(cluster.kubeconfig(), command);
+        assert_eq!(document["kind"], "Refusal", "{command}");
+        assert_eq!(document["exitCode"], json!(code), "{command}");
+        let (answer, message) = (&document["answer"], &document["message"]);
+        told.push(format!("{command}: {code} {answer} {message}").replace(&half, "FILE"));
+    }
+    insta::assert_snapshot!(told.join("\n"), @r#"
+    upgrade --to=5.2.0: 3 "no" "5.2.0 is not recommended for this cluster: SlowDisks (applies)"
+    upgrade --to=9.9.9: 3 "no" "9.9.9 is not one of the updates of this cluster"
+    upgrade --dry-run: 2 "usage" "--dry-run is about a release, --to-multi-arch, --clear or --clear-preflight, and none is given"
+    upgrade rollback: 3 "no" "this cluster had no release before 5.1.0 (registry.example/release@sha256:5f89b70ade0bbb70014dddd1f20f605cc6b2a161bfa48b5407f4fba110d58e82)"
+    upgrade explain NoSuchRisk: 4 "cannotTell" "no listed update has a risk named \"NoSuchRisk\", and nobody accepts one"
+    upgrade channel no-such-channel-5.1 --context=nobody: 1 "error" "cannot tell how to reach a cluster"
+    olm list: 4 "cannotTell" "this cluster has no OLM: it does not know ClusterServiceVersions"
+    upgrade status --from-file=FILE: 4 "cannotTell" "no ClusterOperator is recorded: there is none in FILE"
+    "#);
+
+    let (_, document) = refused(cluster.kubeconfig(), "upgrade --to=5.2.0");
+    let risk = json!({
+        "name": "SlowDisks",
+        "exposure": "applies",
+        "message": "Nodes with slow disks may miss leases.",
+        "url": "https://example.com/slow-disks",
+        "acceptance": "notAccepted",
+    });
+    assert_eq!(document["risks"], json!([risk]));
+    Ok(())
+}
