@@ -21,7 +21,7 @@ pub(super) fn run(args: &UpgradeArgs, printer: &Printer) -> anyhow::Result<ExitS
             Fate::Replaced => Fate::Replaced,
             _ => fate?,
         };
-        anyhow::Ok(Outcome { request, ..outcome })
+        anyhow::Ok(Outcome { request, ..outcome }.withdrawn())
     })?;
     output::report(printer.stdout(), args.output.output, outcome::KIND, &outcome)?;
     Ok(outcome.exit_status_of_all())

@@ -90,6 +90,13 @@ impl Outcome {
         Self { timed_out, request, report: Some(report), ..self }
     }
 
+    /// The same, without what holds only for a request that stands.
+    pub(super) fn withdrawn(self) -> Self {
+        let is_withdrawn = self.request == Fate::Withdrawn;
+        let report = |report: Report| if is_withdrawn { report.withdrawn() } else { report };
+        Self { report: self.report.map(report), ..self }
+    }
+
     /// How the command ends that has waited for the whole of it.
     pub(super) fn exit_status_of_all(&self) -> ExitStatus {
         match &self.report {

@@ -262,6 +262,21 @@ impl Counts {
 }
 
 impl Report {
+    /// The same, once nobody asks for it any more: that the operator goes on with it holds no
+    /// longer; what went wrong does.
+    pub(super) fn withdrawn(self) -> Self {
+        if self.phase != Phase::Monitoring {
+            return self;
+        }
+        let went_wrong = self.reason.as_deref() != Some(preflight_running::MONITORING.code);
+        Self {
+            phase: Phase::NotRequested,
+            reason: self.reason.filter(|_| went_wrong),
+            message: self.message.filter(|_| went_wrong),
+            ..self
+        }
+    }
+
     /// The findings that count and are not accepted.
     pub(super) fn open(&self) -> impl Iterator<Item = &Finding> {
         self.findings.iter().filter(|finding| finding.counts && !finding.is_accepted())

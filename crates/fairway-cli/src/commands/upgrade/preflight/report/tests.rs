@@ -5,6 +5,7 @@ use fairway_testkit::objects;
 use k8s_openapi::api::core::v1::ConfigMap;
 
 use super::super::fixtures::{document, kept, with_findings};
+use super::super::phase::Phase;
 use super::super::records::Records;
 use super::{Look, Report, Verdict};
 use crate::commands::upgrade::fixtures::{
@@ -543,4 +544,20 @@ fn nothing_that_others_write_steers_the_terminal() {
     hostile.checks[0].message = "\u{9b}2J".to_owned();
     let text = report(&monitored(), &[hostile]).to_string();
     assert!(!text.contains(|char| char != '\n' && crate::foreign_text::steers(char)), "{text:?}");
+}
+
+#[test]
+fn what_is_withdrawn_does_not_go_on() {
+    let found = report(&monitored(), &[findings()]).withdrawn();
+    assert_eq!((found.phase, &found.reason, &found.message), (Phase::NotRequested, &None, &None));
+    let text = found.to_string();
+    assert!(!text.contains("--clear-preflight") && !text.contains("brought up to date"), "{text}");
+
+    let failed = report(&asked("Monitoring", None, Some("CheckTimedOut")), &[]).withdrawn();
+    assert_eq!(
+        (failed.phase, failed.reason.as_deref()),
+        (Phase::NotRequested, Some("CheckTimedOut"))
+    );
+    let running = report(&asked("Checking", None, None), &[]).withdrawn();
+    assert_eq!(running.phase, Phase::Checking, "it was waited for in vain");
 }
