@@ -135,7 +135,10 @@ fn doubt(channel: &str, available: &[String], explicit: bool) -> Result<Option<S
     if explicit {
         return Ok(Some(message));
     }
+    // Whoever names another version has not mistyped this one.
+    let digits = |name: &str| name.chars().filter(char::is_ascii_digit).collect::<String>();
     let names = available.iter().map(String::as_str);
+    let names = names.filter(|name| digits(name) == digits(channel.0));
     let meant = similar::most_like(channel.0, names);
     let meant =
         meant.map_or_else(String::new, |meant| format!("did you mean {}? ", OneLine(meant)));

@@ -131,6 +131,10 @@ fn a_channel_that_nobody_knows_is_meant_or_a_mistake() {
     error: the running release is not known to be in the channel candidat-5.1
     hint: did you mean candidate-5.1? it is in candidate-5.1, stable-5.1; with --allow-explicit-channel, any other can be chosen
     ");
+    insta::assert_snapshot!(told(&object, &["stable-9.9"]), @"
+    error: the running release is not known to be in the channel stable-9.9
+    hint: it is in candidate-5.1, stable-5.1; with --allow-explicit-channel, any other can be chosen
+    ");
     insta::assert_snapshot!(told(&object, &["eus-6.0", "--allow-explicit-channel"]), @"
     warning: the running release is not known to be in the channel eus-6.0
     Channel: eus-6.0 (before: stable-5.1)
