@@ -12,6 +12,7 @@ mod completion;
 mod errors;
 pub mod exit;
 mod foreign_text;
+mod input;
 mod mounted;
 mod output;
 mod printer;

@@ -28,6 +28,10 @@ impl FromStr for RiskChoice {
         };
         let length = name.chars().count();
         match length {
+            // One that was accepted in spite of it can be taken back.
+            _ if accept && name.contains(char::is_whitespace) => {
+                Err("a name has no blanks: a comma separates two of them".to_owned())
+            }
             0 => Err("the name of a risk is missing".to_owned()),
             1..=limits::RISK_NAME => Ok(Self { name: name.to_owned(), accept }),
             _ => Err(format!("a name has at most {} characters, not {length}", limits::RISK_NAME)),
@@ -99,7 +103,8 @@ mod tests {
             let choice = RiskChoice { name: name.to_owned(), accept };
             assert_eq!(text.parse(), Ok(choice), "{text}");
         }
-        for text in ["", " ", "-", " - ", &"A".repeat(257)] {
+        assert!("A B-".parse::<RiskChoice>().is_ok());
+        for text in ["", " ", "-", " - ", "A B", "A\tB", &"A".repeat(257)] {
             assert!(text.parse::<RiskChoice>().is_err(), "{text:?}");
         }
         assert!("Ä".repeat(256).parse::<RiskChoice>().is_ok(), "characters are counted, not bytes");

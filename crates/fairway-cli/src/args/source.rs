@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::ValueHint;
 use jiff::Timestamp;
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
 
 use super::cluster::ClusterArgs;
 
@@ -22,18 +24,40 @@ pub(crate) struct RecordedArgs {
     /// Read a recorded cluster instead of a live one; may be given several times
     ///
     /// A directory of `oc adm must-gather`, or a directory or a file with objects as `kubectl get -o
-    /// yaml` writes them. Of a file that is named `X-cv.yaml`, those beside it are read as well:
+    /// yaml` writes them; `-` is standard input. Of a file that is named `X-cv.yaml`, those beside it are read as well:
     /// `X-co.yaml`, `X-mcp.yaml`, `X-mc.yaml`, `X-node.yaml`, `X-mco-deployment.yaml` and
     /// `X-alerts.json`.
     #[arg(long, value_name = "PATH", value_hint = ValueHint::AnyPath, conflicts_with_all = ["kubeconfig", "context"])]
     pub(crate) from_file: Vec<PathBuf>,
 
-    /// The time to tell ages for, such as 2026-12-31T12:00:00Z; without it, that of the last
-    /// change in the files
+    /// The time to tell ages for, such as 2026-12-31T12:00:00Z or 2026-12-31; without it, that of
+    /// the last change in the files
     #[arg(long, value_name = "TIME", value_parser = time, requires = "from_file")]
     pub(crate) at: Option<Timestamp>,
 }
 
+/// A time, or the first moment of a day.
 pub(super) fn time(text: &str) -> Result<Timestamp, String> {
-    text.parse().map_err(|_| "not a time such as 2026-12-31T12:00:00Z".to_owned())
+    let day = || Date::strptime("%Y-%m-%d", text).ok()?.to_zoned(TimeZone::UTC).ok();
+    let time = text.parse().ok().or_else(|| Some(day()?.timestamp()));
+    time.ok_or_else(|| "not a time such as 2026-12-31T12:00:00Z or 2026-12-31".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_day_begins_at_midnight() {
+        for (text, at) in [
+            ("2026-12-31T12:00:00Z", "2026-12-31T12:00:00Z"),
+            ("2026-12-31T12:00:00+02:00", "2026-12-31T10:00:00Z"),
+            ("2026-12-31", "2026-12-31T00:00:00Z"),
+        ] {
+            assert_eq!(time(text).unwrap().to_string(), at, "{text}");
+        }
+        for text in ["", "now", "2026-12-32", "12:00", "2026-12-31T12:00:00"] {
+            assert!(time(text).is_err(), "{text}");
+        }
+    }
 }

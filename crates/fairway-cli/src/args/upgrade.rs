@@ -323,7 +323,7 @@ fn channel(text: &str) -> Result<String, String> {
 #[derive(clap::Args)]
 pub(crate) struct AcceptArgs {
     /// The names of the risks, separated by commas or blanks; a hyphen at the end takes one back
-    #[arg(value_name = "RISK", value_delimiter = ',', required_unless_present_any = ["clear", "export", "import"])]
+    #[arg(value_name = "RISK", value_delimiter = ',')]
     pub(crate) risks: Vec<RiskChoice>,
 
     /// Why, for those who ask later
@@ -354,7 +354,8 @@ pub(crate) struct AcceptArgs {
     )]
     pub(crate) export: bool,
 
-    /// Accept what is in such a file, on its terms; what is accepted already and not in it stays
+    /// Accept what is in such a file, on its terms; what is accepted already and not in it stays.
+    /// `-` is standard input
     #[arg(
         long,
         value_name = "FILE",

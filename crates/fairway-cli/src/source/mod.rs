@@ -9,7 +9,7 @@ use fairway_api::{ClusterOperator, ClusterVersion};
 use fairway_insight::{Alerts, Moment};
 use serde::de::DeserializeOwned;
 
-use crate::args::source::SourceArgs;
+use crate::args::source::{RecordedArgs, SourceArgs};
 use crate::clock;
 use crate::cluster::Cluster;
 use crate::cluster::kind::{CLUSTER_OPERATORS, Kind, Selection};
@@ -25,12 +25,17 @@ pub(crate) enum Source {
 impl Source {
     /// What the arguments name.
     pub(crate) async fn open(args: &SourceArgs) -> anyhow::Result<Self> {
-        let recorded = &args.recorded;
-        Ok(if recorded.from_file.is_empty() {
-            Self::Live(Box::new(Cluster::connect(&args.cluster).await?))
-        } else {
-            Self::Recorded(Recording::open(&recorded.from_file, recorded.at)?)
+        Ok(match Self::recorded(args)? {
+            Some(recorded) => recorded,
+            None => Self::Live(Box::new(Cluster::connect(&args.cluster).await?)),
         })
+    }
+
+    /// The files that the arguments name, if they do. What comes from standard input comes once.
+    pub(crate) fn recorded(args: &SourceArgs) -> anyhow::Result<Option<Self>> {
+        let RecordedArgs { from_file, at } = &args.recorded;
+        let recorded = (!from_file.is_empty()).then(|| Recording::open(from_file, *at));
+        Ok(recorded.transpose()?.map(Self::Recorded))
     }
 
     /// The cluster's version, and what is asked for.

@@ -1,11 +1,12 @@
 //! Files, within limits.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, ensure};
-use fairway_api::read;
+
+use crate::input;
 
 /// Directories in directories. `oc adm must-gather` makes seven.
 const MAX_DEPTH: usize = 16;
@@ -21,12 +22,10 @@ const EXTENSIONS: [&str; 3] = ["yaml", "yml", "json"];
 
 /// What is in a file; none where there is no such file.
 pub(super) fn bytes(path: &Path) -> anyhow::Result<Option<Vec<u8>>> {
-    let name = path.display().to_string();
-    let read = File::open(path).and_then(|file| read::bytes(&name, file));
-    match read {
+    match input::bytes(path) {
         Ok(bytes) => Ok(Some(bytes)),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error).with_context(|| format!("cannot read {name}")),
+        Err(error) => Err(error).with_context(|| format!("cannot read {}", input::name(path))),
     }
 }
 

@@ -17,7 +17,8 @@ use jiff::Timestamp;
 use serde::de::DeserializeOwned;
 
 use crate::cluster::kind::{CLUSTER_VERSIONS, Kind, Selection};
-use crate::errors::CannotTell;
+use crate::errors::{CannotTell, WrongUsage};
+use crate::input;
 use object::Object;
 use part::Part;
 
@@ -30,6 +31,9 @@ pub(crate) struct Recording {
 impl Recording {
     /// What is in those files. The time is that of the last change in them, if nobody names one.
     pub(crate) fn open(paths: &[PathBuf], at: Option<Timestamp>) -> anyhow::Result<Self> {
+        if paths.iter().filter(|path| input::is_stdin(path)).count() > 1 {
+            return Err(WrongUsage("standard input can be read only once".to_owned()).into());
+        }
         let parts = paths.iter().map(|path| Part::open(path)).collect::<anyhow::Result<_>>()?;
         Ok(Self { parts, at })
     }
@@ -108,8 +112,8 @@ impl Recording {
     pub(super) fn lacks(&self, kind: &Kind) -> anyhow::Error {
         let place = |part: &Part| {
             let place = part.place_of(kind);
-            let shown = place.display();
-            if place.exists() {
+            let shown = input::name(&place);
+            if place.exists() || input::is_stdin(&place) {
                 format!("there is none in {shown}")
             } else {
                 format!("there is no {shown}")

@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 
 use super::file;
 use crate::cluster::kind::{Kind, Selection};
+use crate::input;
 
 /// An object, and where it was found.
 #[derive(Clone)]
@@ -96,7 +97,7 @@ pub(super) fn all_in(path: &Path) -> anyhow::Result<Option<Vec<Object>>> {
 
 /// The objects that are written in bytes.
 pub(super) fn of_bytes(path: &Path, bytes: &[u8]) -> anyhow::Result<Vec<Object>> {
-    let file: Arc<str> = path.display().to_string().into();
+    let file: Arc<str> = input::name(path).into();
     let mut objects = Vec::new();
     for document in read::documents(&file, bytes)? {
         for mut value in each(&file, document)? {

@@ -161,12 +161,7 @@ async fn arguments_that_make_no_sense() -> Result<()> {
     insta::assert_snapshot!(said.join("\n"), @r#"
     exit code: 2
     ----- stderr -----
-    error: the following required arguments were not provided:
-      <RISK>...
-
-    Usage: fairway upgrade accept <RISK>...
-
-    For more information, try '--help'.
+    error: no risk is named; `fairway upgrade accept --export` prints those that are accepted
 
     exit code: 2
     ----- stderr -----

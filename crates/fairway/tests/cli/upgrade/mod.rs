@@ -14,6 +14,7 @@ mod recorded;
 mod refused;
 mod report;
 mod request;
+mod stdin;
 
 use std::path::Path;
 

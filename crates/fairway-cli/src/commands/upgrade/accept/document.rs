@@ -1,7 +1,6 @@
 //! Accepted risks as a file: what was evaluated once, for many clusters.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::File;
 use std::io::Write;
 use std::path::Path;
 
@@ -17,8 +16,8 @@ use super::super::stored::{Others, Stored};
 use crate::args::report::ReportFormat;
 use crate::errors::WithHint;
 use crate::foreign_text::OneLine;
-use crate::output;
 use crate::schema::{self, Shape};
+use crate::{input, output};
 
 /// What such a document is called.
 const KIND: &str = "AcceptedRisks";
@@ -68,9 +67,8 @@ impl AcceptedRisks {
 
     /// What is in a file.
     pub(super) fn read(path: &Path) -> anyhow::Result<Self> {
-        let name = path.display().to_string();
-        let bytes = File::open(path).and_then(|file| read::bytes(&name, file));
-        let bytes = bytes.with_context(|| WithHint {
+        let name = input::name(path);
+        let bytes = input::bytes(path).with_context(|| WithHint {
             message: format!("cannot read {name}"),
             hint: "`fairway upgrade accept --export` prints such a file".to_owned(),
         })?;

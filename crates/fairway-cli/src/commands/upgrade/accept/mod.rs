@@ -6,7 +6,7 @@ mod outcome;
 mod plan;
 mod wish;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use fairway_api::ClusterVersion;
 use jiff::Timestamp;
@@ -15,15 +15,14 @@ use serde_json::Value;
 use super::change::{self, Change};
 use super::offline;
 use super::stored::Others;
-use crate::args::source::SourceArgs;
 use crate::args::upgrade::AcceptArgs;
 use crate::cluster::block_on;
-use crate::errors::CannotTell;
+use crate::errors::{CannotTell, WrongUsage};
 use crate::exit::ExitStatus;
 use crate::printer::Printer;
 use crate::schema::{self, Shape};
 use crate::source::Source;
-use crate::{clock, output};
+use crate::{clock, input, output};
 use document::AcceptedRisks;
 use outcome::Outcome;
 use plan::Plan;
@@ -42,13 +41,21 @@ pub(super) fn run(args: &AcceptArgs, printer: &Printer) -> anyhow::Result<ExitSt
         return export(args, printer);
     }
     offline::check_change(&args.source, !args.dry_run)?;
-    let now = present(&args.source)?;
+    check_input(args)?;
+    let recorded = Source::recorded(&args.source)?;
+    let now = match &recorded {
+        Some(source) => block_on(present(source))?,
+        None => clock::now(),
+    };
     let mut wish = match &args.import {
         Some(path) => import(path, args.replace, now, printer)?,
         None => Wish::of(args, now)?,
     };
     let plan = block_on(async {
-        let source = Source::open(&args.source).await?;
+        let source = match recorded {
+            Some(source) => source,
+            None => Source::open(&args.source).await?,
+        };
         if let Source::Live(cluster) = &source
             && wish.accepts_something()
         {
@@ -63,16 +70,22 @@ pub(super) fn run(args: &AcceptArgs, printer: &Printer) -> anyhow::Result<ExitSt
     Ok(outcome.exit_status())
 }
 
-/// The time at which terms count; that of a recorded cluster is its own.
-fn present(source: &SourceArgs) -> anyhow::Result<Timestamp> {
-    if source.recorded.from_file.is_empty() {
-        return Ok(clock::now());
+/// Refuses to take two things from standard input.
+fn check_input(args: &AcceptArgs) -> Result<(), WrongUsage> {
+    let files = &args.source.recorded.from_file;
+    let reads = |path: &PathBuf| input::is_stdin(path);
+    if args.import.as_ref().is_some_and(reads) && files.iter().any(reads) {
+        return Err(WrongUsage(
+            "--from-file and --import cannot both read standard input".to_owned(),
+        ));
     }
-    block_on(async {
-        let source = Source::open(source).await?;
-        let version = source.cluster_version().await?;
-        Ok(source.moment_of(&version).await?.now())
-    })
+    Ok(())
+}
+
+/// The time at which terms count for a recorded cluster: its own.
+async fn present(source: &Source) -> anyhow::Result<Timestamp> {
+    let version = source.cluster_version().await?;
+    Ok(source.moment_of(&version).await?.now())
 }
 
 /// Prints what is accepted, for other clusters.

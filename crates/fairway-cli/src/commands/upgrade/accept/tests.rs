@@ -380,8 +380,7 @@ fn arguments_that_make_no_sense_together() {
     --until: 2025-12-31 has passed, so nothing would be accepted
     ");
     for arguments in [
-        &[][..],
-        &["--clear", "A"],
+        &["--clear", "A"][..],
         &["--clear", "--replace"],
         &["A,,B"],
         &["-"],
@@ -390,4 +389,18 @@ fn arguments_that_make_no_sense_together() {
     ] {
         assert!(Typed::try_parse_from([&["accept"], arguments].concat()).is_err(), "{arguments:?}");
     }
+}
+
+#[test]
+fn who_names_no_risk_hears_where_the_list_is() {
+    let wish = |arguments: &[&str]| {
+        let typed = Typed::try_parse_from([&["accept"], arguments].concat()).unwrap();
+        Wish::of(&typed.args, now()).map_err(|error| error.to_string())
+    };
+    for arguments in [&[][..], &["--replace"]] {
+        insta::allow_duplicates! {
+            insta::assert_snapshot!(wish(arguments).unwrap_err(), @"no risk is named; `fairway upgrade accept --export` prints those that are accepted");
+        }
+    }
+    assert!(wish(&["--clear"]).is_ok());
 }

@@ -44,6 +44,12 @@ impl Wish {
                     .to_owned(),
             ));
         }
+        if args.risks.is_empty() && !args.clear {
+            return Err(WrongUsage(
+                "no risk is named; `fairway upgrade accept --export` prints those that are accepted"
+                    .to_owned(),
+            ));
+        }
         let others = if args.replace || args.clear { Others::Go } else { Others::Stay };
         let accept = accept.into_iter().map(|name| (name, terms.clone())).collect();
         Ok(Self { accept, remove, others })

@@ -1,0 +1,72 @@
+//! What comes from standard input.
+
+use std::fs::{self, File};
+use std::path::Path;
+
+use anyhow::Result;
+use serde_json::json;
+
+use super::status;
+use crate::{fairway, transcript};
+
+/// What is said with that file as standard input.
+fn said(input: &Path, arguments: &[&str]) -> String {
+    let mut command = fairway();
+    command.arg("upgrade").args(arguments).stdin(File::open(input).expect("the file is there"));
+    transcript(&mut command)
+}
+
+#[test]
+fn a_recorded_cluster_and_accepted_risks_are_read_from_standard_input() -> Result<()> {
+    let directory = tempfile::tempdir()?;
+    let [cluster, accepted] =
+        ["state.yaml", "accepted.yaml"].map(|name| directory.path().join(name));
+    let object = json!({
+        "apiVersion": "config.openshift.io/v1", "kind": "ClusterVersion",
+        "metadata": {"name": "version"},
+        "spec": {"clusterID": "11111111-2222-4333-8444-555555555555", "channel": "stable-5.1"},
+        "status": status(),
+    });
+    fs::write(&cluster, object.to_string())?;
+    fs::write(&accepted, "{kind: AcceptedRisks, version: 1, risks: [{name: SlowDisks}]}")?;
+
+    let from_file = format!("--from-file={}", cluster.display());
+    for arguments in [&["channel"][..], &["recommend"], &["accept", "SlowDisks", "--dry-run"]] {
+        let piped = said(&cluster, &[arguments, &["--from-file=-"]].concat());
+        assert_eq!(piped, said(&accepted, &[arguments, &[&from_file]].concat()));
+        assert!(piped.starts_with("exit code: 0"), "{piped}");
+    }
+    insta::assert_snapshot!(said(&accepted, &["accept", "--import=-", "--dry-run", &from_file]), @"
+    exit code: 0
+    ----- stdout -----
+    Nothing was changed; without --dry-run it would be:
+
+    Accepted: SlowDisks
+
+    The operator will re-evaluate; then
+      5.2.0 becomes recommended
+
+    Accepted risks are SlowDisks.
+    ");
+    insta::assert_snapshot!(said(&accepted, &["channel", "--from-file=-"]), @"
+    exit code: 4
+    ----- stderr -----
+    error: no ClusterVersion is recorded: there is none in standard input
+    hint: `kubectl get clusterversions -o yaml` writes what is there
+    ");
+    insta::assert_snapshot!(said(&cluster, &["accept", "--import=-", "--dry-run", &from_file]), @"
+    exit code: 1
+    ----- stderr -----
+    error: standard input does not have accepted risks
+      caused by: it does not say kind: AcceptedRisks
+    hint: `fairway upgrade accept --export` prints such a file
+    ");
+    for twice in [
+        &["channel", "--from-file=-", "--from-file=-"][..],
+        &["accept", "--import=-", "--dry-run", "--from-file=-"],
+    ] {
+        let refused = said(&cluster, twice);
+        assert!(refused.starts_with("exit code: 2"), "{refused}");
+    }
+    Ok(())
+}
