@@ -18,3 +18,10 @@ pub(crate) enum ReportFormat {
     /// The same as YAML
     Yaml,
 }
+
+impl ReportFormat {
+    /// Whether it is a document for programs.
+    pub(crate) fn is_document(self) -> bool {
+        !matches!(self, Self::Text)
+    }
+}

@@ -95,6 +95,12 @@ impl Hop {
     pub fn unaccepted(&self) -> impl Iterator<Item = &HopRisk> {
         self.risks.iter().filter(|risk| risk.stands)
     }
+
+    /// Every command in it.
+    pub(super) fn commands_mut(&mut self) -> impl Iterator<Item = &mut String> {
+        let confirm = self.needs.iter_mut().filter_map(Need::command_mut);
+        confirm.chain(&mut self.commands)
+    }
 }
 
 /// The hops of a way; `channels` has for each the channel to choose before it.

@@ -134,6 +134,12 @@ pub enum Verdict {
 }
 
 impl Plan {
+    /// Every command in it, for whoever knows how they are typed.
+    pub fn commands_mut(&mut self) -> impl Iterator<Item = &mut String> {
+        let ways = self.least_risk.iter_mut().chain(&mut self.fewest_hops);
+        ways.flat_map(|way| &mut way.hops).flat_map(Hop::commands_mut)
+    }
+
     /// The ways to a goal, over the channels of `lanes`.
     pub fn of(
         outlook: &Outlook,

@@ -83,6 +83,14 @@ impl Need {
         }
     }
 
+    /// The command that it brings along.
+    pub(super) fn command_mut(&mut self) -> Option<&mut String> {
+        match self {
+            Self::Confirm { command, .. } => Some(command),
+            _ => None,
+        }
+    }
+
     /// The command that sees to it, where one command does.
     fn command(&self) -> Option<String> {
         match self {

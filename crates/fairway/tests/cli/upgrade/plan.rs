@@ -7,10 +7,10 @@ use anyhow::Result;
 use fairway_api::{CLUSTER_VERSION_NAME, ClusterVersion};
 use fairway_testkit::{TestCluster, objects};
 use kube::api::{Api, PostParams};
-use serde_json::json;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::{document, said};
+use super::{document, said, status};
 use crate::update_service::{FILES, Running};
 use crate::{fairway, transcript};
 
@@ -384,4 +384,20 @@ fn a_whole_platform_is_planned_over() {
     Operators that OLM has installed are not known: no file has any.
     Updates are known from graph-data-2026-08.
     ");
+}
+
+#[test]
+fn commands_for_programs_are_about_the_cluster_that_was_named() -> Result<()> {
+    let directory = tempfile::tempdir()?;
+    let file = directory.path().join("state.yaml");
+    let object = ClusterVersion { status: Some(status()), ..objects::cluster_version() };
+    fs::write(&file, serde_json::to_vec(&object)?)?;
+    let mut command = fairway();
+    command.args(["upgrade", "plan", "--to=5.2.0", "--as=alice", "--output=json"]);
+    let plan = crate::document(command.arg("--from-file").arg(file));
+    let commands = plan["leastRisk"]["hops"][0]["commands"].as_array().cloned().unwrap_or_default();
+    assert!(commands.contains(&json!("fairway upgrade --to=5.2.0 --wait --as=alice")), "{plan:#}");
+    let is_named = |command: &Value| command.as_str().is_some_and(|it| it.ends_with(" --as=alice"));
+    assert!(commands.iter().all(is_named), "{plan:#}");
+    Ok(())
 }

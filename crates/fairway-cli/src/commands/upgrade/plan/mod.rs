@@ -32,7 +32,12 @@ pub(super) fn shape() -> Shape {
 }
 
 pub(super) fn run(args: &PlanArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
-    let plan = block_on(Box::pin(plan(args, printer)))?;
+    let mut plan = block_on(Box::pin(plan(args, printer)))?;
+    if args.output.output.is_document() {
+        for command in plan.commands_mut() {
+            *command = printer.as_typed(command);
+        }
+    }
     output::report(printer.stdout(), args.output.output, KIND, &Shown(&plan))?;
     Ok(match plan.verdict() {
         Verdict::Yes => ExitStatus::Yes,

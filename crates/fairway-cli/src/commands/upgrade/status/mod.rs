@@ -28,9 +28,9 @@ pub(super) fn run(args: &StatusArgs, printer: &Printer) -> anyhow::Result<ExitSt
     if args.watch {
         return block_on(watch::run(args, printer));
     }
-    let (status, alerts) = block_on(async { ask(&Source::open(&args.source).await?).await })?;
+    let (mut status, alerts) = block_on(async { ask(&Source::open(&args.source).await?).await })?;
     warn(&alerts, printer);
-    print(&status, false, args, printer)?;
+    print(&mut status, false, args, printer)?;
     Ok(exit_status(&status))
 }
 
@@ -64,11 +64,16 @@ pub(super) fn warn(alerts: &Alerts, printer: &Printer) {
 }
 
 fn print(
-    status: &Status,
+    status: &mut Status,
     watched: bool,
     args: &StatusArgs,
     printer: &Printer,
 ) -> anyhow::Result<()> {
+    if args.output.output.is_document() {
+        for wait in &mut status.waits_for {
+            wait.look_at = printer.as_typed(&wait.look_at);
+        }
+    }
     let shown = Shown { status, details: args.details, watched };
     output::report(printer.stdout(), args.output.output, KIND, &shown)?;
     Ok(())

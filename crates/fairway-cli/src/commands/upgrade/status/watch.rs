@@ -40,7 +40,7 @@ async fn watch(
     let (mut told, mut was_updating): (Option<String>, bool) = (None, false);
     loop {
         looks.tick().await;
-        let (status, alerts) = match ask(source).await {
+        let (mut status, alerts) = match ask(source).await {
             Ok(answer) => answer,
             // Whoever names no cluster at the beginning is not going to.
             Err(error) if told.is_none() || failures >= FAILURES => return Err(error),
@@ -58,7 +58,7 @@ async fn watch(
                 (Some(_), ReportFormat::Yaml) => writeln!(printer.stdout(), "---")?,
                 (Some(_), ReportFormat::Json) => {}
             }
-            print(&status, was_updating, args, printer)?;
+            print(&mut status, was_updating, args, printer)?;
             told = Some(news);
         }
         was_updating |= status.updating;

@@ -339,3 +339,13 @@ fn of_a_recording_it_is_told_what_would_come_of_a_change() -> Result<()> {
     assert_eq!(until, "2026-03-04T10:00:00Z", "three days after what was recorded");
     Ok(())
 }
+
+#[test]
+fn what_to_look_at_is_of_the_cluster_that_was_named() -> Result<()> {
+    let recording = Recording::new()?;
+    recording.write()?;
+    let status = recording.document(&["status", "--as=alice"])?;
+    let look_at = status["waitsFor"][0]["lookAt"].as_str().context("nothing is waited for")?;
+    assert_eq!(look_at, "kubectl describe clusteroperator machine-config --as=alice");
+    Ok(())
+}
