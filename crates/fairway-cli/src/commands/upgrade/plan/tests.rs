@@ -421,12 +421,15 @@ fn who_answered_queries_and_what_nobody_told() {
 /// The names that the guard gives to risks tell what has to be done about them.
 #[test]
 fn what_the_guard_publishes_is_about_operators() {
-    let maximum = r#"[{"type": "olm.maxOpenShiftVersion", "value": "5.1"}]"#;
+    let maximum = r#"[{"type": "olm.maxOpenShiftVersion", "value": "4.11"}]"#;
     let maximum = [("olm.properties".to_owned(), maximum.to_owned())].into();
-    let mut losing = Operator::read("team", "apis.v1", &BTreeMap::new());
-    losing.api_loss = Some((Stream::new(5, 2), apis::Outlook::Missing(Vec::new())));
+    let needs = apis::Needs::read(&json!({"spec": {"nativeAPIs": [
+        {"group": "policy", "version": "v1beta1", "kind": "PodSecurityPolicy"},
+    ]}}));
+    let running = Stream::new(4, 11);
+    let losing = Operator::read("team", "apis.v1", &BTreeMap::new()).using(&needs, running);
     let operators = [Operator::read("team", "etcd.v1", &maximum), losing];
-    let published = Guard::new(operators, Stream::new(5, 1), Policy::default()).published();
+    let published = Guard::new(operators, running, Policy::default()).published();
     let olm = json!({"metadata": {"name": "olm"}, "spec": {}, "status": {"extension": published.extension}});
     let components = vec![serde_json::from_value(olm).unwrap()];
     let said = Said { version: "5.1.0", components, ..Said::default() };
