@@ -4,10 +4,17 @@ use std::time::Duration;
 
 use jiff::SignedDuration;
 
+/// Nobody waits for longer, and what comes after it is still a date.
+const LONGEST: Duration = Duration::from_hours(10 * 365 * 24);
+
 /// A time such as `30s`, `5m` or `1h`.
 pub(super) fn duration(text: &str) -> Result<Duration, String> {
     let parsed = text.parse::<SignedDuration>().ok().and_then(|time| Duration::try_from(time).ok());
-    parsed.ok_or_else(|| "not a time such as 30s, 5m or 1h".to_owned())
+    match parsed {
+        Some(time) if time <= LONGEST => Ok(time),
+        Some(_) => Err("too long: ten years, 87600h, are the most".to_owned()),
+        None => Err("not a time such as 30s, 5m or 1h".to_owned()),
+    }
 }
 
 /// Such a time that is not nothing: who does not wait at all does nothing else, or nothing.
@@ -32,6 +39,12 @@ mod tests {
         let refused = ["", "5", "-5s", "soon"].map(|text| duration(text).unwrap_err());
         insta::assert_snapshot!(refused[0], @"not a time such as 30s, 5m or 1h");
         assert!(refused.iter().all(|one| *one == refused[0]));
+        assert_eq!(duration("87600h"), Ok(LONGEST));
+        for text in ["87601h", "9223372036854775807s"] {
+            insta::allow_duplicates! {
+                insta::assert_snapshot!(duration(text).unwrap_err(), @"too long: ten years, 87600h, are the most");
+            }
+        }
         insta::assert_snapshot!(some_time("0s").unwrap_err(), @"too short: it has to be more than nothing");
     }
 }
