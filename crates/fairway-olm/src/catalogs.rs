@@ -13,7 +13,6 @@ use fairway_compat::olm::catalog::{Catalogs, Package, Source};
 use kube::api::{ApiResource, DynamicObject, ListParams};
 use kube::core::GroupVersionKind;
 use kube::{Api, Client};
-use serde_json::json;
 use tokio::sync::watch;
 
 use crate::clock;
@@ -176,7 +175,7 @@ async fn read(client: &Client, due: BTreeSet<Source>, known: &mut Known) -> Fail
 }
 
 fn legible(source: &Source, manifest: &DynamicObject) -> Option<Package> {
-    let read = Package::read(&json!(manifest));
+    let read = Package::read(&manifest.data);
     if let Err(error) = &read {
         let error = error as &dyn std::error::Error;
         tracing::warn!(?source, error, "a package cannot be read");
@@ -186,6 +185,8 @@ fn legible(source: &Source, manifest: &DynamicObject) -> Option<Package> {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     fn source() -> Source {

@@ -7,10 +7,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use fairway_compat::olm::apis::Needs;
+use fairway_compat::olm::apis::{Lost, Needs};
 use kube::api::DynamicObject;
 use kube::{Api, Client};
-use serde_json::json;
+use serde_json::Value;
 use tokio::sync::watch;
 
 use crate::clock;
@@ -68,7 +68,7 @@ impl Known {
 async fn update(client: &Client, installed: &Installed, known: &mut Known) -> Failed {
     let known = &mut known.needs;
     known.retain(|place, _| installed.contains_key(place));
-    let mut failed = Failed::new();
+    let (mut failed, ever) = (Failed::new(), Lost::ever());
     for (place, (revision, _)) in installed {
         if known.get(place).is_some_and(|(before, _)| before == revision) {
             continue;
@@ -78,7 +78,9 @@ async fn update(client: &Client, installed: &Installed, known: &mut Known) -> Fa
         let api = Api::<DynamicObject>::namespaced_with(client.clone(), namespace, &kind);
         match in_time(api.get_opt(name)).await {
             Ok(Some(object)) => {
-                known.insert(place.clone(), (revision.clone(), Needs::read(&json!(object))));
+                let spec = object.data.get("spec").unwrap_or(&Value::Null);
+                let needs = Needs::of(namespace, spec).about(&ever);
+                known.insert(place.clone(), (revision.clone(), needs));
             }
             // That it is gone will be seen.
             Ok(None) => {}

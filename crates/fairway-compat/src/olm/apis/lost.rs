@@ -40,6 +40,11 @@ impl Lost {
         Self::between(running, KNOWN_UP_TO)
     }
 
+    /// All APIs of which it is known that they go or went.
+    pub fn ever() -> Vec<Self> {
+        Self::after(Minor::one(0))
+    }
+
     /// Whether no version of it stays: whoever uses it at all uses what goes.
     pub fn is_whole(&self) -> bool {
         let group_of = |instead: &str| instead.split_once('/').map(|(group, _)| group.to_owned());

@@ -40,9 +40,13 @@ impl fmt::Display for Use {
 pub struct Needs {
     namespace: String,
     named: Vec<(Use, Api)>,
-    permitted: Vec<(String, String)>,
+    webhooks: Vec<Rule>,
+    permitted: Vec<Rule>,
     accounts: BTreeSet<String>,
 }
+
+/// What stands for every group, and for every resource.
+const ALL: &str = "*";
 
 /// An API by what is known of it; an empty text is not known.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -58,10 +62,13 @@ struct Api {
 impl Needs {
     /// Reads a ClusterServiceVersion. What is not as it should be, OLM does not take either.
     pub fn read(csv: &Value) -> Self {
-        let text = |pointer: &str| csv.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
-        let mut needs =
-            Self { namespace: text("/metadata/namespace").to_owned(), ..Self::default() };
-        let spec = csv.get("spec").unwrap_or(&Value::Null);
+        let namespace = csv.pointer("/metadata/namespace").and_then(Value::as_str);
+        Self::of(namespace.unwrap_or_default(), csv.get("spec").unwrap_or(&Value::Null))
+    }
+
+    /// Reads the specification of a ClusterServiceVersion in a namespace.
+    pub fn of(namespace: &str, spec: &Value) -> Self {
+        let mut needs = Self { namespace: namespace.to_owned(), ..Self::default() };
         for (pointer, used) in [
             ("/customresourcedefinitions/owned", Use::Owns),
             ("/customresourcedefinitions/required", Use::Requires),
@@ -72,19 +79,29 @@ impl Needs {
             let apis = list(spec, pointer).filter_map(|it| Api::deserialize(it).ok());
             needs.named.extend(apis.map(|api| (used, api.with_group_of_name())));
         }
-        for rule in list(spec, "/webhookdefinitions").flat_map(|it| list(it, "/rules")) {
-            needs.add_webhook(&Rule::read(rule));
-        }
+        let webhooks = list(spec, "/webhookdefinitions").flat_map(|it| list(it, "/rules"));
+        needs.webhooks.extend(webhooks.map(Rule::read));
         for pointer in ["/install/spec/permissions", "/install/spec/clusterPermissions"] {
             for permission in list(spec, pointer) {
                 let account = permission.get("serviceAccountName").and_then(Value::as_str);
                 needs.accounts.extend(account.map(str::to_owned));
-                for rule in list(permission, "/rules") {
-                    needs.permitted.extend(Rule::read(rule).pairs());
-                }
+                needs.permitted.extend(list(permission, "/rules").map(Rule::read));
             }
         }
         needs
+    }
+
+    /// Only what matters for these APIs: the rest is far more, and somebody else's to choose.
+    #[must_use]
+    pub fn about(mut self, apis: &[Lost]) -> Self {
+        self.named.retain(|(_, api)| apis.iter().any(|lost| api.is(lost)));
+        for rules in [&mut self.webhooks, &mut self.permitted] {
+            rules.iter_mut().for_each(|rule| rule.retain(apis));
+            rules.retain(|rule| !rule.groups.is_empty() && !rule.resources.is_empty());
+            rules.sort_unstable();
+            rules.dedup();
+        }
+        self
     }
 
     /// With what it was seen to ask for.
@@ -116,38 +133,26 @@ impl Needs {
     /// How it is known that an API is used, in that version.
     pub(super) fn certain(&self, lost: &Lost) -> BTreeSet<Use> {
         let named = self.named.iter().filter(|(_, api)| api.is(lost)).map(|(used, _)| *used);
-        let permitted = lost.is_whole() && self.permits(lost);
-        named.chain(permitted.then_some(Use::Permission)).collect()
+        // A webhook that names other versions as well goes on with them.
+        let is_it = |rule: &Rule| rule.versions == [lost.version.as_str()] && rule.names(lost);
+        let webhook = self.webhooks.iter().any(is_it).then_some(Use::Webhook);
+        let permission = (lost.is_whole() && self.permits(lost)).then_some(Use::Permission);
+        named.chain(webhook).chain(permission).collect()
     }
 
     /// Whether permissions name the group and the resource of an API.
     pub(super) fn permits(&self, lost: &Lost) -> bool {
-        let is_it = |(group, resource): &(String, String)| {
-            *group == lost.group && *resource == lost.resource
-        };
-        self.permitted.iter().any(is_it)
+        self.permitted.iter().any(|rule| rule.names(lost))
     }
 
     /// Permissions that may mean an API, or everything else: `*.batch`.
     pub(super) fn wildcards(&self, lost: &Lost) -> impl Iterator<Item = String> {
-        let matches = |pattern: &str, text: &str| pattern == "*" || pattern == text;
-        let wild = self.permitted.iter().filter(move |(group, resource)| {
-            (group == "*" || resource == "*")
-                && matches(group, &lost.group)
-                && matches(resource, &lost.resource)
+        let (group, resource) = (lost.group.as_str(), lost.resource.as_str());
+        let wild = [(ALL, ALL), (ALL, resource), (group, ALL)];
+        let wild = wild.into_iter().filter(|(group, resource)| {
+            self.permitted.iter().any(|rule| rule.has(group, resource))
         });
         wild.map(|(group, resource)| format!("{resource}.{group}"))
-    }
-
-    /// A webhook that names other versions as well goes on with them.
-    fn add_webhook(&mut self, rule: &Rule) {
-        if let [version] = &rule.api_versions[..] {
-            let apis = rule.pairs().map(|(group, name)| {
-                let (version, kind) = (version.clone(), String::new());
-                (Use::Webhook, Api { group, version, kind, name })
-            });
-            self.named.extend(apis);
-        }
     }
 }
 
@@ -167,26 +172,46 @@ impl Api {
     }
 }
 
-/// A rule of a permission or a webhook.
+/// A rule of a permission or a webhook: every group with every resource. They are not multiplied
+/// out, for there may be thousands of both.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+struct Rule {
+    groups: BTreeSet<String>,
+    versions: Vec<String>,
+    resources: BTreeSet<String>,
+}
+
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-struct Rule {
-    api_groups: Vec<String>,
+struct Written {
+    api_groups: BTreeSet<String>,
     api_versions: Vec<String>,
     resources: Vec<String>,
 }
 
 impl Rule {
     fn read(rule: &Value) -> Self {
-        Self::deserialize(rule).unwrap_or_default()
+        let Written { api_groups, api_versions, resources } =
+            Written::deserialize(rule).unwrap_or_default();
+        // What is allowed of a part of a resource is about the resource.
+        let whole = |it: &String| it.split('/').next().unwrap_or_default().to_owned();
+        let resources = resources.iter().map(whole).collect();
+        Self { groups: api_groups, versions: api_versions, resources }
     }
 
-    /// Groups and resources; what is allowed of a part of a resource is about the resource.
-    fn pairs(&self) -> impl Iterator<Item = (String, String)> {
-        self.api_groups.iter().flat_map(|group| {
-            let whole = self.resources.iter().map(|it| it.split('/').next().unwrap_or_default());
-            whole.map(|resource| (group.clone(), resource.to_owned()))
-        })
+    fn has(&self, group: &str, resource: &str) -> bool {
+        self.groups.contains(group) && self.resources.contains(resource)
+    }
+
+    fn names(&self, lost: &Lost) -> bool {
+        self.has(&lost.group, &lost.resource)
+    }
+
+    fn retain(&mut self, apis: &[Lost]) {
+        self.groups.retain(|it| it == ALL || apis.iter().any(|lost| lost.group == *it));
+        self.resources.retain(|it| it == ALL || apis.iter().any(|lost| lost.resource == *it));
+        // Two are as good as more: it is not the only one.
+        self.versions.truncate(2);
     }
 }
 

@@ -170,7 +170,45 @@ mod tests {
         assert!(matches!(Outlook::of(&needs, &lost(21, 22)), Outlook::CannotTell { .. }));
     }
 
+    #[test]
+    fn a_rule_costs_what_is_written_in_it() {
+        let many: Vec<String> = (0..50_000).map(|number| number.to_string()).collect();
+        let mut groups: Vec<&str> = many.iter().map(String::as_str).collect();
+        groups.push("policy");
+        let mut resources = groups.clone();
+        resources.push("podsecuritypolicies");
+        let mut spec = permitting(&groups, &resources);
+        let mut rule = spec["install"]["spec"]["clusterPermissions"][0]["rules"][0].clone();
+        rule["apiVersions"] = json!(["v1beta1"]);
+        spec["webhookdefinitions"] = json!([{"rules": [rule]}]);
+        let told = Outlook::of(&needs(&spec).about(&Lost::ever()), &lost(24, 25));
+        insta::assert_snapshot!(told, @"it uses an API that would be gone: podsecuritypolicies.v1beta1.policy (its webhook is about it, its permissions name it; nothing takes its place)");
+    }
+
     proptest! {
+        #[test]
+        fn what_does_not_matter_can_be_left_out(
+            groups in proptest::sample::subsequence(vec!["", "*", "apps", "batch", "policy"], 0..5),
+            resources in proptest::sample::subsequence(
+                vec!["*", "cronjobs", "pods/log", "podsecuritypolicies", "poddisruptionbudgets/status"], 0..5,
+            ),
+            versions in proptest::sample::subsequence(vec!["v1", "v1beta1", "*"], 0..3),
+            kind in proptest::sample::select(vec!["CronJob", "Pod", "PodSecurityPolicy"]),
+        ) {
+            let mut spec = permitting(&groups, &resources);
+            spec["webhookdefinitions"] = json!([{"rules": [
+                {"apiGroups": groups, "apiVersions": versions, "resources": resources},
+            ]}]);
+            spec["nativeAPIs"] = json!([{"group": "batch", "version": "v1beta1", "kind": kind}]);
+            let needs = needs(&spec);
+            for lost in [lost(21, 22), lost(24, 25), lost(15, 32)] {
+                prop_assert_eq!(
+                    Outlook::of(&needs.clone().about(&Lost::ever()), &lost),
+                    Outlook::of(&needs, &lost)
+                );
+            }
+        }
+
         #[test]
         fn no_operator_makes_it_panic(text in "\\PC{0,20}", number in 0u64..9) {
             for value in [json!(text), json!(number), json!([text]), json!({"rules": [text, {"apiGroups": text}]})] {
