@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use fairway_compat::olm::{ClusterVersions, Declaration, Operator, install, is_copied};
+use fairway_compat::olm::{
+    ClusterVersions, Declaration, Operator, install, is_copied, is_object_name,
+};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -63,12 +65,13 @@ struct Status {
     reason: Option<String>,
 }
 
-/// The namespace and name of the operator that would be updated by what is refused otherwise.
+/// The namespace and name of the operator that would be updated by what is refused otherwise. What
+/// cannot be the name of one is none, and is not asked for: anybody can write it, and send it.
 pub(crate) fn predecessor(body: &[u8], cluster: &ClusterVersions) -> Option<(String, String)> {
     let Review { request } = serde_json::from_slice(body).ok()?;
     install::refusal(&installation(&request)?, cluster)?;
-    let name = request.object?.spec?.replaces.filter(|name| !name.is_empty())?;
-    Some((request.namespace, name))
+    let (namespace, name) = (request.namespace, request.object?.spec?.replaces?);
+    (is_object_name(&namespace) && is_object_name(&name)).then_some((namespace, name))
 }
 
 /// Answers a review; `None` if it is none. Whatever is not the installation of an operator that is
@@ -156,6 +159,25 @@ mod tests {
         let mut copy = up_to("4.8");
         copy["labels"] = json!({ "olm.copiedFrom": "elsewhere" });
         assert!(allowed(&review("CREATE", &copy), &cluster));
+    }
+
+    #[test]
+    fn only_names_are_asked_for() {
+        let asked = |namespace: &str, replaces: &Value| {
+            let object = json!({ "metadata": up_to("4.8"), "spec": { "replaces": replaces } });
+            let request = json!({
+                "uid": "7", "operation": "CREATE", "namespace": namespace, "object": object,
+            });
+            let body = json!({ "request": request }).to_string();
+            predecessor(body.as_bytes(), &cluster("4.9.1"))
+        };
+        let found = Some(("team".to_owned(), "etcd.v1.0.0".to_owned()));
+        assert_eq!(asked("team", &json!("etcd.v1.0.0")), found);
+        assert_eq!(asked("a/../team", &json!("etcd.v1.0.0")), None);
+        for replaces in [json!(null), json!(""), json!("?limit=1"), json!("../other"), json!("A b")]
+        {
+            assert_eq!(asked("team", &replaces), None, "{replaces}");
+        }
     }
 
     #[test]

@@ -1,12 +1,10 @@
 //! Where a package is: several catalogs of a cluster may have one of its name.
 
+use super::super::is_object_name;
 use super::{Package, Subscription};
 
 /// Bytes of a name that can be asked for by a label.
 const MAX_LABEL: usize = 63;
-
-/// Bytes of the name of an object.
-const MAX_NAME: usize = 253;
 
 /// A package of a certain catalog, as a cluster can be asked for it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -25,9 +23,8 @@ impl Source {
     pub fn of(subscription: &Subscription) -> Option<Self> {
         let (namespace, catalog) = subscription.catalog.split_once('/')?;
         let package = &subscription.package;
-        let is_legal = is_name(namespace, MAX_LABEL)
-            && is_name(catalog, MAX_LABEL)
-            && is_name(package, MAX_NAME);
+        let is_label = |text: &str| text.len() <= MAX_LABEL && is_object_name(text);
+        let is_legal = is_label(namespace) && is_label(catalog) && is_object_name(package);
         is_legal.then(|| Self {
             namespace: namespace.to_owned(),
             catalog: catalog.to_owned(),
@@ -50,17 +47,6 @@ impl Source {
         let catalog = format!("{}/{}", self.namespace, self.catalog);
         package.catalog == catalog && package.name == self.package
     }
-}
-
-/// Whether an object can have that name.
-fn is_name(text: &str, most: usize) -> bool {
-    let is_legal = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
-    let is_part = |part: &str| {
-        let ends = [part.bytes().next(), part.bytes().next_back()];
-        ends.into_iter().all(|byte| byte.is_some_and(is_legal))
-            && part.bytes().all(|byte| is_legal(byte) || byte == b'-')
-    };
-    text.len() <= most && text.split('.').all(is_part)
 }
 
 #[cfg(test)]
