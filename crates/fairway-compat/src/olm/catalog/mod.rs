@@ -164,6 +164,8 @@ impl Package {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use serde_json::json;
 
     use super::super::{MAXIMUM_ANNOTATION, MissingPolicy, Origin, Policy, Stream};
@@ -230,6 +232,23 @@ mod tests {
         update to etcd.v1.1.5 in channel fast of market/main, which has to be approved
         none
         ");
+    }
+
+    #[test]
+    fn a_version_in_many_channels_is_one_way_out() {
+        let mut package = catalogs().packages.remove(0);
+        let names: Vec<String> = package.bundles.keys().cloned().collect();
+        for channel in ["a", "fast", "stable", "z"] {
+            package.channels.insert(channel.to_owned(), names.clone());
+        }
+        let channels = |followed: &str| {
+            let ways_out =
+                way_out::all(&package, "etcd.v1.0.0", Some(&subscription(followed, "Manual")));
+            assert_eq!(ways_out.len(), names.len() - 1);
+            ways_out.iter().map(|it| it.channel.clone()).collect::<BTreeSet<_>>()
+        };
+        assert_eq!(channels("stable"), BTreeSet::from(["stable".to_owned()]));
+        assert_eq!(channels("gone"), BTreeSet::from(["a".to_owned()]));
     }
 
     #[test]

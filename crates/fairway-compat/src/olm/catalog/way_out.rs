@@ -1,5 +1,6 @@
 //! How an operator gets to a version of itself that runs on a target.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use fairway_api::Version;
@@ -42,26 +43,30 @@ pub(super) fn all(
     };
     let followed = subscription.and_then(|it| it.channel.as_ref());
     let followed = followed.or(package.default_channel.as_ref());
-    let mut all = Vec::new();
+    // A bundle that many channels have is one way out: by the channel that is followed, or the first.
+    let mut channel_of: BTreeMap<&String, &String> = BTreeMap::new();
     for (channel, names) in &package.channels {
         for name in names {
-            let Some(bundle) = package.bundles.get(name) else { continue };
-            let (Some(version), Some(declared)) = (&bundle.version, &bundle.declared) else {
-                continue;
-            };
-            if version > current {
-                all.push(WayOut {
-                    name: name.clone(),
-                    version: version.clone(),
-                    channel: channel.clone(),
-                    catalog: package.catalog.clone(),
-                    declared: declared.clone(),
-                    other_channel: followed != Some(channel),
-                    manual_approval: subscription.is_some_and(|it| it.is_manual),
-                });
+            let known = channel_of.entry(name).or_insert(channel);
+            if followed == Some(channel) {
+                *known = channel;
             }
         }
     }
+    let ways_out = channel_of.into_iter().filter_map(|(name, channel)| {
+        let bundle = package.bundles.get(name)?;
+        let version = bundle.version.clone().filter(|version| version > current)?;
+        Some(WayOut {
+            name: name.clone(),
+            version,
+            channel: channel.clone(),
+            catalog: package.catalog.clone(),
+            declared: bundle.declared.clone()?,
+            other_channel: followed != Some(channel),
+            manual_approval: subscription.is_some_and(|it| it.is_manual),
+        })
+    });
+    let mut all: Vec<WayOut> = ways_out.collect();
     all.sort_by(|one, other| {
         (one.other_channel, &one.version).cmp(&(other.other_channel, &other.version))
     });
