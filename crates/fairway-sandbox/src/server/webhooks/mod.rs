@@ -69,13 +69,13 @@ impl Reviewer for Panel {
             .iter()
             .filter_map(|webhook| webhook::asked(webhook, change, namespace.as_deref(), &catalog));
         let answers = join_all(asked.map(|asked| self.ask(asked, change)));
-        let answers = self.runtime.block_on(async {
+        self.runtime.block_on(async {
             tokio::select! {
-                answers = answers => answers,
-                () = self.stopping.cancelled() => Vec::new(),
+                answers = answers => answers.into_iter().collect(),
+                // What nobody has agreed to is not done.
+                () = self.stopping.cancelled() => Err(Refusal::internal("the server is about to end")),
             }
-        });
-        answers.into_iter().collect()
+        })
     }
 }
 
