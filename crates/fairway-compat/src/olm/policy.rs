@@ -1,12 +1,14 @@
 //! Whether an operator runs on a target, and what is made of it when nobody knows.
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::{Declaration, Stream};
 
 /// What is made of a declaration that means nothing.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub enum InvalidPolicy {
     /// The operator may not run, which is said and holds nothing up.
     #[default]
@@ -16,7 +18,8 @@ pub enum InvalidPolicy {
 }
 
 /// What is made of an operator that declares nothing.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub enum MissingPolicy {
     /// It counts as one that runs.
     Allow,
@@ -28,7 +31,7 @@ pub enum MissingPolicy {
 }
 
 /// What is made of operators of which nobody knows up to which version they run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Policy {
     /// Of those whose declaration means nothing.
     pub invalid: InvalidPolicy,
@@ -60,6 +63,12 @@ impl Verdict {
 }
 
 impl Policy {
+    /// The policy that a guard publishes with its risk report, `status.extension` of a
+    /// ClusterOperator; `None` if it is no report of a guard.
+    pub fn of_report(extension: &Value) -> Option<Self> {
+        Self::deserialize(extension.get("policy")?).ok()
+    }
+
     /// Whether an operator runs on a target, seen from a running version. Whatever an operator
     /// declares, an update within the running minor version is never held up.
     pub fn verdict(self, declared: &Declaration, running: Stream, target: Stream) -> Verdict {
@@ -89,6 +98,28 @@ impl Policy {
             Declaration::Maximum(..) => false,
             Declaration::Missing => self.missing == MissingPolicy::Warn,
             Declaration::Invalid(_) => true,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::{Guard, Published};
+    use super::*;
+
+    #[test]
+    fn a_guard_publishes_its_policy() {
+        let strict = Policy { invalid: InvalidPolicy::Block, missing: MissingPolicy::Block };
+        for policy in [Policy::default(), strict] {
+            let Published { extension, .. } = Guard::new([], Stream::new(4, 8), policy).published();
+            assert_eq!(Policy::of_report(&extension.unwrap()), Some(policy));
+        }
+        let nonsense = [json!(null), json!({}), json!({"policy": 7}), json!({"policy": {}})];
+        let unknown = json!({"policy": {"invalid": "never", "missing": "allow"}});
+        for report in nonsense.into_iter().chain([unknown]) {
+            assert_eq!(Policy::of_report(&report), None, "{report}");
         }
     }
 }

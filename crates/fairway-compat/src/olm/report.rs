@@ -44,16 +44,18 @@ pub(super) fn report(operators: &[Operator], running: Stream, policy: Policy) ->
         apis_ahead(operators, running),
     ];
     let notes: Vec<Value> = notes.into_iter().flatten().collect();
-    let whole = assemble(&named, &notes, MAX_MESSAGE);
+    let whole = assemble(&named, &notes, policy, MAX_MESSAGE);
     if whole.to_string().len() <= MAX_REPORT {
         return whole;
     }
-    assemble(&named, &notes, SHORT_MESSAGE)
+    assemble(&named, &notes, policy, SHORT_MESSAGE)
 }
 
-fn assemble(risks: &[Risk], notes: &[Value], message: usize) -> Value {
+fn assemble(risks: &[Risk], notes: &[Value], policy: Policy, message: usize) -> Value {
     let risks: Vec<Value> = risks.iter().map(|risk| risk.to_json(message)).collect();
-    let mut report = json!({"kind": "RiskReport", "version": "v1", "risks": risks});
+    // Others that judge the same operators go by it.
+    let mut report =
+        json!({"kind": "RiskReport", "version": "v1", "policy": policy, "risks": risks});
     if !notes.is_empty() {
         report["notes"] = json!(notes);
     }

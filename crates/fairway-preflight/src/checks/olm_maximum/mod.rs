@@ -2,8 +2,10 @@
 //!
 //! Those that do not are `OperatorsWillNotRun`, with the nearest version of each that does. Of those
 //! that declare nothing, or nothing that makes sense, nobody knows (`OperatorsMayNotRun`, for
-//! information). Within the running minor version nothing is asked.
+//! information), unless the guard in the cluster counts them among the former. Within the running
+//! minor version nothing is asked.
 
+use fairway_api::ClusterOperator;
 use fairway_compat::olm::{Declaration, Operator, Policy, Stream, Verdict};
 use fairway_findings::Finding;
 use futures::FutureExt as _;
@@ -43,13 +45,26 @@ async fn look(cluster: &Cluster, target: &Target) -> Result<Answer, CannotTell> 
         Err(error) => return Err(error.into()),
     };
     let (running, to) = (Stream::of(&target.source), Stream::of(&target.version));
-    let findings = judge(&installed.operators, running, to);
+    let findings = judge(&installed.operators, policy(cluster).await?, running, to);
     Ok(Answer { findings, unknown: installed.unknown, left_out: String::new() })
 }
 
+/// The policy of the guard, whatever its ClusterOperator is called; the usual one where there is no
+/// guard.
+async fn policy(cluster: &Cluster) -> Result<Policy, Unseen> {
+    let mut policy = None;
+    let take = |component: ClusterOperator| {
+        let extension = component.status.and_then(|status| status.extension);
+        policy = policy.or(extension.as_ref().and_then(Policy::of_report));
+    };
+    match cluster.each(take).await {
+        Ok(()) | Err(Unseen::NotServed(_)) => Ok(policy.unwrap_or_default()),
+        Err(unseen) => Err(unseen),
+    }
+}
+
 /// What operators have against a target.
-fn judge(operators: &[Operator], running: Stream, target: Stream) -> Vec<Finding> {
-    let policy = Policy::default();
+fn judge(operators: &[Operator], policy: Policy, running: Stream, target: Stream) -> Vec<Finding> {
     let having = |verdict: Verdict| -> Vec<&Operator> {
         let has = |it: &&Operator| policy.verdict(&it.declared, running, target) == verdict;
         operators.iter().filter(has).collect()
@@ -89,7 +104,8 @@ fn will_not_run(operators: &[&Operator], ways_out: &[String], target: Stream) ->
 fn limit(operator: &Operator) -> String {
     match &operator.declared {
         Declaration::Maximum(maximum, origin) => format!("{operator} (up to {maximum}; {origin})"),
-        Declaration::Missing | Declaration::Invalid(_) => operator.to_string(),
+        Declaration::Missing => format!("{operator} (nothing, and the guard asks for it)"),
+        Declaration::Invalid(why) => format!("{operator} ({why})"),
     }
 }
 

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::installed_operators::PACKAGES;
+use crate::resources::CLUSTER_OPERATORS;
 use crate::testing::{create, define, seen, target, told};
 
 fn operator(name: &str, metadata: &Value) -> Value {
@@ -103,6 +104,19 @@ async fn operators_are_compared_with_the_target() -> Result<()> {
       Remove them before the update, or ask for versions that support the target
     OperatorsMayNotRun (info): 2 operators may not run on 4.11, because it is not declared up to which version: default/silent.v1, default/wrong.v1 (failed to parse "4.x" as semver: unexpected character 'x' while parsing minor version number).
       Ask their vendors, or try them on the target; nothing is held up by this
+    "#);
+
+    define(&cluster, CLUSTER_OPERATORS, "Cluster").await?;
+    let policy = json!({"invalid": "block", "missing": "allow"});
+    let component = json!({
+        "apiVersion": "config.openshift.io/v1", "kind": "ClusterOperator",
+        "metadata": {"name": "olm-guard"}, "spec": {},
+        "status": {"extension": {"kind": "RiskReport", "policy": policy}},
+    });
+    create(&cluster, CLUSTER_OPERATORS, component).await?;
+    insta::assert_snapshot!(told(&run("4.9.0").await?.findings), @r#"
+    OperatorsWillNotRun (warning): 2 operators will not run on 4.9, by what is declared: default/low.v1 (up to 4.8; annotation operators.coreos.com/maxOpenShiftVersion), default/wrong.v1 (failed to parse "4.x" as semver: unexpected character 'x' while parsing minor version number).
+      Before the update: for default/low.v1, update to low.v2 in channel stable of default/main, which has to be approved
     "#);
     Ok(())
 }
