@@ -4,6 +4,7 @@
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
+use fairway_registry::base::Packing;
 use fairway_testbed::kube::{Cluster, Options};
 use fairway_testbed::registry::{self, Registry};
 use fairway_testbed::{environment, install_packages, is_root};
@@ -116,7 +117,7 @@ fn on_debian(variables: Variables, selection: &Selection<'_>) -> Result<usize> {
     with_a_node(|ground| {
         let registry = ground.registry.address();
         println!("making an image of the program under test and pushing it to {registry}");
-        let built = image::image_of(&cargo::build_with_tests()?)?;
+        let built = image::image_of(&cargo::build_with_tests()?, Packing::Plain)?;
         let image = image::push_image(&built, &format!("{registry}/fairway:test"))?;
         let variables = with(variables, &ground.variables());
         let variables = with(variables, &[(environment::IMAGE, image.into())]);

@@ -29,7 +29,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         Some(binary) => binary.clone(),
         None => cargo::build_release()?,
     };
-    let image = image_of(&binary)?;
+    let image = image_of(&binary, Packing::Compressed)?;
     let out = arguments.out.clone().unwrap_or_else(|| cargo::root().join("target/image"));
     layout::write(&out, &image, "dev")?;
     println!("{} is {}", out.display(), image.digest());
@@ -46,12 +46,12 @@ pub(crate) fn push_image(image: &Image, reference: &str) -> Result<String> {
 }
 
 /// An image that runs the program as its entry point, with nothing else to run.
-pub(crate) fn image_of(binary: &Path) -> Result<Image> {
+pub(crate) fn image_of(binary: &Path, packing: Packing) -> Result<Image> {
     if !Path::new(base::AUTHORITIES).exists() {
         println!(
             "{} is missing, so the image trusts no registry; apt-get install ca-certificates",
             base::AUTHORITIES
         );
     }
-    Ok(Image::new(base::layers(binary, Packing::Compressed)?, &base::config()))
+    Ok(Image::new(base::layers(binary, packing)?, &base::config()))
 }

@@ -253,15 +253,16 @@ impl TestCluster {
     pub async fn example_platform(&self, own: &BTreeMap<String, String>) -> Result<Platform> {
         let program = environment::fairway_program()?;
         let repository = format!("{}/platform", self.registry()?);
+        let kubernetes = if self.is_sandbox() { fairway_sandbox::KUBERNETES } else { VERSION };
+        // A registry of this machine has it quickly, and for every test but the first has it already:
+        // compressing it would take longer, each time.
+        let packing = Packing::Plain;
+        let platform = Platform::make(&program, &repository, packing, own, Some(kubernetes))?;
         if let Hold::Sandbox { sandbox, .. } = &self.hold {
-            let kubernetes = Some(fairway_sandbox::KUBERNETES);
-            let platform = Platform::make(&program, &repository, Packing::Plain, own, kubernetes)?;
             platform.write_images(&sandbox.directory().join(IMAGES).join("platform"))?;
             return Ok(platform);
         }
         install_tls_provider();
-        let platform =
-            Platform::make(&program, &repository, Packing::Compressed, own, Some(VERSION))?;
         platform.push().await.context("cannot push the platform")?;
         Ok(platform)
     }
