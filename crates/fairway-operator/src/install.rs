@@ -147,9 +147,7 @@ impl Installation<'_> {
         &self,
         cluster_versions: &Api<ClusterVersion>,
     ) -> Result<(), InstallError> {
-        // Without the definition there is no such path, and so no such object.
-        let found = within(cluster_versions.get_opt(CLUSTER_VERSION_NAME)).await?;
-        let found = found.map_err(InstallError::ClusterVersion)?;
+        let found = existing(cluster_versions).await?;
         let status = found.and_then(|found| found.status).unwrap_or_default();
         match status.history.first() {
             Some(entry) if !same_content(&entry.image, self.image) => {
@@ -172,6 +170,18 @@ impl Installation<'_> {
             object.spec.cluster_id = system.metadata.uid.unwrap_or_default();
         }
         create(cluster_versions, &object).await
+    }
+}
+
+/// ClusterVersion, if there is one. Where nobody has defined its kind, an API server has no such path,
+/// and says so by the code of its answer alone.
+async fn existing(
+    cluster_versions: &Api<ClusterVersion>,
+) -> Result<Option<ClusterVersion>, InstallError> {
+    match within(cluster_versions.get(CLUSTER_VERSION_NAME)).await? {
+        Ok(found) => Ok(Some(found)),
+        Err(kube::Error::Api(refusal)) if refusal.code == 404 => Ok(None),
+        Err(error) => Err(InstallError::ClusterVersion(error)),
     }
 }
 
@@ -276,6 +286,16 @@ mod tests {
         let object = ClusterVersion::new(CLUSTER_VERSION_NAME, ClusterVersionSpec::default());
         let created = create(&Api::all(client), &object).await;
         (created, asked.load(Ordering::Relaxed))
+    }
+
+    #[tokio::test]
+    async fn a_cluster_that_does_not_know_the_kind_has_none() {
+        let nothing = Router::new().fallback((StatusCode::NOT_FOUND, "404 page not found"));
+        let found = existing(&Api::all(Client::new(nothing, "default"))).await;
+        assert!(matches!(found, Ok(None)), "{found:?}");
+        let nobody = Router::new().fallback((StatusCode::FORBIDDEN, "not you"));
+        let found = existing(&Api::all(Client::new(nobody, "default"))).await;
+        assert!(matches!(found, Err(InstallError::ClusterVersion(_))), "{found:?}");
     }
 
     #[tokio::test(start_paused = true)]
