@@ -1,32 +1,52 @@
-//! `docs/tour.md`: every command as a new user types it, and what it says.
+//! Pages of documentation with every command as a new user types it, and what it says.
 //!
-//! The page is run from its beginning to its end, in a sandbox with the example platform, and what
-//! the commands say is compared with what the page has. `UPDATE_DOCS=1` writes it into the page.
+//! A page is run from its beginning to its end, and what the commands say is compared with what the
+//! page has. `UPDATE_DOCS=1` writes it into the page.
 
+mod kubernetes;
+mod moment;
 mod page;
 mod redaction;
+mod sandbox;
 mod site;
 
 use std::fmt::Write;
+use std::path::{Path, PathBuf};
 
-use anyhow::{Result, ensure};
+use anyhow::{Context as _, Result, ensure};
 
 use page::{Line, Page};
 use redaction::redacted;
 use site::Site;
 
-const PATH: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/tour.md");
+/// Runs a page, and compares.
+async fn take(name: &str, site: &mut Site) -> Result<()> {
+    let path = document(name);
+    let written = std::fs::read_to_string(&path)?;
+    let told = told(&written, site).await?;
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        return Ok(std::fs::write(path, told)?);
+    }
+    ensure!(
+        told == written,
+        "docs/{name} is not what the program says; UPDATE_DOCS=1 writes what it says now:\n{}",
+        difference(&written, &told)
+    );
+    Ok(())
+}
 
-#[tokio::test(flavor = "multi_thread")]
-async fn the_tour_says_what_the_program_says() -> Result<()> {
-    let written = std::fs::read_to_string(PATH)?;
-    let mut site = Site::new()?;
+fn document(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(name)
+}
+
+/// The page with what its commands say now.
+async fn told(written: &str, site: &mut Site) -> Result<String> {
     let mut told = String::new();
-    for line in Page(&written).lines() {
+    for line in Page(written).lines() {
         match line {
             Line::Prose(text) => writeln!(told, "{text}")?,
             Line::Wait { text, until } => {
-                site.wait(until).await?;
+                site.wait(until).await.with_context(|| format!("after this:\n{told}"))?;
                 writeln!(told, "{text}")?;
             }
             Line::Command(command) => {
@@ -35,16 +55,7 @@ async fn the_tour_says_what_the_program_says() -> Result<()> {
             }
         }
     }
-    site.end()?;
-    if std::env::var_os("UPDATE_DOCS").is_some() {
-        std::fs::write(PATH, &told)?;
-    }
-    ensure!(
-        told == written || std::env::var_os("UPDATE_DOCS").is_some(),
-        "docs/tour.md is not what the program says; UPDATE_DOCS=1 writes what it says now:\n{}",
-        difference(&written, &told)
-    );
-    Ok(())
+    Ok(told)
 }
 
 /// Where two texts begin to differ.

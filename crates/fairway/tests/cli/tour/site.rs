@@ -1,4 +1,4 @@
-//! Where the tour takes place: a directory, a shell, and a sandbox once somebody starts one.
+//! Where a tour takes place: a directory, a shell, and a sandbox once somebody starts one.
 
 use std::fmt::Write as _;
 use std::io::{BufRead, BufReader};
@@ -6,14 +6,15 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail, ensure};
-use fairway_api::cluster_version::UpdateState;
-use fairway_api::{CLUSTER_VERSION_NAME, ClusterVersion, ClusterVersionStatus, Conditions as _};
+use anyhow::{Context, Result, ensure};
+use fairway_api::{CLUSTER_VERSION_NAME, ClusterVersion};
 use fairway_testkit::wait;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Api, Client, Config};
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
+
+use super::moment::has_come;
 
 /// An update replaces pods one after the other, and a busy machine takes its time for each.
 const PATIENCE: Duration = Duration::from_mins(5);
@@ -23,27 +24,26 @@ const SANDBOX: &str = "fairway sandbox";
 
 pub(super) struct Site {
     directory: TempDir,
+    kubeconfig: PathBuf,
+    variables: Vec<(&'static str, String)>,
     sandbox: Option<Child>,
 }
 
 impl Site {
-    /// A directory in which nothing is but the program.
-    pub(super) fn new() -> Result<Self> {
+    /// A directory in which nothing is but the program. The kubeconfig is going to be in there.
+    pub(super) fn new(kubeconfig: &str, variables: Vec<(&'static str, String)>) -> Result<Self> {
         let directory = tempfile::tempdir()?;
         let programs = directory.path().join(".bin");
         std::fs::create_dir(&programs)?;
         for name in ["fairway", "kubectl-fairway"] {
             std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_fairway"), programs.join(name))?;
         }
-        Ok(Self { directory, sandbox: None })
+        let kubeconfig = directory.path().join(kubeconfig);
+        Ok(Self { directory, kubeconfig, variables, sandbox: None })
     }
 
     pub(super) fn directory(&self) -> &Path {
         self.directory.path()
-    }
-
-    fn kubeconfig(&self) -> PathBuf {
-        self.directory().join("sandbox/kubeconfig")
     }
 
     /// What is shown of a command on a terminal: notes about how far it is are gone when it ends.
@@ -80,7 +80,8 @@ impl Site {
             .current_dir(self.directory())
             .env("PATH", format!("{}:{search}", self.directory().join(".bin").display()))
             .env("HOME", self.directory())
-            .env("KUBECONFIG", self.kubeconfig())
+            .env("KUBECONFIG", &self.kubeconfig)
+            .envs(self.variables.iter().map(|(name, value)| (name, value)))
             .env("LC_ALL", "C.UTF-8")
             .env_remove("COLUMNS")
             .env_remove("FAIRWAY_LOG")
@@ -106,13 +107,13 @@ impl Site {
     pub(super) async fn wait(&self, until: &str) -> Result<()> {
         // An error means that it is there already.
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let read = Kubeconfig::read_from(self.kubeconfig())?;
+        let read = Kubeconfig::read_from(&self.kubeconfig)?;
         let config = Config::from_custom_kubeconfig(read, &KubeConfigOptions::default()).await?;
         let versions: Api<ClusterVersion> = Api::all(Client::try_from(config)?);
         let versions = &versions;
         wait::until_within(PATIENCE, until, || async move {
             let version = versions.get(CLUSTER_VERSION_NAME).await?;
-            Ok(holds(&version, until)?.then_some(()))
+            Ok(has_come(&version, until)?.then_some(()))
         })
         .await
     }
@@ -136,47 +137,4 @@ impl Drop for Site {
             let _ = sandbox.wait();
         }
     }
-}
-
-fn holds(version: &ClusterVersion, until: &str) -> Result<bool> {
-    let Some(status) = &version.status else { return Ok(false) };
-    let seen = Some(status.observed_generation) >= version.metadata.generation;
-    Ok(match until.split(' ').collect::<Vec<_>>()[..] {
-        [version, "is", "complete"] => is_complete(status, version),
-        [version, "is", "listed"] => seen && lists(status, version),
-        [version, "has", count, "risks"] => {
-            seen && risks(status, version) == count.parse::<usize>()?
-        }
-        ["the", "operator", "has", "looked", "again"] => seen,
-        ["the", "release", "is", "in", channel] => {
-            status.desired.channels.iter().any(|known| known == channel)
-        }
-        [risk, "was", "asked", "about"] => was_asked_about(status, risk),
-        _ => bail!("nobody knows how to wait until {until}"),
-    })
-}
-
-fn is_complete(status: &ClusterVersionStatus, version: &str) -> bool {
-    status.history.first().is_some_and(|newest| {
-        newest.state == UpdateState::Completed && newest.version.as_deref() == Some(version)
-    }) && status.conditions.is_false("Progressing")
-}
-
-fn lists(status: &ClusterVersionStatus, version: &str) -> bool {
-    let available = status.available_updates.iter().flatten();
-    let conditional = status.conditional_updates.iter().map(|update| &update.release);
-    available.chain(conditional).any(|release| release.version == version)
-}
-
-fn risks(status: &ClusterVersionStatus, version: &str) -> usize {
-    let mut updates = status.conditional_updates.iter();
-    updates.find(|update| update.release.version == version).map_or(0, |it| it.risk_names.len())
-}
-
-/// Whether it was found out, or could not be, whether a risk applies.
-fn was_asked_about(status: &ClusterVersionStatus, name: &str) -> bool {
-    let mut risks = status.conditional_update_risks.iter();
-    let risk = risks.find(|risk| risk.name == name);
-    let applies = risk.and_then(|risk| risk.conditions.find("Applies"));
-    applies.is_some_and(|it| ["EvaluationFailed", "Match", "NotMatch"].contains(&&*it.reason))
 }

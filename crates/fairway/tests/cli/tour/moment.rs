@@ -1,0 +1,65 @@
+//! What is waited for between two commands: moments that ClusterVersion tells of.
+
+use anyhow::{Result, bail};
+use fairway_api::cluster_version::UpdateState;
+use fairway_api::{ClusterVersion, ClusterVersionStatus, Conditions as _};
+
+/// Whether the moment has come that the words of a page name.
+pub(super) fn has_come(version: &ClusterVersion, until: &str) -> Result<bool> {
+    let Some(status) = &version.status else { return Ok(false) };
+    let seen = Some(status.observed_generation) >= version.metadata.generation;
+    Ok(match until.split(' ').collect::<Vec<_>>()[..] {
+        [version, "is", "complete"] => is_complete(status, version),
+        [version, "is", "listed"] => seen && lists(status, version),
+        [version, "has", count, "risks"] => {
+            seen && risks(status, version) == count.parse::<usize>()?
+        }
+        ["the", "operator", "has", "looked", "again"] => seen,
+        ["the", "release", "is", "in", channel] => {
+            status.desired.channels.iter().any(|known| known == channel)
+        }
+        [risk, "was", "asked", "about"] => was_asked_about(status, risk),
+        ["what", "was", "found", "is", "weighed"] => seen && is_weighed(status),
+        [operator, "is", "waited", "for"] => waits_for(status, operator),
+        _ => bail!("nobody knows how to wait until {until}"),
+    })
+}
+
+fn is_complete(status: &ClusterVersionStatus, version: &str) -> bool {
+    status.history.first().is_some_and(|newest| {
+        newest.state == UpdateState::Completed && newest.version.as_deref() == Some(version)
+    }) && status.conditions.is_false("Progressing")
+}
+
+/// For that operator alone.
+fn waits_for(status: &ClusterVersionStatus, operator: &str) -> bool {
+    let progressing = status.conditions.find("Progressing");
+    let message = progressing.and_then(|condition| condition.message.as_deref());
+    message.is_some_and(|message| message.contains(&format!("waiting on {operator} since ")))
+}
+
+fn lists(status: &ClusterVersionStatus, version: &str) -> bool {
+    let available = status.available_updates.iter().flatten();
+    let conditional = status.conditional_updates.iter().map(|update| &update.release);
+    available.chain(conditional).any(|release| release.version == version)
+}
+
+fn risks(status: &ClusterVersionStatus, version: &str) -> usize {
+    let mut updates = status.conditional_updates.iter();
+    updates.find(|update| update.release.version == version).map_or(0, |it| it.risk_names.len())
+}
+
+/// What a preflight has found counts a moment after it is known.
+fn is_weighed(status: &ClusterVersionStatus) -> bool {
+    let mut risks = status.conditional_update_risks.iter();
+    status.conditions.is_true("PreflightCompleted")
+        && !risks.any(|risk| risk.name == "PreflightInProgress")
+}
+
+/// Whether it was found out, or could not be, whether a risk applies.
+fn was_asked_about(status: &ClusterVersionStatus, name: &str) -> bool {
+    let mut risks = status.conditional_update_risks.iter();
+    let risk = risks.find(|risk| risk.name == name);
+    let applies = risk.and_then(|risk| risk.conditions.find("Applies"));
+    applies.is_some_and(|it| ["EvaluationFailed", "Match", "NotMatch"].contains(&&*it.reason))
+}
