@@ -165,13 +165,15 @@ fn platforms(variables: &Variables, selection: &Selection<'_>) -> Result<usize> 
     }
 }
 
-const LONG_ON_KUBERNETES: [&str; 6] = [
+const LONG_ON_KUBERNETES: [&str; 7] = [
     "faults::",
     "killed",
     "moving::",
     "retargets::",
     "every_release_says_what_concerns_it",
     "a_question_leaves_an_update",
+    // The tour goes the same way there.
+    "way_back::",
 ];
 
 /// What breaks on purpose breaks in the sandbox within the test command, and here within a soak, and
