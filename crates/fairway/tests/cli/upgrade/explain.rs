@@ -189,8 +189,10 @@ async fn what_the_operator_asked_and_what_came_back() -> Result<()> {
 
     Risks:
       AdminAckUnknown: may apply to this cluster; from the admin gates
+        It cannot be told whether the release asks an administrator to confirm something before an update to a later minor or major version.
         The ConfigMap openshift-config-managed/admin-gates cannot be read: there is no such ConfigMap.
       Proxy: applies to this cluster; from the update service
+        A proxy may break it.
         The query yields 1: this cluster is exposed.
 
     `fairway upgrade explain RISK` tells more about one of them.

@@ -125,6 +125,7 @@ async fn see_the_way() -> Result<()> {
 
         What releases on the way say is known once they run: plan again after each of them.
         Updates are known from http://ADDRESS/api/upgrades_info/v1/graph, for stable-5.0, stable-5.1, stable-5.2.
+        Queries were answered by DIRECTORY/fine.txt.
         ");
         insta::assert_snapshot!(plan(&["--to=5.3", &metrics("degraded.txt")]), @"
         exit code: 3
@@ -156,6 +157,7 @@ async fn see_the_way() -> Result<()> {
 
         What releases on the way say is known once they run: plan again after each of them.
         Updates are known from http://ADDRESS/api/upgrades_info/v1/graph, for stable-5.0, stable-5.1, stable-5.2, stable-5.3.
+        Queries were answered by DIRECTORY/degraded.txt.
         ");
         insta::assert_snapshot!(plan(&["--to=6.0"]), @"
         exit code: 3
@@ -233,6 +235,7 @@ fn a_recorded_cluster_and_files_are_enough() {
     What releases on the way say is known once they run: plan again after each of them.
     Operators that OLM has installed are not known: no file has any.
     Updates are known from graph-data.
+    Queries were answered by fine.txt.
     ");
     assert_eq!(plan(&["--to=5.3", "-o", "yaml"]), plan(&["--to=5.3", "-o", "yaml"]));
 
