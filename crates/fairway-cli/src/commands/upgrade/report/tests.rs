@@ -163,6 +163,7 @@ fn nobody_has_written_a_status_yet() {
     It is not known which updates there are.
     ");
     assert!(!Report::of(&object, now()).updates_known());
+    assert_eq!(in_full(&object), text(&object), "nobody knows what else there is");
     object.spec.channel = None;
     insta::assert_snapshot!(text(&object), @"
     The version of this cluster is not known: no operator has written its status yet.

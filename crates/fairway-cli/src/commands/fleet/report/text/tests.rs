@@ -159,6 +159,32 @@ fn who_needs_no_update_may_not_be_counted_among_those_who_may() {
 }
 
 #[test]
+fn what_is_listed_may_be_out_of_date() {
+    let mut object = cluster_version();
+    hold(&mut object, condition("RetrievedUpdates", false, "VersionNotFound", "No such version."));
+    let text = shown(&[member("lab", object)], &["5.1.10"], 100);
+    let blocks = text.lines().skip_while(|line| *line != "What blocks updates:").take(5);
+    insta::assert_snapshot!(blocks.collect::<Vec<_>>().join("\n"), @"
+    What blocks updates:
+
+      lab: CannotRetrieveUpdates, so what is listed may be out of date (VersionNotFound)
+        No such version.
+    ");
+}
+
+#[test]
+fn a_preflight_under_way_is_no_risk() {
+    let mut under_way = risk("PreflightInProgress", "True");
+    under_way.conditions[0].reason = "PreflightRunning".to_owned();
+    let mut object = cluster_version();
+    let risks = [risk("SlowDisks", "True"), under_way];
+    offer(&mut object, "5.2.0", &risks, recommended("False", "SlowDisks", "Slow."));
+    let text = shown(&[member("lab", object)], &["5.2.0"], 100);
+    assert!(text.contains("not recommended: SlowDisks"), "{text}");
+    assert!(!text.contains("PreflightInProgress"), "{text}");
+}
+
+#[test]
 fn preflights_that_could_not_be_read_are_told() {
     let mut blind = member("a", cluster_version());
     blind.said.as_mut().unwrap().preflights_unread = Some("you may not list ConfigMaps".to_owned());
