@@ -4,7 +4,7 @@ use anyhow::{Context, Result};
 use fairway_api::ConditionStatus;
 use fairway_api::cluster_version::{AcceptRisk, Update, UpdateMode};
 use fairway_findings::{ExecutionStatus, Finding, record};
-use fairway_testkit::wait;
+use fairway_testkit::{objects, wait};
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kube::Api;
 use kube::api::{DeleteParams, ListParams};
@@ -33,7 +33,8 @@ async fn a_release_is_asked_and_nothing_is_left_when_it_is_withdrawn() -> Result
     assert_eq!(said.outcomes[&image].findings, ["SomethingBreaks"]);
     assert_eq!(said.not_offered.len(), 1, "no update leads there");
 
-    stage.want(None).await?;
+    // The update that is asked for is complete.
+    stage.want(Some(&objects::update_to("5.0.0"))).await?;
     let said = stage.until_reason("PreflightRunning", "NotRequested").await?;
     assert!(said.concerns.is_empty(), "{said:#?}");
     stage.until_clear().await
