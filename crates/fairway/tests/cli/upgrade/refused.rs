@@ -26,9 +26,12 @@ async fn whoever_is_refused_gets_a_document() -> Result<()> {
     let cluster = TestCluster::in_turn().await?;
     risky(&cluster).await?;
     let directory = tempfile::tempdir()?;
-    let half = directory.path().join("state.yaml");
-    std::fs::write(&half, "{kind: ClusterVersion, metadata: {name: version}}")?;
-    let half = half.display().to_string();
+    let file = |name: &str, text: &str| {
+        let path = directory.path().join(name);
+        std::fs::write(&path, text).map(|()| path.display().to_string())
+    };
+    let half = file("half.yaml", "{kind: ClusterVersion, metadata: {name: version}}")?;
+    let broken = file("broken.yaml", "{kind: ClusterVersion")?;
     let commands = [
         "upgrade --to=5.2.0",
         "upgrade --to=9.9.9",
@@ -38,14 +41,16 @@ async fn whoever_is_refused_gets_a_document() -> Result<()> {
         "upgrade channel no-such-channel-5.1 --context=nobody",
         "olm list",
         &format!("upgrade status --from-file={half}"),
+        &format!("upgrade status --from-file={broken}"),
     ];
+    let directory = format!("{}/", directory.path().display());
     let mut told = Vec::new();
     for command in commands {
         let (code, document) = refused(cluster.kubeconfig(), command);
         assert_eq!(document["kind"], "Refusal", "{command}");
         assert_eq!(document["exitCode"], json!(code), "{command}");
         let (answer, message) = (&document["answer"], &document["message"]);
-        told.push(format!("{command}: {code} {answer} {message}").replace(&half, "FILE"));
+        told.push(format!("{command}: {code} {answer} {message}").replace(&directory, ""));
     }
     insta::assert_snapshot!(told.join("\n"), @r#"
     upgrade --to=5.2.0: 3 "no" "5.2.0 is not recommended for this cluster: SlowDisks (applies)"
@@ -55,7 +60,7 @@ async fn whoever_is_refused_gets_a_document() -> Result<()> {
     upgrade explain NoSuchRisk: 4 "cannotTell" "no listed update has a risk named \"NoSuchRisk\", and nobody accepts one"
     upgrade channel no-such-channel-5.1 --context=nobody: 1 "error" "cannot tell how to reach a cluster"
     olm list: 4 "cannotTell" "this cluster has no OLM: it does not know ClusterServiceVersions"
-    upgrade status --from-file=FILE: 4 "cannotTell" "no ClusterOperator is recorded: there is none in FILE"
+    upgrade status --from-file=half.yaml: 4 "cannotTell" "no ClusterOperator is recorded: there is none in half.yaml"
     "#);
 
     let (_, document) = refused(cluster.kubeconfig(), "upgrade --to=5.2.0");
