@@ -96,8 +96,7 @@ impl Needs {
     pub fn about(mut self, apis: &[Lost]) -> Self {
         self.named.retain(|(_, api)| apis.iter().any(|lost| api.is(lost)));
         for rules in [&mut self.webhooks, &mut self.permitted] {
-            rules.iter_mut().for_each(|rule| rule.retain(apis));
-            rules.retain(|rule| !rule.groups.is_empty() && !rule.resources.is_empty());
+            rules.retain_mut(|rule| rule.retain(apis));
             rules.sort_unstable();
             rules.dedup();
         }
@@ -207,11 +206,13 @@ impl Rule {
         self.has(&lost.group, &lost.resource)
     }
 
-    fn retain(&mut self, apis: &[Lost]) {
+    /// Keeps what is about these APIs; whether anything is.
+    fn retain(&mut self, apis: &[Lost]) -> bool {
         self.groups.retain(|it| it == ALL || apis.iter().any(|lost| lost.group == *it));
         self.resources.retain(|it| it == ALL || apis.iter().any(|lost| lost.resource == *it));
         // Two are as good as more: it is not the only one.
         self.versions.truncate(2);
+        !self.groups.is_empty() && !self.resources.is_empty()
     }
 }
 
