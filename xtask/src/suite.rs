@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, ensure};
 
 use crate::cargo::{self, cargo};
-use crate::test::{Selection, Variables};
+use crate::test::{Selection, Variables, tests_that_wait};
 
 /// Test programs: each by its package and its own name.
 pub(crate) struct Suite(&'static [(&'static str, &'static str)]);
@@ -47,7 +47,7 @@ impl Suite {
             let mut suite = cargo(["nextest", "run", "--workspace", "--no-fail-fast"]);
             suite.arg(format!("--filterset={}", self.filterset())).arg(selection.no_tests());
             suite.arg(format!("--profile={}", selection.profile_on_kubernetes()));
-            suite.arg(selection.threads());
+            suite.arg(format!("--test-threads={}", tests_that_wait()));
             suite
         } else {
             let mut suite = cargo(["test"]);
@@ -85,26 +85,26 @@ pub(crate) fn run_counting(command: &mut Command) -> Result<usize> {
         .with_context(cannot_start)?;
     // The command holds the writing end, too, and the pipe ends only with the last holder.
     command.stdout(Stdio::null()).stderr(Stdio::null());
-    let mut cases = Cases::default();
+    let mut tally = Tally::default();
     for line in BufReader::new(output).lines() {
         let line = line?;
         println!("{line}");
-        cases.read(&line);
+        tally.read(&line);
     }
     let status = child.wait()?;
     ensure!(status.success(), "`{shown}` failed ({status})");
-    Ok(cases.passed)
+    Ok(tally.passed)
 }
 
 /// How many cases of the API's behaviour passed, by what a test runner prints.
 #[derive(Default)]
-struct Cases {
+struct Tally {
     passed: usize,
     /// Whether what comes is of that program.
     begun: bool,
 }
 
-impl Cases {
+impl Tally {
     fn read(&mut self, line: &str) {
         let (package, program) = BEHAVIOUR_PROGRAM;
         if line.contains("PASS") && line.contains(&format!("{package}::{program}")) {
@@ -123,7 +123,7 @@ impl Cases {
 
 #[cfg(test)]
 mod tests {
-    use super::Cases;
+    use super::Tally;
 
     #[test]
     fn both_test_runners_say_how_many_passed() {
@@ -140,9 +140,9 @@ mod tests {
             Running tests/server/main.rs (target/debug/deps/server-0a1b)\n\
             test result: ok. 7 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out";
         for (printed, passed) in [(nextest, 2), (in_colours, 1), (cargo, 142), ("", 0)] {
-            let mut cases = Cases::default();
-            printed.lines().for_each(|line| cases.read(line));
-            assert_eq!(cases.passed, passed, "{printed}");
+            let mut tally = Tally::default();
+            printed.lines().for_each(|line| tally.read(line));
+            assert_eq!(tally.passed, passed, "{printed}");
         }
     }
 }

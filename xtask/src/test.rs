@@ -122,13 +122,6 @@ impl Selection<'_> {
         if self.filter.is_some() { "--no-tests=pass" } else { "--no-tests=fail" }
     }
 
-    /// How many tests nextest runs at once. The long ones mostly wait for servers, platforms and
-    /// time to pass: with as many tests as processors, those are idle.
-    pub(crate) fn threads(&self) -> String {
-        let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
-        format!("--test-threads={}", 2 * processors)
-    }
-
     /// How nextest is to take the tests of a real Kubernetes, which has only one ClusterVersion.
     pub(crate) fn profile_on_kubernetes(&self) -> &'static str {
         if self.soak { "soak" } else { "kubernetes" }
@@ -149,7 +142,10 @@ pub(crate) fn run_tests(
 ) -> Result<usize> {
     let mut tests = if cargo::has_nextest() {
         let mut tests = cargo(["nextest", "run", "--workspace", "--no-fail-fast"]);
-        tests.arg(selection.no_tests()).arg(selection.threads());
+        tests.arg(selection.no_tests());
+        // A control plane that starts keeps a processor busy.
+        let at_once = if tier == Tier::Cluster { processors() + 1 } else { tests_that_wait() };
+        tests.arg(format!("--test-threads={at_once}"));
         match tier {
             Tier::Everywhere => tests.args(selection.soak.then_some("--profile=soak")),
             Tier::Cluster => tests.arg(format!("--profile={}", selection.profile_on_kubernetes())),
@@ -162,6 +158,16 @@ pub(crate) fn run_tests(
     tests.args((tier == Tier::Cluster).then_some("--ignored")).args(selection.arguments());
     tests.envs(variables.iter().map(|(name, value)| (name, value)));
     suite::run_counting(&mut tests)
+}
+
+fn processors() -> usize {
+    std::thread::available_parallelism().map_or(1, NonZero::get)
+}
+
+/// How many tests at once keep the processors busy: the long ones mostly wait for servers, for
+/// platforms and for time to pass.
+pub(crate) fn tests_that_wait() -> usize {
+    2 * processors()
 }
 
 /// How many cases of the behaviour suite passed, and where.
