@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use fairway_promql::evaluate::{Element, Value};
 use jiff::Timestamp;
 
 use crate::policy::Refused;
@@ -36,6 +37,21 @@ impl fmt::Display for ResultType {
             Self::Range => "a range of samples",
             Self::Text => "a text",
         })
+    }
+}
+
+impl From<Value> for Answer {
+    fn from(value: Value) -> Self {
+        let sample = |Element { labels, value }: &Element| {
+            let labels = labels.iter().map(|(name, value)| (name.to_owned(), value.to_owned()));
+            Sample { labels: labels.collect(), value: *value }
+        };
+        match value {
+            Value::Vector(vector) => Self::Samples(vector.iter().map(sample).collect()),
+            Value::Scalar(_) => Self::Other(ResultType::Scalar),
+            Value::Range(_) => Self::Other(ResultType::Range),
+            Value::Text(_) => Self::Other(ResultType::Text),
+        }
     }
 }
 

@@ -25,6 +25,9 @@ use crate::args::cluster::ClusterArgs;
 use advice::{Failure, Request, no_access};
 use monitoring::Known;
 
+/// Where the operator of ClusterVersion runs, and keeps what it notes.
+pub(crate) const OPERATOR_NAMESPACE: &str = "openshift-cluster-version";
+
 /// Who asks, in audit logs.
 pub(crate) const PROGRAM: &str = concat!("fairway/", env!("CARGO_PKG_VERSION"));
 

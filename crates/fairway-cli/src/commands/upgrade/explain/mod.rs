@@ -15,8 +15,8 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use super::similar;
 use crate::args::explain::ExplainArgs;
 use crate::args::source::SourceArgs;
-use crate::cluster::block_on;
 use crate::cluster::kind::CONFIG_MAPS;
+use crate::cluster::{OPERATOR_NAMESPACE, block_on};
 use crate::errors::CannotTell;
 use crate::exit::ExitStatus;
 use crate::output;
@@ -24,9 +24,6 @@ use crate::printer::Printer;
 use crate::schema::{self, Shape};
 use crate::source::Source;
 use text::Shown;
-
-/// Where the operator takes its notes.
-const NAMESPACE: &str = "openshift-cluster-version";
 
 /// What documents of it are called.
 const KIND: &str = "UpgradeExplain";
@@ -85,7 +82,7 @@ async fn look(args: &SourceArgs) -> anyhow::Result<Seen> {
 
 /// What the operator has noted about queries. Whoever may not read it is told all the rest.
 async fn notes(source: &Source) -> Notes {
-    let wanted = CONFIG_MAPS.all().within(NAMESPACE);
+    let wanted = CONFIG_MAPS.all().within(OPERATOR_NAMESPACE);
     let found = match source.one::<ConfigMap>(wanted, CONFIG_MAP).await {
         Ok(found) => found,
         Err(error) => return Notes::Unreadable(error.root_cause().to_string()),
@@ -95,7 +92,7 @@ async fn notes(source: &Source) -> Notes {
         None => Notes::NotThere,
         Some(Ok(evaluations)) => Notes::Known(evaluations),
         Some(Err(error)) => Notes::Unreadable(format!(
-            "the ConfigMap {CONFIG_MAP} of {NAMESPACE} has no notes: {error}"
+            "the ConfigMap {CONFIG_MAP} of {OPERATOR_NAMESPACE} has no notes: {error}"
         )),
     }
 }

@@ -8,9 +8,9 @@ use std::path::Path;
 use anyhow::Context as _;
 use fairway_insight::plan::Samples;
 use fairway_promql::Query;
-use fairway_promql::evaluate::{self, Value, evaluate};
+use fairway_promql::evaluate::{self, evaluate};
 use fairway_promql::snapshot::{Limits, Snapshot};
-use fairway_risk::{Answer, Failure, Outcome, Outcomes, ResultType};
+use fairway_risk::{Answer, Failure, Outcome, Outcomes};
 use jiff::Timestamp;
 
 use crate::errors::WithHint;
@@ -78,14 +78,7 @@ impl Saved {
     fn outcome(&self, query: &str) -> Outcome {
         let query = Query::parse(query).map_err(|error| Failure::asking(&error))?;
         let value = evaluate(&query, &self.snapshot, self.at, &evaluate::Limits::default());
-        let answer = match value.map_err(|error| Failure::asking(&error))? {
-            Value::Vector(vector) => {
-                Answer::Samples(vector.iter().map(|it| it.value.into()).collect())
-            }
-            Value::Scalar(_) => Answer::Other(ResultType::Scalar),
-            Value::Range(_) => Answer::Other(ResultType::Range),
-            Value::Text(_) => Answer::Other(ResultType::Text),
-        };
+        let answer = Answer::from(value.map_err(|error| Failure::asking(&error))?);
         answer.outcome()
     }
 }

@@ -7,12 +7,9 @@ use fairway_findings::Document;
 use fairway_findings::record::{self, Record};
 use k8s_openapi::api::core::v1::ConfigMap;
 
-use crate::cluster::Cluster;
 use crate::cluster::kind::CONFIG_MAPS;
+use crate::cluster::{Cluster, OPERATOR_NAMESPACE};
 use crate::source::Source;
-
-/// Where the operator keeps them.
-const NAMESPACE: &str = "openshift-cluster-version";
 
 /// More targets than anybody compares.
 const MOST: u32 = 64;
@@ -36,7 +33,7 @@ impl Records {
     /// Asks the cluster for them. That they cannot be read is no error: there is a summary.
     pub(super) async fn read(cluster: &Cluster) -> Self {
         let label = format!("{}=true", record::LABEL);
-        match cluster.config_maps(NAMESPACE, &label, MOST).await {
+        match cluster.config_maps(OPERATOR_NAMESPACE, &label, MOST).await {
             Ok((maps, more)) => Self::of(&maps).and_others(more),
             Err(why) => Self::unreadable(why),
         }
@@ -44,7 +41,8 @@ impl Records {
 
     /// With those that were not asked for.
     fn and_others(mut self, more: bool) -> Self {
-        let why = || format!("there are results of more than {MOST} releases in {NAMESPACE}");
+        let why =
+            || format!("there are results of more than {MOST} releases in {OPERATOR_NAMESPACE}");
         self.missing = self.missing.or_else(|| more.then(why));
         self
     }
@@ -55,7 +53,7 @@ impl Records {
             Source::Live(cluster) => return Self::read(cluster).await,
             Source::Recorded(recording) => recording,
         };
-        let wanted = CONFIG_MAPS.all().within(NAMESPACE).labelled(record::LABEL, "true");
+        let wanted = CONFIG_MAPS.all().within(OPERATOR_NAMESPACE).labelled(record::LABEL, "true");
         match recording.every(wanted) {
             Ok(Some(maps)) => Self::of(&maps),
             Ok(None) => Self::unreadable("the recording has no ConfigMaps".to_owned()),
@@ -76,7 +74,8 @@ impl Records {
                 Ok(kept) => records.kept.push(kept),
                 Err(why) => {
                     let name = map.metadata.name.as_deref().unwrap_or_default();
-                    let why = format!("ConfigMap {name} of {NAMESPACE} cannot be read: {why}");
+                    let why =
+                        format!("ConfigMap {name} of {OPERATOR_NAMESPACE} cannot be read: {why}");
                     records.missing.get_or_insert(why);
                 }
             }

@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
-use fairway_promql::evaluate::{self, Element, EvaluationError, Value, evaluate};
+use fairway_promql::evaluate::{self, EvaluationError, evaluate};
 use fairway_promql::snapshot::{Limits, Snapshot, SnapshotError};
 use fairway_promql::{ParseError, Query};
-use fairway_risk::{Answer, ResultType, Sample};
+use fairway_risk::Answer;
 use jiff::Timestamp;
 
 use crate::clock;
@@ -61,12 +61,7 @@ impl SnapshotFile {
         let snapshot = self.snapshot(now)?;
         // What was saved with its times is asked as of then.
         let at = snapshot.latest().unwrap_or(now);
-        Ok(match evaluate(query, &snapshot, at, &evaluate::Limits::default())? {
-            Value::Vector(vector) => Answer::Samples(vector.iter().map(sample).collect()),
-            Value::Scalar(_) => Answer::Other(ResultType::Scalar),
-            Value::Range(_) => Answer::Other(ResultType::Range),
-            Value::Text(_) => Answer::Other(ResultType::Text),
-        })
+        Ok(evaluate(query, &snapshot, at, &evaluate::Limits::default())?.into())
     }
 
     fn snapshot(&self, now: Timestamp) -> Result<Arc<Snapshot>, AskError> {
@@ -84,11 +79,6 @@ impl SnapshotFile {
         *read = Some(Read { stamp, snapshot: Arc::clone(&snapshot) });
         Ok(snapshot)
     }
-}
-
-fn sample(Element { labels, value }: &Element) -> Sample {
-    let labels = labels.iter().map(|(name, value)| (name.to_owned(), value.to_owned()));
-    Sample { labels: labels.collect(), value: *value }
 }
 
 /// The text of a file, up to a byte more than is allowed: whoever parses it refuses that.
