@@ -61,6 +61,7 @@ async fn whoever_is_refused_gets_a_document() -> Result<()> {
     upgrade channel no-such-channel-5.1 --context=nobody: 1 "error" "cannot tell how to reach a cluster"
     olm list: 4 "cannotTell" "this cluster has no OLM: it does not know ClusterServiceVersions"
     upgrade status --from-file=half.yaml: 4 "cannotTell" "no ClusterOperator is recorded: there is none in half.yaml"
+    upgrade status --from-file=broken.yaml: 1 "error" "broken.yaml:1:1: unclosed bracket '{'"
     "#);
 
     let (_, document) = refused(cluster.kubeconfig(), "upgrade --to=5.2.0");
