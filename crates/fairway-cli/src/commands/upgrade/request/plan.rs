@@ -5,6 +5,7 @@ use fairway_api::cluster_version::{AcceptRisk, ConditionalUpdate, Update};
 use fairway_api::image::same_content;
 use fairway_api::reason::{progressing, recommended};
 use fairway_api::{ClusterVersion, ClusterVersionStatus, ConditionStatus, Conditions as _};
+use fairway_insight::Word;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -265,9 +266,11 @@ impl Request<'_> {
         } else {
             ""
         };
+        let word = Word(&update.release.version).to_string();
+        let word = OneLine(&word);
         let hint = format!(
             "`fairway upgrade --include-not-recommended` tells more; `fairway upgrade \
-             --to={version} --allow-not-recommended` accepts these risks for {version}, and no \
+             --to={word} --allow-not-recommended` accepts these risks for {version}, and no \
              others, and asks for the update{forced}"
         );
         let (message, status) = self.objection(update, &open);

@@ -546,3 +546,16 @@ fn only_what_was_typed_is_called_contradictory() {
     let said = error.to_string();
     assert!(said.contains("'--to <VERSION>' cannot be used with '--clear'"), "{said}");
 }
+
+#[test]
+fn a_version_of_others_is_one_word_in_a_command() {
+    let mut object = risky();
+    let release = &mut object.status.as_mut().unwrap().conditional_updates[0].release;
+    release.version = "5.2.1; reboot".to_owned();
+    let image = format!("--to-image={}", release.image);
+    let said = refusal(&object, &[&image]);
+    assert!(
+        said.contains("`fairway upgrade --to='5.2.1; reboot' --allow-not-recommended`"),
+        "{said}"
+    );
+}

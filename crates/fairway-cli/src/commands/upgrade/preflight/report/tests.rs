@@ -7,6 +7,7 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use super::super::fixtures::{document, kept, with_findings};
 use super::super::phase::Phase;
 use super::super::records::Records;
+use super::text::Choice;
 use super::{Look, Report, Verdict};
 use crate::commands::upgrade::fixtures::{
     accept, cluster_version, condition, hold, now, offer, recommended, risk,
@@ -560,4 +561,15 @@ fn what_is_withdrawn_does_not_go_on() {
     );
     let running = report(&asked("Checking", None, None), &[]).withdrawn();
     assert_eq!(running.phase, Phase::Checking, "it was waited for in vain");
+}
+
+#[test]
+fn a_release_of_others_is_one_word_in_a_command() {
+    let named = |version: Option<&str>, image: &str| {
+        let named = Named { version: version.map(str::to_owned), image: Some(image.to_owned()) };
+        Choice(&named).to_string()
+    };
+    assert_eq!(named(Some("5.2.0"), "x"), "--to=5.2.0");
+    assert_eq!(named(Some("5.2.0; reboot"), "x"), "--to='5.2.0; reboot'");
+    assert_eq!(named(None, "x`id`"), "--to-image='x`id`' --allow-explicit-upgrade");
 }

@@ -4,6 +4,7 @@ use std::fmt;
 
 use fairway_api::reason::preflight_failed;
 use fairway_findings::{CheckKind, CheckReport, CheckStatus};
+use fairway_insight::Word;
 
 use super::super::super::report::text::{Afterwards, Age, write_reason};
 use super::super::super::request::outcome::Named;
@@ -214,10 +215,11 @@ pub(in super::super) struct Choice<'a>(pub(in super::super) &'a Named);
 
 impl fmt::Display for Choice<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (&self.0.version, &self.0.image) {
-            (Some(version), _) => write!(f, "--to={}", OneLine(version)),
+        let word = |text: &String| Word(text).to_string();
+        match (self.0.version.as_ref().map(word), self.0.image.as_ref().map(word)) {
+            (Some(version), _) => write!(f, "--to={}", OneLine(&version)),
             (None, Some(image)) => {
-                write!(f, "--to-image={} --allow-explicit-upgrade", OneLine(image))
+                write!(f, "--to-image={} --allow-explicit-upgrade", OneLine(&image))
             }
             (None, None) => f.write_str("--to=VERSION"),
         }
@@ -229,7 +231,7 @@ struct ForVersion<'a>(&'a Named);
 impl fmt::Display for ForVersion<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0.version {
-            Some(version) => write!(f, " --for={}", OneLine(version)),
+            Some(version) => write!(f, " --for={}", OneLine(&Word(version).to_string())),
             None => Ok(()),
         }
     }
