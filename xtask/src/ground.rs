@@ -184,9 +184,14 @@ fn without_breakage<'a>(selection: &Selection<'a>) -> Selection<'a> {
     Selection { filter, exclude, soak, skip: [skip.as_slice(), breakage].concat() }
 }
 
+/// What is in the name of tests that have a double for real clusters.
+const DOUBLED: &str = "in_the_sandbox";
+
 fn run_all(variables: &Variables, selection: &Selection<'_>) -> Result<usize> {
     run_tests(Tier::Cluster, variables, selection)?;
-    suite::ON_KUBERNETES.run(variables, &without_breakage(selection))
+    let mut selection = without_breakage(selection);
+    selection.skip.push(DOUBLED);
+    suite::ON_KUBERNETES.run(variables, &selection)
 }
 
 fn with(mut variables: Variables, more: &[(&'static str, std::ffi::OsString)]) -> Variables {

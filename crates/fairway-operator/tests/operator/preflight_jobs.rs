@@ -176,16 +176,6 @@ fn told(answers: &JobAnswers) -> String {
 
 #[tokio::test]
 async fn what_a_release_asks_for_exists_while_it_is_asked_for() -> Result<()> {
-    asked_for().await
-}
-
-#[tokio::test]
-#[ignore = "needs a cluster: cargo xtask test"]
-async fn the_same_on_a_real_cluster_of_its_own() -> Result<()> {
-    asked_for().await
-}
-
-async fn asked_for() -> Result<()> {
     let ground = Ground::new().await?;
     let mut jobs = ground.jobs(RUN);
     let dns = check("dns", "x1y2z");
