@@ -20,7 +20,10 @@ pub(super) fn has_come(version: &ClusterVersion, until: &str) -> Result<bool> {
         }
         [risk, "was", "asked", "about"] => was_asked_about(status, risk),
         ["what", "was", "found", "is", "weighed"] => seen && is_weighed(status),
-        [operator, "is", "waited", "for"] => waits_for(status, operator),
+        ["it", "is", percent, "complete,", "waiting", "on", operator] => {
+            let waits = format!("({percent} complete), waiting on {operator} since ");
+            progress(status).contains(&waits)
+        }
         _ => bail!("nobody knows how to wait until {until}"),
     })
 }
@@ -31,11 +34,9 @@ fn is_complete(status: &ClusterVersionStatus, version: &str) -> bool {
     }) && status.conditions.is_false("Progressing")
 }
 
-/// For that operator alone.
-fn waits_for(status: &ClusterVersionStatus, operator: &str) -> bool {
+fn progress(status: &ClusterVersionStatus) -> &str {
     let progressing = status.conditions.find("Progressing");
-    let message = progressing.and_then(|condition| condition.message.as_deref());
-    message.is_some_and(|message| message.contains(&format!("waiting on {operator} since ")))
+    progressing.and_then(|condition| condition.message.as_deref()).unwrap_or_default()
 }
 
 fn lists(status: &ClusterVersionStatus, version: &str) -> bool {
@@ -62,4 +63,18 @@ fn was_asked_about(status: &ClusterVersionStatus, name: &str) -> bool {
     let risk = risks.find(|risk| risk.name == name);
     let applies = risk.and_then(|risk| risk.conditions.find("Applies"));
     applies.is_some_and(|it| ["EvaluationFailed", "Match", "NotMatch"].contains(&&*it.reason))
+}
+
+#[test]
+fn a_moment_that_nobody_knows_is_an_error() {
+    use fairway_api::cluster_version::ClusterVersionSpec;
+
+    let told = |until| {
+        let mut version = ClusterVersion::new("version", ClusterVersionSpec::default());
+        version.status = Some(ClusterVersionStatus::default());
+        has_come(&version, until).map_err(|error| error.to_string())
+    };
+    assert_eq!(told("5.0.1 is complete"), Ok(false));
+    assert_eq!(told("it is 94% complete, waiting on storage"), Ok(false));
+    assert_eq!(told("pigs fly"), Err("nobody knows how to wait until pigs fly".to_owned()));
 }
