@@ -66,6 +66,9 @@ impl Exposure {
         let named = |one: &ConditionalUpdateRisk| {
             said.status == ConditionStatus::False && said.reason == one.name
         };
+        let is_mentioned = |one: &ConditionalUpdateRisk| {
+            named(one) || has_failed(&said.message, one) || is_told(&said.message, one)
+        };
         match said.status {
             ConditionStatus::True if !taken => Self::DoesNotApply,
             _ if named(risk) => Self::Applies,
@@ -73,25 +76,24 @@ impl Exposure {
             ConditionStatus::False if is_told(&said.message, risk) => Self::Applies,
             ConditionStatus::True => Self::NotPublished,
             // Everything that applies, or may, is told: what is not told next to others does not.
-            _ if update.risks.iter().any(|one| {
-                named(one) || has_failed(&said.message, one) || is_told(&said.message, one)
-            }) =>
-            {
-                Self::DoesNotApply
-            }
+            _ if update.risks.iter().any(is_mentioned) => Self::DoesNotApply,
             _ => Self::NotPublished,
         }
     }
 
     /// What is known about a risk of several updates together: the worst of it.
     pub(crate) fn worst(all: impl IntoIterator<Item = Self>) -> Self {
-        let weight = |one: &Self| match one {
+        all.into_iter().max_by_key(|one| one.weight()).unwrap_or(Self::NotPublished)
+    }
+
+    /// The worse it is, the more it weighs.
+    pub(crate) fn weight(self) -> u8 {
+        match self {
             Self::DoesNotApply => 0,
             Self::NotPublished => 1,
             Self::Unknown => 2,
             Self::Applies => 3,
-        };
-        all.into_iter().max_by_key(weight).unwrap_or(Self::NotPublished)
+        }
     }
 
     /// Whether it may concern this cluster.

@@ -245,39 +245,32 @@ fn weigh(ledger: &Ledger, origin: Source, rules: &[MatchingRule], round: Round) 
     })
 }
 
-/// What the operator says about a risk of the same words that the ledger knows nothing about, and
-/// why.
+/// What the operator says about a risk of the same words that the ledger cannot tell about, and why.
 fn told(
     risk: &ConditionalUpdateRisk,
     hash: &str,
     round: Round,
 ) -> Option<(ConditionStatus, String)> {
-    let Previous { conditional_updates, conditional_update_risks, .. } = round.previous;
     let is_it =
         |known: &&ConditionalUpdateRisk| known.name == risk.name && definition_hash(known) == hash;
-    let in_ledger = conditional_update_risks.iter().find(is_it);
+    let in_ledger = round.previous.conditional_update_risks.iter().find(is_it);
     let applies = in_ledger.and_then(|known| known.conditions.find(applies::TYPE));
     if let Some(applies) = applies.filter(|it| it.status == ConditionStatus::Unknown) {
         return Some((ConditionStatus::Unknown, applies.message.clone()));
     }
-    // Operators without a ledger say it where they describe the update.
-    let updates = conditional_updates.iter();
-    let described = updates.filter_map(|update| Some((update, update.risks.iter().find(is_it)?)));
-    let exposed = described.map(|(update, risk)| {
+    // Operators without a ledger say it where they describe updates; the worst of it counts.
+    let described = round.previous.conditional_updates.iter().filter_map(|update| {
+        let risk = update.risks.iter().find(is_it)?;
         let version = &update.release.version;
         let standing = round.acceptance.standing(&risk.name, version, hash, round.now);
-        (Exposure::from_update(update, risk, standing.is_accepted()), update)
+        Some((Exposure::from_update(update, risk, standing.is_accepted()), update))
     });
-    let exposed: Vec<_> = exposed.collect();
-    let worst = Exposure::worst(exposed.iter().map(|(exposure, _)| *exposure));
-    let (_, update) = exposed.into_iter().find(|(exposure, _)| *exposure == worst)?;
-    let says = |status| {
-        let version = &update.release.version;
-        Some((status, format!("The operator says so about the update to {version}.")))
-    };
-    match worst {
-        Exposure::Applies => says(ConditionStatus::True),
-        Exposure::DoesNotApply => says(ConditionStatus::False),
+    let (exposure, update) = described.max_by_key(|(exposure, _)| exposure.weight())?;
+    let says_so =
+        || format!("The operator says so about the update to {}.", update.release.version);
+    match exposure {
+        Exposure::Applies => Some((ConditionStatus::True, says_so())),
+        Exposure::DoesNotApply => Some((ConditionStatus::False, says_so())),
         Exposure::Unknown => {
             let recommended = update.conditions.find(recommended::TYPE)?;
             let line = recommended.message.lines().find(|line| line.contains(&risk.name))?;
