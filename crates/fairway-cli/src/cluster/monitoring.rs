@@ -194,7 +194,10 @@ impl Cluster {
         queries: &BTreeSet<String>,
         end: Instant,
     ) -> Result<Outcomes, String> {
-        let late = format!("not all queries were answered within {:?}", self.timeout);
+        let late = format!(
+            "not all queries were answered within {:?}; --request-timeout waits longer",
+            self.timeout
+        );
         ask_each(queries, end, &late, async |query| self.outcome_of(client, query).await).await
     }
 

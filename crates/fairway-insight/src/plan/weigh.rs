@@ -12,8 +12,8 @@ use fairway_api::{ConditionStatus, Conditions as _, OperatorCondition, Version};
 use fairway_graph::{Edge, Graph, NodeId};
 use fairway_risk::sources::Gate;
 use fairway_risk::{
-    Acceptance, Candidate, Concern, Ledger, Previous, QueryPolicy, Risk, Round, Source, Standing,
-    Targets, definition_hash,
+    Acceptance, Candidate, Concern, Ledger, QueryPolicy, Risk, Round, Source, Standing, Targets,
+    definition_hash,
 };
 
 use super::Outlook;

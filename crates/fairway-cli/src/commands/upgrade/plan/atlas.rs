@@ -121,7 +121,9 @@ impl Atlas {
         };
         let more = |graph: &Graph, asked: &_| lanes.unasked(graph, asked, &from, &args.to);
         let end = Instant::now() + timeout;
-        let late = format!("not all channels were told of within {timeout:?}");
+        let late = format!(
+            "not all channels were told of within {timeout:?}; --request-timeout waits longer"
+        );
         let Survey { address, channels, graph, untold } =
             Survey::of(lanes.first(), end, &late, ask, more).await?;
         let architecture = current.architecture.clone();
