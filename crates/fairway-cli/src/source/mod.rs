@@ -3,7 +3,7 @@
 
 mod recording;
 
-pub(crate) use recording::Recording;
+pub(crate) use recording::{CLUSTER_VERSION_FILE, Recording};
 
 use fairway_api::{ClusterOperator, ClusterVersion};
 use fairway_insight::{Alerts, Moment};

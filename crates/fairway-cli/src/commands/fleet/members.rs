@@ -9,12 +9,10 @@ use crate::args::cluster::ClusterArgs;
 use crate::args::fleet::MembersArgs;
 use crate::cluster::contexts;
 use crate::errors::{WithHint, WrongUsage};
+use crate::source::CLUSTER_VERSION_FILE;
 
 /// More than anybody keeps in one directory.
 const MOST: usize = 10_000;
-
-/// How the name of the file with the ClusterVersion of a recorded cluster ends.
-const CLUSTER_VERSION: &str = "-cv.yaml";
 
 /// A cluster of a fleet that can be asked.
 pub(super) struct Live {
@@ -80,7 +78,7 @@ fn member(entry: &DirEntry) -> Option<Recorded> {
     let path = entry.path();
     let file = entry.file_name().to_str()?.to_owned();
     let is_hidden = file.starts_with('.');
-    let name = match file.strip_suffix(CLUSTER_VERSION) {
+    let name = match file.strip_suffix(CLUSTER_VERSION_FILE) {
         Some(name) if !name.is_empty() => name.to_owned(),
         _ if path.is_dir() && !is_hidden => file,
         _ => return None,

@@ -21,6 +21,7 @@ use crate::errors::{CannotTell, WrongUsage};
 use crate::input;
 use object::Object;
 use part::Part;
+pub(crate) use siblings::CLUSTER_VERSION_FILE;
 
 /// What is written down about a cluster, and when.
 pub(crate) struct Recording {

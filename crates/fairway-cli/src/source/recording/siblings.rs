@@ -10,11 +10,11 @@ use crate::cluster::kind::{
 };
 
 /// How the name of the file with ClusterVersion ends; the others are found by it.
-const CLUSTER_VERSION: &str = "-cv.yaml";
+pub(crate) const CLUSTER_VERSION_FILE: &str = "-cv.yaml";
 
 /// How the names of the others end.
 const ENDINGS: [(&str, &Kind); 6] = [
-    (CLUSTER_VERSION, &CLUSTER_VERSIONS),
+    (CLUSTER_VERSION_FILE, &CLUSTER_VERSIONS),
     ("-co.yaml", &CLUSTER_OPERATORS),
     ("-mcp.yaml", &MACHINE_CONFIG_POOLS),
     ("-mc.yaml", &MACHINE_CONFIGS),
@@ -31,7 +31,7 @@ pub(super) struct Siblings {
 impl Siblings {
     /// Those of that ClusterVersion, if its name is made for it.
     pub(super) fn of(path: &Path) -> Option<Self> {
-        let stem = path.to_str()?.strip_suffix(CLUSTER_VERSION)?;
+        let stem = path.to_str()?.strip_suffix(CLUSTER_VERSION_FILE)?;
         Some(Self { stem: stem.to_owned() })
     }
 

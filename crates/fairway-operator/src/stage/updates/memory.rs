@@ -152,7 +152,7 @@ mod tests {
 
     fn question() -> Question {
         Question {
-            url: Url::parse("https://updates.example/graph?channel=stable-5.1").unwrap(),
+            url: Url::parse("https://updates.example/graph?arch=amd64&channel=stable-5.1").unwrap(),
             channel: "stable-5.1".to_owned(),
             current: Version::new(5, 1, 0),
             becomes_multi: false,
@@ -329,7 +329,7 @@ mod tests {
         [] of 1 releases
         --
         False VersionNotFound
-        Unable to retrieve available updates: the channel "stable-5.1" of https://updates.example/graph has no releases. Check its name, or choose another one with `fairway upgrade channel CHANNEL`.
+        Unable to retrieve available updates: the channel "stable-5.1" of https://updates.example/graph has no releases for amd64. Check its name, or choose another one with `fairway upgrade channel CHANNEL`.
         [] of 0 releases
         "#);
     }

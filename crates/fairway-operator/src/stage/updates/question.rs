@@ -30,6 +30,12 @@ impl Question {
     pub(super) fn service(&self) -> String {
         place(&self.url)
     }
+
+    /// The architecture that is asked for.
+    pub(super) fn architecture(&self) -> Option<String> {
+        let mut asked = self.url.query_pairs();
+        asked.find_map(|(name, value)| (name == "arch").then(|| value.into_owned()))
+    }
 }
 
 /// Why the update service is not asked.

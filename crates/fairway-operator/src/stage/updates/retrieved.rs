@@ -54,9 +54,11 @@ pub(super) fn version_not_found(question: &Question, releases: usize) -> Operato
     let Question { current, channel, .. } = question;
     let place = format!("the channel {:?} of {}", excerpt(channel), question.service());
     let message = if releases == 0 {
+        let of = question.architecture().map(|it| format!(" for {}", excerpt(&it)));
         format!(
-            "Unable to retrieve available updates: {place} has no releases. Check its name, or \
-             choose another one with `fairway upgrade channel CHANNEL`."
+            "Unable to retrieve available updates: {place} has no releases{}. Check its name, or \
+             choose another one with `fairway upgrade channel CHANNEL`.",
+            of.unwrap_or_default()
         )
     } else {
         format!(
