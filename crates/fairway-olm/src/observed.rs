@@ -90,12 +90,21 @@ async fn observe(client: &Client, running: Option<Stream>, before: &Observed) ->
     let ask = |api: String| {
         let counts = &counts;
         async move {
-            let count = in_time(counts.get_opt(&api)).await?;
+            let count = if_any(in_time(counts.get(&api)).await)?;
             Ok(count.map(|count| json!(count)))
         }
     };
     let (requests, had_requests) = requests(ask, &to_come, &before.requests).await;
     (Observed { kubernetes, requests }, had_version && had_requests)
+}
+
+/// What was asked for, if it is there. A cluster that counts no requests has not even a path for
+/// counts, and says so by the code of its answer alone.
+fn if_any<T>(answer: kube::Result<T>) -> kube::Result<Option<T>> {
+    match answer {
+        Err(kube::Error::Api(status)) if status.code == 404 => Ok(None),
+        answer => answer.map(Some),
+    }
 }
 
 async fn own_version(client: &Client) -> Result<Option<Minor>, kube::Error> {
@@ -140,6 +149,8 @@ where
 
 #[cfg(test)]
 mod tests {
+    use kube::core::Status;
+
     use super::*;
 
     const ACCOUNT: &str = "system:serviceaccount:team:asks";
@@ -150,6 +161,22 @@ mod tests {
             "metadata": { "name": api },
             "status": { "last24h": [{ "byNode": [{ "byUser": users }] }] },
         })
+    }
+
+    #[test]
+    fn a_cluster_that_counts_no_requests_is_no_failure() {
+        let answers = |code, reason| {
+            let status = Status::failure("404 page not found", reason).with_code(code);
+            if_any::<()>(Err(kube::Error::Api(status.boxed())))
+        };
+        for (code, reason, is_absent) in [
+            (404, "NotFound", true),
+            (404, "Failed to parse error data", true),
+            (403, "Forbidden", false),
+        ] {
+            assert_eq!(matches!(answers(code, reason), Ok(None)), is_absent, "{code} {reason}");
+        }
+        assert!(matches!(if_any(Ok(1)), Ok(Some(1))));
     }
 
     #[tokio::test]
