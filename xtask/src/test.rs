@@ -92,7 +92,7 @@ fn everywhere(filter: Option<&str>, steps: &mut Steps, cases: &mut Cases) -> Res
     }
     steps.step("tests that run everywhere", || {
         let selection = Selection { filter, ..Selection::default() };
-        cases.in_the_sandbox = run_tests(Tier::Everywhere, &Vec::new(), &selection)?;
+        cases.in_the_sandbox = Some(run_tests(Tier::Everywhere, &Vec::new(), &selection)?);
         Ok(())
     })?;
     if filter.is_none() {
@@ -173,17 +173,18 @@ pub(crate) fn tests_that_wait() -> usize {
 /// How many cases of the behaviour suite passed, and where.
 #[derive(Default)]
 struct Cases {
-    in_the_sandbox: usize,
+    in_the_sandbox: Option<usize>,
     on_kubernetes: Option<usize>,
 }
 
 impl fmt::Display for Cases {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "API behaviour: {} cases passed in the sandbox", self.in_the_sandbox)?;
-        match self.on_kubernetes {
-            Some(cases) => write!(f, ", {cases} on a real Kubernetes"),
-            None => f.write_str("; they were not tried on a real Kubernetes"),
-        }
+        let passed = |cases: Option<usize>| match cases {
+            Some(cases) => format!("{cases} cases passed"),
+            None => "not tried".to_owned(),
+        };
+        let (here, there) = (passed(self.in_the_sandbox), passed(self.on_kubernetes));
+        write!(f, "API behaviour: {here} in the sandbox, {there} on a real Kubernetes")
     }
 }
 
