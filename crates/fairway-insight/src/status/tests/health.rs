@@ -64,6 +64,8 @@ fn a_version_that_has_just_begun_to_fail_may_pass() {
     assert_eq!(said(2), (1, false, false), "as everywhere at first");
     assert_eq!(said(300), (1, false, false));
     assert_eq!(said(301), (1, true, true));
+    assert_eq!(said(-300), (1, false, false), "clocks differ");
+    assert!(said(-301).1, "no clock is that wrong, so nobody knows since when");
     cluster.version.status.as_mut().unwrap().conditions.pop();
     let status = told(&cluster, 2);
     assert!(!status.is_in_trouble() && status.insights[0].may_pass, "nobody has said anything yet");
