@@ -26,19 +26,19 @@ pub struct Claim {
 #[derive(Debug, thiserror::Error)]
 pub enum ClaimError {
     /// It is not a claim at all.
-    #[error("what is signed is not a claim about an image: {why}")]
+    #[error("signed data is not an atomic container signature: {why}")]
     Malformed {
         /// Why.
         why: String,
     },
     /// It says that it is something else.
-    #[error("what is signed is of the type {0:?}, and not {TYPE:?}")]
+    #[error("signed data is of type {0:?}, not {TYPE:?}")]
     Type(String),
     /// It is about another image.
-    #[error("what is signed is {0}, another image")]
+    #[error("signature is of another image, {0}")]
     OtherImage(Digest),
     /// It does not say what the image is called.
-    #[error("what is signed has no name for the image")]
+    #[error("signed data has no docker-reference")]
     Nameless,
 }
 
@@ -156,14 +156,14 @@ mod tests {
             why.rsplit_once(" at line").map_or(why.clone(), |(why, _)| why.to_owned())
         });
         insta::assert_snapshot!(told.join("\n"), @r#"
-        what is signed is not a claim about an image: unknown field `more`, expected `creator` or `timestamp`
-        what is signed is not a claim about an image: unknown field `more`, expected one of `type`, `image`, `identity`
-        what is signed is not a claim about an image: unknown field `more`, expected `docker-manifest-digest`
-        what is signed is not a claim about an image: unknown field `more`, expected `docker-reference`
-        what is signed is not a claim about an image: duplicate field `type`
-        what is signed is not a claim about an image: "sha512:00" is not a SHA-256 digest
-        what is signed is not a claim about an image: missing field `docker-reference`
-        what is signed is not a claim about an image: expected `,` or `}`
+        signed data is not an atomic container signature: unknown field `more`, expected `creator` or `timestamp`
+        signed data is not an atomic container signature: unknown field `more`, expected one of `type`, `image`, `identity`
+        signed data is not an atomic container signature: unknown field `more`, expected `docker-manifest-digest`
+        signed data is not an atomic container signature: unknown field `more`, expected `docker-reference`
+        signed data is not an atomic container signature: duplicate field `type`
+        signed data is not an atomic container signature: "sha512:00" is not a SHA-256 digest
+        signed data is not an atomic container signature: missing field `docker-reference`
+        signed data is not an atomic container signature: expected `,` or `}`
         "#);
     }
 }

@@ -1,147 +1,152 @@
-//! One key that may sign: what its owner's own signatures say about it.
+//! Public keys of a keyring that may sign, with the limits that their owner has set.
 
 use jiff::Timestamp;
-use pgp::composed::{SignedPublicKey, SignedPublicSubKey};
-use pgp::packet::{
-    PublicKey, PublicSubkey, Signature, SignatureConfig, SignatureType, SubpacketData,
-};
-use pgp::types::{KeyDetails, Tag, VerifyingKey};
+use pgp::crypto::hash::HashAlgorithm;
+use pgp::packet::{PacketHeader, PublicKey};
+use pgp::types::Tag;
 
 use super::keyring::SignatureError;
+use super::openpgp::{Invalid, Issuer, SignaturePacket, after, kind};
 
-/// A key that may sign, unless it is too late.
+/// Bits below which an RSA or DSA key counts for nothing: shorter ones have been broken.
+const MIN_KEY_BITS: u16 = 1024;
+/// The key flag of keys that sign data.
+const MAY_SIGN: u8 = 0x02;
+
+/// A primary key or subkey that may sign.
 #[derive(Debug)]
 pub(super) struct Key {
-    material: Material,
-    /// What people call it: its fingerprint.
+    material: KeyMaterial,
+    /// The fingerprint in upper-case hexadecimal.
     pub(super) name: String,
     expires: Option<Timestamp>,
-    revoked: bool,
+    is_revoked: bool,
 }
 
-#[derive(Debug)]
-enum Material {
-    Primary(PublicKey),
-    Subkey(PublicSubkey),
+/// A public key packet of version 4 with an algorithm that signs.
+#[derive(Clone, Debug)]
+pub(super) struct KeyMaterial {
+    /// The packet as it is hashed: with a header of the old format, whatever header it had.
+    hashed: Vec<u8>,
+    fingerprint: Vec<u8>,
+    /// Seconds since 1970.
+    created: u32,
+    public: PublicKey,
+}
+
+impl KeyMaterial {
+    /// Reads the body of a public key or public subkey packet. Keys of other versions and
+    /// algorithms cannot have made a signature that counts, so they are left out.
+    pub(super) fn parse(body: &[u8]) -> Option<Self> {
+        let (&[4, created @ .., algorithm], rest) = body.split_first_chunk::<6>()? else {
+            return None;
+        };
+        let is_long = || {
+            let (bits, _) = rest.split_first_chunk::<2>()?;
+            (u16::from_be_bytes(*bits) >= MIN_KEY_BITS).then_some(())
+        };
+        match algorithm {
+            1 | 3 | 17 => is_long()?,
+            19 | 22 | 27 | 28 => {}
+            _ => return None,
+        }
+        let length = u16::try_from(body.len()).ok()?;
+        let header = PacketHeader::new_fixed(Tag::PublicKey, length.into());
+        let public = PublicKey::try_from_reader(header, body).ok()?;
+        let hashed = [&[0x99], &length.to_be_bytes()[..], body].concat();
+        let fingerprint = HashAlgorithm::Sha1.digest(&hashed).ok()?;
+        Some(Self { hashed, fingerprint, created: u32::from_be_bytes(created), public })
+    }
+
+    fn is(&self, issuer: &Issuer) -> bool {
+        match issuer {
+            Issuer::KeyId(id) => self.fingerprint.ends_with(id),
+            Issuer::Fingerprint(fingerprint) => self.fingerprint == *fingerprint,
+        }
+    }
+
+    /// Whether a signature names this key, or none.
+    fn may_have_made(&self, signature: &SignaturePacket) -> bool {
+        signature.issuers.iter().all(|issuer| self.is(issuer))
+    }
+
+    /// Whether this key made a signature of a user ID that belongs to it.
+    pub(super) fn certified(&self, signature: &SignaturePacket, user_id: &[u8]) -> bool {
+        let Ok(length) = u32::try_from(user_id.len()) else { return false };
+        let header = [&[0xB4], &length.to_be_bytes()[..]].concat();
+        // RFC 9580, section 5.2.4: only version 3 signs the text alone.
+        let header = if signature.is_version_3 { &[][..] } else { &header };
+        kind::CERTIFICATIONS.contains(&signature.kind)
+            && self.may_have_made(signature)
+            && signature.verify(&self.public, &[&self.hashed, header, user_id]).is_ok()
+    }
+
+    /// Whether this key made a signature of itself.
+    pub(super) fn described(&self, signature: &SignaturePacket) -> bool {
+        signature.kind == kind::DIRECT_KEY
+            && self.may_have_made(signature)
+            && signature.verify(&self.public, &[&self.hashed]).is_ok()
+    }
+
+    /// Whether this key adopted a subkey that signs. The subkey has to confirm it: otherwise, any
+    /// key could be passed off as a subkey of another.
+    pub(super) fn adopted(&self, signature: &SignaturePacket, subkey: &Self) -> bool {
+        let both = [&*self.hashed, &subkey.hashed];
+        let confirms = |body: &Vec<u8>| {
+            let Ok(back) = SignaturePacket::parse(body) else { return false };
+            back.kind == kind::PRIMARY_KEY_BINDING
+                && subkey.may_have_made(&back)
+                && back.verify(&subkey.public, &both).is_ok()
+        };
+        signature.kind == kind::SUBKEY_BINDING
+            && self.may_have_made(signature)
+            && signature.verify(&self.public, &both).is_ok()
+            && signature.embedded.as_ref().is_some_and(confirms)
+    }
+
+    /// When a signature of this key has it expire, if ever.
+    pub(super) fn expiry(&self, own: &SignaturePacket) -> Option<Timestamp> {
+        (own.key_lifetime > 0).then(|| after(self.created, own.key_lifetime))
+    }
+}
+
+/// Whether a signature of the owner lets a key sign. Old keys do not say, and may.
+pub(super) fn may_sign(own: &SignaturePacket) -> bool {
+    own.key_flags.is_none_or(|flags| flags & MAY_SIGN != 0)
 }
 
 impl Key {
-    /// The keys of a certificate that may sign. What no valid signature of the owner binds to it
-    /// does not count.
-    pub(super) fn all(certificate: &SignedPublicKey) -> Vec<Self> {
-        let primary = &certificate.primary_key;
-        let revocations = &certificate.details.revocation_signatures;
-        let revoked = revocations.iter().any(|revocation| revocation.verify_key(primary).is_ok());
-        // Of those with a name and of those without, the newest counts: neither takes back what the
-        // other says.
-        let own = [newest(named(certificate)), newest(direct(certificate))];
-        if own.iter().all(Option::is_none) {
-            return Vec::new();
-        }
-        let own = || own.into_iter().flatten();
-        let expires = own().filter_map(|own| expiry(primary, own)).min();
-        let subkeys = certificate.public_subkeys.iter().filter_map(|subkey| {
-            let key = Self::bound(subkey, primary)?;
-            // A subkey is worth no more than the key that it belongs to.
-            let expires = [key.expires, expires].into_iter().flatten().min();
-            Some(Self { expires, revoked: key.revoked || revoked, ..key })
-        });
-        let primary = own().all(may_sign).then(|| {
-            let material = Material::Primary(primary.clone());
-            Self { material, name: name(primary), expires, revoked }
-        });
-        primary.into_iter().chain(subkeys).collect()
+    pub(super) fn new(material: KeyMaterial, expires: Option<Timestamp>, is_revoked: bool) -> Self {
+        let name = hex::encode_upper(&material.fingerprint);
+        Self { material, name, expires, is_revoked }
     }
 
-    fn bound(subkey: &SignedPublicSubKey, primary: &PublicKey) -> Option<Self> {
-        let valid =
-            |signature: &&Signature| signature.verify_subkey_binding(primary, &subkey.key).is_ok();
-        let of_type = |wanted: SignatureType| {
-            subkey.signatures.iter().filter(move |signature| signature.typ() == Some(wanted))
-        };
-        let binding = newest(of_type(SignatureType::SubkeyBinding).filter(valid))?;
-        // A key that signs has to say itself whose it is: anybody could claim another's.
-        let back = binding.embedded_signature()?;
-        back.verify_primary_key_binding(&subkey.key, primary).ok()?;
-        may_sign(binding).then(|| Self {
-            material: Material::Subkey(subkey.key.clone()),
-            name: name(&subkey.key),
-            expires: expiry(&subkey.key, binding),
-            revoked: of_type(SignatureType::SubkeyRevocation).any(|one| valid(&one)),
-        })
-    }
-
-    /// Whether it may be used at that time.
-    pub(super) fn valid(&self, now: Timestamp) -> Result<(), SignatureError> {
+    /// Checks that the key counts for what it signed at a time.
+    ///
+    /// A revoked key counts for nothing, whenever it signed: whoever took it dates signatures as
+    /// they like. A key that has expired still counts for what it signed before.
+    pub(super) fn valid_at(&self, signed: Timestamp) -> Result<(), SignatureError> {
         let key = || self.name.clone();
+        let created = after(self.material.created, 0);
         match self.expires {
-            _ if self.revoked => Err(SignatureError::Revoked { key: key() }),
-            Some(at) if at <= now => Err(SignatureError::KeyExpired { key: key(), at }),
+            _ if self.is_revoked => Err(SignatureError::Revoked { key: key() }),
+            _ if signed < created => {
+                Err(SignatureError::OlderThanKey { key: key(), created, signed })
+            }
+            Some(expired) if expired <= signed => {
+                Err(SignatureError::KeyExpired { key: key(), expired, signed })
+            }
             _ => Ok(()),
         }
     }
 
-    /// The key itself, to verify with.
-    pub(super) fn verifying(&self) -> &dyn VerifyingKey {
-        match &self.material {
-            Material::Primary(key) => key,
-            Material::Subkey(key) => key,
-        }
+    /// Whether a signature names this key. One that names none counts for none.
+    pub(super) fn is_issuer(&self, signature: &SignaturePacket) -> bool {
+        !signature.issuers.is_empty() && self.material.may_have_made(signature)
     }
 
-    /// Whether a signature says that it was made by this key, or does not say by which.
-    pub(super) fn may_have_made(&self, signature: &Signature) -> bool {
-        let (ids, fingerprints) = (signature.issuer_key_id(), signature.issuer_fingerprint());
-        let key = self.verifying();
-        (ids.is_empty() && fingerprints.is_empty())
-            || ids.into_iter().any(|id| *id == key.legacy_key_id())
-            || fingerprints.into_iter().any(|fingerprint| *fingerprint == key.fingerprint())
+    /// Checks that the key made a signature of the data.
+    pub(super) fn verify(&self, signature: &SignaturePacket, data: &[u8]) -> Result<(), Invalid> {
+        signature.verify(&self.material.public, &[data])
     }
-}
-
-/// What the owner says about the primary key beside a name.
-fn named(certificate: &SignedPublicKey) -> impl Iterator<Item = &Signature> {
-    let (key, details) = (&certificate.primary_key, &certificate.details);
-    details.users.iter().flat_map(move |user| {
-        let valid = move |signature: &&Signature| {
-            signature.is_certification()
-                && signature.verify_certification(key, Tag::UserId, &user.id).is_ok()
-        };
-        user.signatures.iter().filter(valid)
-    })
-}
-
-/// What the owner says about the primary key itself.
-fn direct(certificate: &SignedPublicKey) -> impl Iterator<Item = &Signature> {
-    let key = &certificate.primary_key;
-    let signatures = certificate.details.direct_signatures.iter();
-    signatures.filter(move |signature| signature.verify_key(key).is_ok())
-}
-
-fn newest<'a>(signatures: impl Iterator<Item = &'a Signature>) -> Option<&'a Signature> {
-    signatures.max_by_key(|signature| signature.created().map(pgp::types::Timestamp::as_secs))
-}
-
-/// Old keys do not say what they are for, and may sign.
-fn may_sign(own: &Signature) -> bool {
-    let mut subpackets = own.config().into_iter().flat_map(SignatureConfig::hashed_subpackets);
-    let says = subpackets.any(|subpacket| matches!(subpacket.data, SubpacketData::KeyFlags(_)));
-    !says || own.key_flags().sign()
-}
-
-fn expiry(key: &impl KeyDetails, own: &Signature) -> Option<Timestamp> {
-    let seconds = own.key_expiration_time()?.as_secs();
-    (seconds > 0).then(|| after(key.created_at(), seconds))
-}
-
-/// A time some seconds after another one.
-pub(super) fn after(begin: pgp::types::Timestamp, seconds: u32) -> Timestamp {
-    // Two numbers of 32 bits are within what a timestamp can hold.
-    let second = i64::from(begin.as_secs()) + i64::from(seconds);
-    Timestamp::from_second(second).unwrap_or(Timestamp::MAX)
-}
-
-/// What people call a key.
-pub(super) fn name(key: &impl KeyDetails) -> String {
-    format!("{:X}", key.fingerprint())
 }

@@ -1,30 +1,29 @@
-//! Whom somebody trusts, and whether they signed an image.
+//! Keyrings: the public keys whose signatures count.
 
 use std::borrow::Cow;
 use std::fmt;
 use std::io::Read as _;
 
 use jiff::{SignedDuration, Timestamp};
-use pgp::composed::{Deserializable as _, Message, SignedPublicKey};
+use pgp::armor::{BlockType, Dearmor};
 use pgp::crypto::hash::HashAlgorithm;
-use pgp::packet::{Signature, SignatureType};
-use pgp::types::Duration;
 
+use super::certificate::signing_keys;
 use super::claim::{Claim, ClaimError};
-use super::key::{Key, after};
+use super::key::Key;
+use super::openpgp::{Issuer, SignaturePacket, SignedMessage, kind};
 use crate::Digest;
 
-/// Bytes of a keyring: some hundred keys, with all that others have said about them.
-const LARGEST_KEYRING: usize = 1 << 20;
+/// Bytes of a keyring: some hundred keys with the signatures of others.
+const MAX_KEYRING: usize = 1 << 20;
 /// Bytes of a signature, which names one image: stores allow 50 KiB.
-pub(super) const LARGEST_SIGNATURE: usize = 50 << 10;
-/// Bytes of what is signed, which a signature may hold compressed.
-const LARGEST_CLAIM: u64 = 50 << 10;
-/// Signatures in one message: an image has a handful of signers.
-const MOST_SIGNERS: usize = 16;
-/// By how much the clocks of signers may be ahead of ours.
-const CLOCKS_DIFFER: SignedDuration = SignedDuration::from_mins(10);
+pub(super) const MAX_SIGNATURE: usize = 50 << 10;
+/// Bytes of the signed data, which may be compressed.
+const MAX_CLAIM: usize = 50 << 10;
+/// How far the clock of a signer may be ahead.
+const MAX_CLOCK_SKEW: SignedDuration = SignedDuration::from_mins(10);
 
+const ARMOR: &str = "-----BEGIN PGP ";
 const PUBLIC_KEY: &str = "-----BEGIN PGP PUBLIC KEY BLOCK-----";
 
 /// Public keys whose signatures count.
@@ -36,151 +35,172 @@ pub struct Keyring {
 /// Why a keyring cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum KeyringError {
-    /// It is too large to be looked at.
-    #[error("the keyring has {0} bytes, and at most {LARGEST_KEYRING} are read")]
+    /// The keyring is too large to be read.
+    #[error("keyring has {0} bytes; the limit is {MAX_KEYRING}")]
     TooLarge(usize),
-    /// It is not what it should be.
-    #[error("the keyring does not consist of OpenPGP public keys: {why}")]
+    /// The keyring does not consist of public keys.
+    #[error("keyring does not consist of OpenPGP public keys: {why}")]
     Malformed {
         /// Why.
         why: String,
     },
-    /// Nothing in it may sign.
-    #[error("the keyring has no key that may sign")]
+    /// No key in the keyring may sign.
+    #[error("keyring contains no key that may sign")]
     NoKeys,
 }
 
 /// Why a signature does not count.
 #[derive(Debug, thiserror::Error)]
 pub enum SignatureError {
-    /// It is too large to be looked at.
-    #[error("the signature is longer than {LARGEST_SIGNATURE} bytes")]
+    /// The signature is too large to be read.
+    #[error("signature exceeds {MAX_SIGNATURE} bytes")]
     TooLarge,
-    /// It is not a signed message.
-    #[error("it is not a message that was signed with OpenPGP: {why}")]
+    /// The file is not a signed message.
+    #[error("not a signed OpenPGP message: {why}")]
     Malformed {
         /// Why.
         why: String,
     },
-    /// Nobody in the keyring signed it.
-    #[error("it is signed by {}, which the keyring does not have", .signers.join(" and "))]
-    Stranger {
-        /// Who did.
+    /// The keyring contains none of the keys that signed.
+    #[error("signed by {}, not in the keyring", .signers.join(" and "))]
+    UnknownSigner {
+        /// The fingerprints or key IDs of those keys.
         signers: Vec<String>,
     },
-    /// The signature is not of what it stands with.
-    #[error("it is not what the key {key} has signed")]
-    Forged {
-        /// The key that it is said to be made by.
+    /// The key did not make this signature of this data.
+    #[error("bad signature by key {key}")]
+    Bad {
+        /// The key that the signature names.
         key: String,
     },
-    /// It is made in a way that others can make, too.
-    #[error("the key {key} has signed it in a way that does not count: {how}")]
-    Weak {
+    /// The digest of the signature can be forged.
+    #[error("signature by key {key} uses the weak digest {digest}")]
+    WeakDigest {
         /// The key.
         key: String,
-        /// In which way.
-        how: String,
+        /// The digest algorithm.
+        digest: String,
     },
-    /// The key is not to be trusted any more.
-    #[error("the key {key} was revoked")]
+    /// The signature is of a key or a user ID.
+    #[error("signature by key {key} is of type 0x{kind:02X} and not of a document")]
+    Type {
+        /// The key.
+        key: String,
+        /// The signature type.
+        kind: u8,
+    },
+    /// The owner has revoked the key.
+    #[error("key {key} is revoked")]
     Revoked {
         /// The key.
         key: String,
     },
-    /// The key was valid until some time ago.
-    #[error("the key {key} expired at {at}")]
+    /// The key expired before it signed.
+    #[error("key {key} expired at {expired}, before it signed at {signed}")]
     KeyExpired {
         /// The key.
         key: String,
-        /// When.
-        at: Timestamp,
+        /// When it expired.
+        expired: Timestamp,
+        /// The creation time of the signature.
+        signed: Timestamp,
     },
-    /// The signature was valid until some time ago.
-    #[error("the signature expired at {at}")]
+    /// The key did not exist when it signed.
+    #[error("key {key} is newer than its signature: created at {created}, signed at {signed}")]
+    OlderThanKey {
+        /// The key.
+        key: String,
+        /// The creation time of the key.
+        created: Timestamp,
+        /// The creation time of the signature.
+        signed: Timestamp,
+    },
+    /// The signature itself has expired.
+    #[error("signature expired at {at}")]
     Expired {
         /// When.
         at: Timestamp,
     },
-    /// The signature is not valid yet.
-    #[error("the signature says that it was made at {at}, which is to come")]
+    /// The creation time of the signature is in the future.
+    #[error("signature is dated {at}, in the future")]
     NotYet {
-        /// When.
+        /// The creation time.
         at: Timestamp,
     },
-    /// What was signed is something else.
+    /// The signed data is not a claim about the image.
     #[error(transparent)]
     Claim(#[from] ClaimError),
 }
 
 impl Keyring {
-    /// Reads public keys, armoured or not.
+    /// Reads public keys, armored or binary.
     pub fn parse(bytes: &[u8]) -> Result<Self, KeyringError> {
-        if bytes.len() > LARGEST_KEYRING {
+        if bytes.len() > MAX_KEYRING {
             return Err(KeyringError::TooLarge(bytes.len()));
         }
+        let malformed = |why: String| KeyringError::Malformed { why };
         let mut keys = Vec::new();
         for block in blocks(bytes, PUBLIC_KEY) {
-            let malformed =
-                |error: pgp::errors::Error| KeyringError::Malformed { why: error.to_string() };
-            let (certificates, _) =
-                SignedPublicKey::from_reader_many_buf(block).map_err(malformed)?;
-            for certificate in certificates {
-                keys.extend(Key::all(&certificate.map_err(malformed)?));
-            }
+            let packets = dearmor(block, &BlockType::PublicKey).map_err(malformed)?;
+            keys.extend(signing_keys(&packets).map_err(|error| malformed(error.to_string()))?);
         }
         if keys.is_empty() { Err(KeyringError::NoKeys) } else { Ok(Self { keys }) }
     }
 
-    /// What a signature says, if it counts now and is about that image.
+    /// Verifies a signature of an image and returns the claim in it.
+    ///
+    /// The rules are those of OpenShift's operator in Go, with these exceptions. Each makes the
+    /// verdict stricter, except that several signers and armor are accepted, as by gpg.
+    ///
+    /// * SHA-1, MD5 and RIPEMD-160 do not count for signed data.
+    /// * A key that has expired counts for what it signed before, by the creation time of the
+    ///   signature. The Go operator ignores the expiry of keys; it must not be stricter for
+    ///   signatures made in time, or a release that was good would turn bad years later. A
+    ///   signature dated after the expiry contradicts the owner, so it is refused. The owner of a
+    ///   lost key has to revoke it or to remove it from the keyring, because a thief can backdate.
+    /// * The creation time of a signature is neither before that of the key nor in the future.
+    /// * A revoked key never counts, and a signature never counts after its own expiry.
     pub fn verify(
         &self,
         signature: &[u8],
         image: &Digest,
         now: Timestamp,
     ) -> Result<Claim, SignatureError> {
-        let packets = unpacked(signature)?;
-        let mut message = open(&packets)?;
-        let mut text = Vec::new();
-        (&mut message).take(LARGEST_CLAIM + 1).read_to_end(&mut text).map_err(malformed)?;
-        if text.len() as u64 > LARGEST_CLAIM {
-            return Err(malformed(format!("more than {LARGEST_CLAIM} bytes are signed")));
+        if signature.len() > MAX_SIGNATURE {
+            return Err(SignatureError::TooLarge);
         }
-        let signer = self.trust(&message, now)?;
-        Ok(Claim::read(&text, &signer.name, image)?)
+        let packets = dearmor(signature, &BlockType::Message).map_err(malformed)?;
+        let message = SignedMessage::parse(&packets).map_err(malformed)?;
+        if message.data.len() > MAX_CLAIM {
+            return Err(malformed(format!("more than {MAX_CLAIM} bytes of signed data")));
+        }
+        let signer = self.signer(&message, now)?;
+        Ok(Claim::read(&message.data, &signer.name, image)?)
     }
 
-    /// Finds whose signature counts on a message that was read to its end.
-    fn trust(&self, message: &Message<'_>, now: Timestamp) -> Result<&Key, SignatureError> {
-        let Message::Signed { reader, .. } = message else {
-            return Err(malformed("nobody has signed it"));
-        };
+    /// Finds a key that counts for the message; without one, the reason of the last that does not.
+    fn signer(&self, message: &SignedMessage, now: Timestamp) -> Result<&Key, SignatureError> {
         let (mut refusal, mut strangers) = (None, Vec::new());
-        for index in 0..reader.num_signatures() {
-            let Some(signature) = reader.signature(index) else { continue };
-            let mut keys = self.keys.iter().filter(|key| key.may_have_made(signature)).peekable();
+        for signature in &message.signatures {
+            let mut keys = self.keys.iter().filter(|key| key.is_issuer(signature)).peekable();
             if keys.peek().is_none() {
-                strangers.push(signer(signature));
+                strangers.push(issuer(signature));
             }
             for key in keys {
-                match check(message, index, key).and_then(|signature| valid(signature, key, now)) {
+                match check(signature, key, &message.data, now) {
                     Ok(()) => return Ok(key),
                     Err(why) => refusal = Some(why),
                 }
             }
         }
-        match refusal {
-            Some(why) => Err(why),
-            None if strangers.is_empty() => Err(malformed("nobody has signed it")),
-            None => Err(SignatureError::Stranger { signers: strangers }),
-        }
+        Err(refusal.unwrap_or(SignatureError::UnknownSigner { signers: strangers }))
     }
 }
 
-/// The parts of a keyring: armour around each, or none around all.
-pub(super) fn blocks<'a>(bytes: &'a [u8], armour: &str) -> Vec<&'a [u8]> {
+/// Splits text into the parts that begin with a line of armor. Binary data is one part.
+pub(super) fn blocks<'a>(bytes: &'a [u8], armor: &str) -> Vec<&'a [u8]> {
     let text = str::from_utf8(bytes).unwrap_or_default();
-    let begins: Vec<usize> = text.match_indices(armour).map(|(begin, _)| begin).collect();
+    let begins: Vec<usize> = text.match_indices(armor).map(|(begin, _)| begin).collect();
     if begins.is_empty() {
         return vec![bytes];
     }
@@ -188,91 +208,79 @@ pub(super) fn blocks<'a>(bytes: &'a [u8], armour: &str) -> Vec<&'a [u8]> {
     begins.iter().zip(ends).map(|(begin, end)| &bytes[*begin..end]).collect()
 }
 
-/// The packets, out of their compression. They are many times as long then, and whoever reads
-/// them holds all signers at once: so they are counted before.
-fn unpacked(signature: &[u8]) -> Result<Cow<'_, [u8]>, SignatureError> {
-    if signature.len() > LARGEST_SIGNATURE {
-        return Err(SignatureError::TooLarge);
+/// Removes armor of a type, if there is any.
+fn dearmor<'a>(bytes: &'a [u8], expected: &BlockType) -> Result<Cow<'a, [u8]>, String> {
+    if !bytes.trim_ascii_start().starts_with(ARMOR.as_bytes()) {
+        return Ok(Cow::Borrowed(bytes));
     }
-    let (message, _) = Message::from_reader(signature).map_err(malformed)?;
-    let Message::Compressed { reader, .. } = message else { return Ok(Cow::Borrowed(signature)) };
-    let limit = LARGEST_SIGNATURE as u64 + LARGEST_CLAIM;
+    let mut armor = Dearmor::new(bytes);
+    armor.read_header().map_err(|error| format!("malformed armor: {error}"))?;
+    match &armor.typ {
+        Some(found) if found == expected => {}
+        Some(found) => return Err(format!("expected {expected}, found {found}")),
+        None => return Err("malformed armor: no header".to_owned()),
+    }
     let mut packets = Vec::new();
-    let unpacking = reader.decompress().map_err(malformed)?;
-    unpacking.take(limit + 1).read_to_end(&mut packets).map_err(malformed)?;
-    if packets.len() as u64 > limit {
-        return Err(malformed(format!("it unpacks to more than {limit} bytes")));
-    }
+    armor.read_to_end(&mut packets).map_err(|error| format!("malformed armor: {error}"))?;
     Ok(Cow::Owned(packets))
-}
-
-/// The message of packets that are not compressed.
-fn open(packets: &[u8]) -> Result<Message<'_>, SignatureError> {
-    let (message, _) = Message::from_reader(packets).map_err(malformed)?;
-    match &message {
-        Message::Signed { reader, .. } if reader.num_signatures() > MOST_SIGNERS => {
-            Err(malformed(format!("more than {MOST_SIGNERS} have signed it")))
-        }
-        // What is within has to be the text itself, and not another message.
-        Message::Signed { reader, .. } if reader.get_ref().is_literal() => Ok(message),
-        _ => Err(malformed("there is no signed text in it")),
-    }
 }
 
 fn malformed(why: impl fmt::Display) -> SignatureError {
     SignatureError::Malformed { why: why.to_string() }
 }
 
-fn signer(signature: &Signature) -> String {
-    let fingerprint = signature.issuer_fingerprint().first().map(|print| format!("{print:X}"));
-    let id = || signature.issuer_key_id().first().map(|id| id.to_string().to_uppercase());
-    fingerprint.or_else(id).unwrap_or_else(|| "nobody".to_owned())
-}
-
-/// Whether the key has made the signature, of this text, and well.
-fn check<'m>(
-    message: &'m Message<'_>,
-    index: usize,
-    key: &Key,
-) -> Result<&'m Signature, SignatureError> {
-    let forged = |_| SignatureError::Forged { key: key.name.clone() };
-    let weak = |how: String| SignatureError::Weak { key: key.name.clone(), how };
-    let signature = message.verify_nested_explicit(index, key.verifying()).map_err(forged)?;
-    // Others sign keys and names: whatever they have signed is no document.
-    if signature.typ() != Some(SignatureType::Binary) {
-        return Err(weak("it is not a signature of a document".to_owned()));
-    }
-    match signature.hash_alg() {
-        Some(
-            HashAlgorithm::Sha256
-            | HashAlgorithm::Sha384
-            | HashAlgorithm::Sha512
-            | HashAlgorithm::Sha3_256
-            | HashAlgorithm::Sha3_512,
-        ) => Ok(signature),
-        Some(other) => Err(weak(format!("by {other}"))),
-        None => Err(weak("by an unknown hash".to_owned())),
-    }
-}
-
-/// Whether signature and key are valid at that time.
-fn valid(signature: &Signature, key: &Key, now: Timestamp) -> Result<(), SignatureError> {
-    key.valid(now)?;
-    let Some(created) = signature.created() else {
-        let how = "it does not say when".to_owned();
-        return Err(SignatureError::Weak { key: key.name.clone(), how });
+fn issuer(signature: &SignaturePacket) -> String {
+    let name = |issuer: &Issuer| match issuer {
+        Issuer::KeyId(id) => hex::encode_upper(id),
+        Issuer::Fingerprint(fingerprint) => hex::encode_upper(fingerprint),
     };
-    let at = after(created, 0);
-    if at.duration_since(now) > CLOCKS_DIFFER {
-        return Err(SignatureError::NotYet { at });
+    // A fingerprint is the longer one.
+    let names = signature.issuers.iter().map(name);
+    names.max_by_key(String::len).unwrap_or_else(|| "unnamed".to_owned())
+}
+
+/// Checks that a signature of the data, which names the key, counts at a time.
+fn check(
+    signature: &SignaturePacket,
+    key: &Key,
+    data: &[u8],
+    now: Timestamp,
+) -> Result<(), SignatureError> {
+    let name = || key.name.clone();
+    match signature.hash {
+        HashAlgorithm::Sha224
+        | HashAlgorithm::Sha256
+        | HashAlgorithm::Sha384
+        | HashAlgorithm::Sha512
+        | HashAlgorithm::Sha3_256
+        | HashAlgorithm::Sha3_512 => {}
+        HashAlgorithm::Other(number) => {
+            let digest = format!("number {number}");
+            return Err(SignatureError::WeakDigest { key: name(), digest });
+        }
+        weak => {
+            return Err(SignatureError::WeakDigest { key: name(), digest: weak.to_string() });
+        }
     }
-    let lifetime = signature.signature_expiration_time().map_or(0, Duration::as_secs);
-    let end = after(created, lifetime);
-    if lifetime > 0 && end <= now { Err(SignatureError::Expired { at: end }) } else { Ok(()) }
+    // Signatures of text are of the data with its line endings as they are, as gpg writes and
+    // verifies them.
+    if !matches!(signature.kind, kind::BINARY | kind::TEXT) {
+        return Err(SignatureError::Type { key: name(), kind: signature.kind });
+    }
+    key.verify(signature, data).map_err(|_| SignatureError::Bad { key: name() })?;
+    let created = signature.created();
+    key.valid_at(created)?;
+    if created.duration_since(now) > MAX_CLOCK_SKEW {
+        return Err(SignatureError::NotYet { at: created });
+    }
+    match signature.expires() {
+        Some(at) if at <= now => Err(SignatureError::Expired { at }),
+        _ => Ok(()),
+    }
 }
 
 #[cfg(test)]
-mod forged;
+mod rejected;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]

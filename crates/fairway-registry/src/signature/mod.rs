@@ -9,9 +9,11 @@
 //!
 //! This is the one module that knows OpenPGP.
 
+mod certificate;
 mod claim;
 mod key;
 mod keyring;
+mod openpgp;
 mod search;
 mod sign;
 mod store;

@@ -7,10 +7,12 @@ use pgp::packet::{
     LiteralData, OnePassSignature, PacketHeader, PacketTrait as _, SecretKey, SecretSubkey,
     SignatureConfig, SignatureType, Subpacket, SubpacketData,
 };
-use pgp::types::{KeyVersion, Password, SigningKey, Tag};
+use pgp::ser::Serialize as _;
+use pgp::types::{KeyDetails, KeyVersion, Password, SigningKey, Tag};
 
+use super::certificate::signing_keys;
 use super::claim::Claim;
-use super::key::{Key, name};
+use super::key::Key;
 use super::keyring::{Keyring, SignatureError, blocks};
 use crate::Digest;
 
@@ -86,12 +88,12 @@ pub fn sign(
     now: Timestamp,
 ) -> Result<Signed, SigningError> {
     let certificate = parse(key)?;
-    let public = Keyring { keys: Key::all(&certificate.to_public_key()) };
+    if certificate.primary_key.version() != KeyVersion::V4 {
+        return Err(SigningError::Version { key: name(&certificate.primary_key) });
+    }
+    let public = public(&certificate)?;
     let (key, secret) = signer(&certificate, &public, now)?;
     let name = || key.name.clone();
-    if key.verifying().version() != KeyVersion::V4 {
-        return Err(SigningError::Version { key: name() });
-    }
     let password = passphrase.map_or_else(Password::empty, Password::from);
     let message = secret.sign(&Claim::write(image, reference, now), &password, now);
     let signature = message.map_err(|error| match (secret.is_locked(), passphrase) {
@@ -120,6 +122,20 @@ fn parse(bytes: &[u8]) -> Result<SignedSecretKey, SigningError> {
         }
     }
     found.ok_or_else(|| refused("there is none"))
+}
+
+/// The public keys of a secret key that may sign.
+fn public(certificate: &SignedSecretKey) -> Result<Keyring, SigningError> {
+    let failed = |why: String| SigningError::Failed { key: name(&certificate.primary_key), why };
+    let packets =
+        certificate.to_public_key().to_bytes().map_err(|error| failed(error.to_string()))?;
+    let keys = signing_keys(&packets).map_err(|error| failed(error.to_string()))?;
+    Ok(Keyring { keys })
+}
+
+/// The fingerprint of a key in upper-case hexadecimal.
+fn name(key: &impl KeyDetails) -> String {
+    format!("{:X}", key.fingerprint())
 }
 
 /// The secret part of a key.
@@ -157,7 +173,7 @@ fn signer<'a>(
 ) -> Result<(&'a Key, Secret<'a>), SigningError> {
     let mut refusal = SigningError::NoSigner;
     for key in public.keys.iter().rev() {
-        match (key.valid(now), secret(certificate, key)) {
+        match (key.valid_at(now), secret(certificate, key)) {
             (Ok(()), Some(secret)) => return Ok((key, secret)),
             (Err(why), Some(_)) => refusal = SigningError::Worthless(why),
             (_, None) => {}
@@ -271,9 +287,9 @@ mod tests {
         the key KEY needs a passphrase
         the passphrase does not open the key KEY
         it has no secret key that may sign
-        what the key signs does not count: the key KEY was revoked
-        what the key signs does not count: the key KEY expired at 2026-01-01T00:00:00Z
-        what the key signs does not count: what is signed has no name for the image
+        what the key signs does not count: key KEY is revoked
+        what the key signs does not count: key KEY expired at 2026-01-01T00:00:00Z, before it signed at 2026-06-01T00:00:00Z
+        what the key signs does not count: signed data has no docker-reference
         it is not an OpenPGP secret key: unexpected block type: PGP PUBLIC KEY BLOCK
         it is not an OpenPGP secret key: empty input
         it is not an OpenPGP secret key: there are several, and it could be any of them

@@ -7,7 +7,7 @@ use reqwest::Client;
 use tokio::io::AsyncReadExt as _;
 use url::Url;
 
-use super::keyring::LARGEST_SIGNATURE;
+use super::keyring::MAX_SIGNATURE;
 use crate::Digest;
 use crate::pull::{self, Backoff, Body, Options, PullError};
 
@@ -92,7 +92,7 @@ impl Store {
 }
 
 /// A byte more than a signature may have: whoever verifies it refuses that.
-const LIMIT: u64 = LARGEST_SIGNATURE as u64 + 1;
+const LIMIT: u64 = MAX_SIGNATURE as u64 + 1;
 
 async fn read(path: PathBuf) -> Result<Option<Vec<u8>>, StoreError> {
     let mut bytes = Vec::new();

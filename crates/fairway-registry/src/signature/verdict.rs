@@ -125,7 +125,7 @@ impl fmt::Display for Unverified {
         let Self { digest, keyrings, findings } = self;
         write!(f, "no signature of {digest} satisfies {}", keyrings.join(" or "))?;
         if findings.is_empty() {
-            return f.write_str(": the cluster has none, and there is no store to look in");
+            return f.write_str(": no signature in the cluster and no signature store");
         }
         for (index, finding) in findings.iter().take(MOST_TOLD).enumerate() {
             write!(f, "{} {finding}", if index == 0 { ":" } else { ";" })?;
@@ -141,12 +141,12 @@ impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Refused { place, keyrings, why } => {
-                write!(f, "{place} does not count for {}, because {why}", keyrings.join(" and "))
+                write!(f, "{place} rejected for {}: {why}", keyrings.join(" and "))
             }
-            Self::Unsigned { store } => write!(f, "{store} has none"),
-            Self::Unreachable { store, why } => write!(f, "{store} cannot be asked ({why})"),
-            Self::Late { store } => write!(f, "{store} has not answered in time"),
-            Self::TooMany { most } => write!(f, "only {most} signatures are looked at"),
+            Self::Unsigned { store } => write!(f, "{store}: no signature"),
+            Self::Unreachable { store, why } => write!(f, "{store}: cannot read signatures: {why}"),
+            Self::Late { store } => write!(f, "{store}: timed out"),
+            Self::TooMany { most } => write!(f, "only the first {most} signatures are checked"),
         }
     }
 }

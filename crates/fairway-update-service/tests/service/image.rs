@@ -108,7 +108,7 @@ async fn with_a_keyring_only_what_is_signed_counts() {
     let foreign = service.status().sources[0].error.clone().unwrap();
     assert_eq!(unsigned, format!("{first} is not signed"));
     assert!(
-        foreign.starts_with(&format!("no signature of {second} counts: it is signed by ")),
+        foreign.starts_with(&format!("no signature of {second} counts: signed by ")),
         "{foreign}"
     );
     let before = digest(&service);

@@ -94,7 +94,7 @@ fn what_we_sign_gpg_takes_and_the_other_way_round() {
     exit code: 3
     ----- stdout -----
     releases@sha256:HEX is not verified: no signature satisfies team.asc
-      store has none
+      store: no signature
 
     exit code: 0
     ----- stdout -----
@@ -109,7 +109,7 @@ fn what_we_sign_gpg_takes_and_the_other_way_round() {
     exit code: 3
     ----- stdout -----
     releases@sha256:HEX is not verified: no signature satisfies partner.asc
-      signature-1 of store does not count for partner.asc, because it is signed by KEY, which the keyring does not have
+      signature-1 of store rejected for partner.asc: signed by KEY, not in the keyring
     ");
     let signature = fs::read(desk.path().join(desk.signature("store", 1))).unwrap();
     let claim: Value = serde_json::from_slice(&desk.team.read(&signature).unwrap()).unwrap();
@@ -188,7 +188,7 @@ fn a_release_says_whose_signatures_count_for_the_next() {
     exit code: 3
     ----- stdout -----
     releases@sha256:HEX is not verified: no signature satisfies verifier-public-key-team
-      file://DESK/store has none
+      file://DESK/store: no signature
 
     exit code: 0
     ----- stdout -----
@@ -198,7 +198,7 @@ fn a_release_says_whose_signatures_count_for_the_next() {
     exit code: 3
     ----- stdout -----
     releases@sha256:HEX is not verified: no signature satisfies verifier-public-key-team
-      elsewhere has none
+      elsewhere: no signature
     ");
 }
 
@@ -210,7 +210,7 @@ fn a_store_that_cannot_be_asked_leaves_the_question_open() {
     exit code: 4
     ----- stdout -----
     releases@sha256:HEX is not verified: no signature satisfies team.asc
-      file cannot be asked (cannot read file/sha256=HEX/signature-1: Not a directory (os error 20))
+      file: cannot read signatures: cannot read file/sha256=HEX/signature-1: Not a directory (os error 20)
     ");
 }
 
@@ -278,7 +278,7 @@ fn what_cannot_be_signed_or_verified_is_said() {
     ----- stderr -----
     error: cannot verify signatures
       caused by: team.secret.asc cannot be used
-      caused by: the keyring does not consist of OpenPGP public keys: unexpected block type: PGP PRIVATE KEY BLOCK
+      caused by: keyring does not consist of OpenPGP public keys: expected PGP PUBLIC KEY BLOCK, found PGP PRIVATE KEY BLOCK
     hint: write them with `gpg --armor --export KEY > FILE`
 
     exit code: 2

@@ -17,7 +17,7 @@ async fn what_is_not_safe_does_not_begin_and_says_why() -> Result<()> {
     let told = refused(&platform, &[&image, "--allow-not-recommended"]).await?;
     insta::assert_snapshot!(by_the_operator(&told), @r#"
       Reason: RetrievePayload
-      Message: Retrieving payload failed version="5.2.0" image="<image of 5.2.0>" failure=the update cannot be verified: no signature of <digest of 5.2.0> satisfies verifier-public-key-platform: <update service>/signatures has none
+      Message: Retrieving payload failed version="5.2.0" image="<image of 5.2.0>" failure=the update cannot be verified: no signature of <digest of 5.2.0> satisfies verifier-public-key-platform: <update service>/signatures: no signature
     "#);
 
     let image = format!("--to-image={}", platform.image("5.3.0")?);

@@ -1,4 +1,4 @@
-//! Signatures that `gpg` has made for `fixtures/make.sh`, and what becomes of them.
+//! Signatures that `fixtures/make.sh` has made with `gpg`, and keyrings.
 
 use std::sync::LazyLock;
 
@@ -12,6 +12,8 @@ macro_rules! fixture {
     };
 }
 
+const REFERENCE: &str = "registry.example/graph-data:latest";
+
 pub(super) static KEYRING: LazyLock<Keyring> =
     LazyLock::new(|| Keyring::parse(fixture!("keyring.asc")).unwrap());
 
@@ -19,23 +21,23 @@ pub(super) fn at(text: &str) -> Timestamp {
     text.parse().unwrap()
 }
 
-/// When all keys are valid, and all signatures made.
+/// A time at which all keys are valid and all signatures made.
 pub(super) fn soon() -> Timestamp {
     at("2025-06-02T00:00:00Z")
 }
 
-/// The text without fingerprints, which are others each time the fixtures are made.
+/// Replaces fingerprints, which change whenever the fixtures are made.
 pub(in crate::signature) fn anonymous(text: &str) -> String {
     let is_print = |word: &&str| word.len() == 40 && word.bytes().all(|b| b.is_ascii_hexdigit());
     let words = text.split(' ').map(|word| {
-        let bare = word.trim_end_matches(',');
+        let bare = word.trim_end_matches([',', ':', ';']);
         if is_print(&bare) { word.replace(bare, "KEY") } else { word.to_owned() }
     });
     words.collect::<Vec<_>>().join(" ")
 }
 
 #[test]
-fn what_somebody_signed_whom_we_trust_is_believed() {
+fn verify_with_known_signer_returns_the_claim() {
     for signature in [
         fixture!("good.gpg"),
         fixture!("rsa.gpg"),
@@ -45,15 +47,39 @@ fn what_somebody_signed_whom_we_trust_is_believed() {
         fixture!("expiring.gpg"),
         fixture!("both.gpg"),
         fixture!("short.gpg"),
+        fixture!("text.gpg"),
     ] {
         let claim = KEYRING.verify(signature, &Digest::of(b"manifest"), soon()).unwrap();
         assert_eq!(claim.digest, Digest::of(b"manifest"));
-        assert_eq!(claim.reference, "registry.example/graph-data:latest");
+        assert_eq!(claim.reference, REFERENCE);
     }
 }
 
+/// 0.1 refused it. The Go operator ignores the expiry of keys, and releases outlive their keys.
 #[test]
-fn keyrings_are_read_in_every_form() {
+fn verify_with_key_that_expired_after_signing_returns_the_claim() {
+    let (signature, later) = (fixture!("expiring.gpg"), at("2026-06-01T00:00:00Z"));
+    let claim = KEYRING.verify(signature, &Digest::of(b"manifest"), later).unwrap();
+    assert_eq!(claim.reference, REFERENCE);
+}
+
+#[test]
+fn valid_at_outside_the_term_of_the_key_fails() {
+    let expiring = KEYRING.verify(fixture!("expiring.gpg"), &Digest::of(b"manifest"), soon());
+    let signer = expiring.unwrap().signer;
+    let key = KEYRING.keys.iter().find(|key| key.name == signer).unwrap();
+    assert!(key.valid_at(at("2025-01-01T00:00:00Z")).is_ok());
+    assert!(key.valid_at(at("2025-12-31T23:59:59Z")).is_ok());
+    let errors = ["2024-12-31T23:59:59Z", "2026-01-01T00:00:00Z"]
+        .map(|time| anonymous(&key.valid_at(at(time)).unwrap_err().to_string()));
+    insta::assert_snapshot!(errors.join("\n"), @"
+    key KEY is newer than its signature: created at 2025-01-01T00:00:00Z, signed at 2024-12-31T23:59:59Z
+    key KEY expired at 2026-01-01T00:00:00Z, before it signed at 2026-01-01T00:00:00Z
+    ");
+}
+
+#[test]
+fn parse_in_every_form_returns_all_keys() {
     let twice = [fixture!("plain.asc"), b"\n", fixture!("keyring.asc")].concat();
     for (keyring, keys) in [
         (fixture!("keyring.asc"), 5),
@@ -70,43 +96,110 @@ fn keyrings_are_read_in_every_form() {
 }
 
 #[test]
-fn what_is_no_keyring_is_refused() {
-    let told = [b"".as_slice(), b"keys", fixture!("good.gpg"), &vec![0; LARGEST_KEYRING + 1]]
-        .map(|bytes| Keyring::parse(bytes).unwrap_err().to_string());
-    insta::assert_snapshot!(told.join("\n"), @"
-    the keyring does not consist of OpenPGP public keys: empty input
-    the keyring does not consist of OpenPGP public keys: not enough bytes in buffer: armor header
-    the keyring has no key that may sign
-    the keyring has 1048577 bytes, and at most 1048576 are read
+fn parse_without_public_keys_fails() {
+    let errors = [
+        b"".as_slice(),
+        b"keys",
+        fixture!("good.gpg"),
+        fixture!("secret/plain.asc"),
+        &fixture!("keyring.gpg")[..100],
+        &vec![0; MAX_KEYRING + 1],
+    ]
+    .map(|bytes| Keyring::parse(bytes).unwrap_err().to_string());
+    insta::assert_snapshot!(errors.join("\n"), @"
+    keyring contains no key that may sign
+    keyring does not consist of OpenPGP public keys: not an OpenPGP packet
+    keyring contains no key that may sign
+    keyring does not consist of OpenPGP public keys: expected PGP PUBLIC KEY BLOCK, found PGP PRIVATE KEY BLOCK
+    keyring does not consist of OpenPGP public keys: truncated packet
+    keyring has 1048577 bytes; the limit is 1048576
     ");
+}
+
+const MESSAGES: [&[u8]; 6] = [
+    fixture!("good.gpg"),
+    fixture!("uncompressed.gpg"),
+    fixture!("rsa.gpg"),
+    fixture!("both.gpg"),
+    fixture!("subkey.gpg"),
+    fixture!("armoured.asc"),
+];
+
+/// The claim that the keyring finds in bytes is the one that was signed, if any.
+fn check_claim(bytes: &[u8]) -> Result<(), TestCaseError> {
+    if let Ok(claim) = KEYRING.verify(bytes, &Digest::of(b"manifest"), soon()) {
+        prop_assert_eq!(claim.digest, Digest::of(b"manifest"));
+        prop_assert_eq!(claim.reference, REFERENCE);
+    }
+    Ok(())
 }
 
 proptest! {
     #[test]
-    fn nothing_that_is_changed_is_believed_or_makes_us_panic(
-        place in 0_usize..423,
-        bits in 1_u8..,
-        cut in any::<bool>(),
+    fn verify_with_changed_messages_never_changes_the_claim(
+        message in 0..MESSAGES.len(),
+        changes in proptest::collection::vec((any::<prop::sample::Index>(), 1_u8..), 1..4),
+        cut in proptest::option::weighted(0.2, any::<prop::sample::Index>()),
     ) {
-        for original in [fixture!("good.gpg"), fixture!("uncompressed.gpg"), fixture!("rsa.gpg")] {
-            let mut bytes = original.to_vec();
-            let place = place % bytes.len();
+        let mut bytes = MESSAGES[message].to_vec();
+        for (place, bits) in changes {
+            let place = place.index(bytes.len());
             bytes[place] ^= bits;
-            if cut {
-                bytes.truncate(place);
-            }
-            if let Ok(claim) = KEYRING.verify(&bytes, &Digest::of(b"manifest"), soon()) {
-                // Not all bytes of a message are signed; what was claimed is.
-                prop_assert_eq!(claim.reference, "registry.example/graph-data:latest");
-            }
         }
+        if let Some(cut) = cut {
+            bytes.truncate(cut.index(bytes.len()));
+        }
+        check_claim(&bytes)?;
     }
 
     #[test]
-    fn no_keyring_makes_us_panic(place in 0_usize..1926, bits in 1_u8..) {
-        let mut bytes = fixture!("keyring.gpg").to_vec();
-        let place = place % bytes.len();
-        bytes[place] ^= bits;
+    fn verify_with_spliced_messages_never_changes_the_claim(
+        (first, second) in (0..MESSAGES.len(), 0..MESSAGES.len()),
+        (end, begin) in any::<(prop::sample::Index, prop::sample::Index)>(),
+    ) {
+        let (first, second) = (MESSAGES[first], MESSAGES[second]);
+        let spliced = [&first[..end.index(first.len())], &second[begin.index(second.len())..]];
+        check_claim(&spliced.concat())?;
+    }
+
+    #[test]
+    fn verify_with_arbitrary_bytes_fails(bytes in proptest::collection::vec(any::<u8>(), 0..600)) {
+        prop_assert!(KEYRING.verify(&bytes, &Digest::of(b"manifest"), soon()).is_err());
+    }
+
+    /// The bytes of a packet of a likely type, with a body that no tool would write.
+    #[test]
+    fn verify_with_arbitrary_packets_fails(
+        packets in proptest::collection::vec(
+            (
+                prop::sample::select(vec![2_u8, 4, 8, 10, 11]),
+                prop::sample::select(vec![vec![], vec![3, 0, 8, 1], vec![3, 5], vec![4, 0, 1, 8], vec![1], vec![2]]),
+                proptest::collection::vec(any::<u8>(), 0..100),
+            ),
+            0..6,
+        ),
+    ) {
+        let mut bytes = Vec::new();
+        for (tag, start, body) in packets {
+            bytes.extend([0xC0 | tag, u8::try_from(start.len() + body.len()).unwrap()]);
+            bytes.extend([start, body].concat());
+        }
+        prop_assert!(KEYRING.verify(&bytes, &Digest::of(b"manifest"), soon()).is_err());
         let _ = Keyring::parse(&bytes);
+    }
+
+    /// Whatever stands in a keyring, it does not make a stranger's signature count.
+    #[test]
+    fn parse_with_changed_keyring_never_adds_signers(
+        place in any::<prop::sample::Index>(),
+        bits in 1_u8..,
+    ) {
+        let mut bytes = fixture!("keyring.gpg").to_vec();
+        let place = place.index(bytes.len());
+        bytes[place] ^= bits;
+        if let Ok(keyring) = Keyring::parse(&bytes) {
+            let image = Digest::of(b"manifest");
+            prop_assert!(keyring.verify(fixture!("stranger.gpg"), &image, soon()).is_err());
+        }
     }
 }

@@ -124,8 +124,8 @@ async fn stores_of_the_release_are_asked_unless_the_cluster_names_others() {
         refused.push(told(verify(&verifier, &[], stores.as_deref()).await, &[&empty]));
     }
     insta::assert_snapshot!(refused.join("\n"), @"
-    no signature of sha256:HEX satisfies verifier-public-key-a: the cluster has none, and there is no store to look in
-    no signature of sha256:HEX satisfies verifier-public-key-a: file://STORE-1 has none
+    no signature of sha256:HEX satisfies verifier-public-key-a: no signature in the cluster and no signature store
+    no signature of sha256:HEX satisfies verifier-public-key-a: file://STORE-1: no signature
     ");
     let verifier = platform(&[empty.path()]);
     assert!(verify(&verifier, &[], Some(&[good.path()])).await.is_ok());
@@ -140,7 +140,7 @@ async fn one_store_is_enough_whatever_the_others_say() {
     let verifier = platform(&[bad.path(), Path::new("/dev/null")]);
     let refused = verify(&verifier, &[], None).await;
     assert!(refused.as_ref().unwrap_err().is_transient());
-    insta::assert_snapshot!(told(refused, &[&bad]), @"no signature of sha256:HEX satisfies verifier-public-key-a: signature-1 of file://STORE-1 does not count for verifier-public-key-a, because it is signed by KEY, which the keyring does not have; signature-2 of file://STORE-1 does not count for verifier-public-key-a, because what is signed is sha256:d9298a10d1b0735837dc4bd85dac641b0f3cef27a47e5d53a54f2f3f5b2fcffa, another image; file:///dev/null cannot be asked (cannot read /dev/null/sha256=HEX/signature-1: Not a directory (os error 20))");
+    insta::assert_snapshot!(told(refused, &[&bad]), @"no signature of sha256:HEX satisfies verifier-public-key-a: signature-1 of file://STORE-1 rejected for verifier-public-key-a: signed by KEY, not in the keyring; signature-2 of file://STORE-1 rejected for verifier-public-key-a: signature is of another image, sha256:d9298a10d1b0735837dc4bd85dac641b0f3cef27a47e5d53a54f2f3f5b2fcffa; file:///dev/null: cannot read signatures: cannot read /dev/null/sha256=HEX/signature-1: Not a directory (os error 20)");
 }
 
 #[tokio::test]
@@ -156,10 +156,10 @@ async fn each_keyring_has_to_be_satisfied_by_whatever_signature() {
     sha256:HEX is signed
       verifier-public-key-a: by KEY, as registry.example/graph-data:latest (sha256-HEX of the ConfigMap signatures)
       verifier-public-key-b: by KEY, as registry.example/graph-data:latest (signature-2 of file://STORE-1)
-    no signature of sha256:HEX satisfies verifier-public-key-b: sha256-HEX of the ConfigMap signatures does not count for verifier-public-key-b, because it is signed by KEY, which the keyring does not have; file://STORE-2 has none
+    no signature of sha256:HEX satisfies verifier-public-key-b: sha256-HEX of the ConfigMap signatures rejected for verifier-public-key-b: signed by KEY, not in the keyring; file://STORE-2: no signature
     ");
     let unsigned = verify(&two_teams(&[]), &[in_cluster("sha256-", b"{}")], None).await;
-    insta::assert_snapshot!(told(unsigned, &[]), @"no signature of sha256:HEX satisfies verifier-public-key-a or verifier-public-key-b: sha256-HEX of the ConfigMap signatures does not count for verifier-public-key-a and verifier-public-key-b, because it is not a message that was signed with OpenPGP: not enough bytes in buffer: armor header");
+    insta::assert_snapshot!(told(unsigned, &[]), @"no signature of sha256:HEX satisfies verifier-public-key-a or verifier-public-key-b: sha256-HEX of the ConfigMap signatures rejected for verifier-public-key-a and verifier-public-key-b: not a signed OpenPGP message: not an OpenPGP packet");
 }
 
 #[tokio::test]
@@ -167,7 +167,7 @@ async fn no_more_signatures_are_looked_at_than_anybody_has() {
     let cluster = vec![in_cluster("sha256-", fixture!("unsigned.gpg")); 1000];
     let refused = verify(&platform(&[]), &cluster, None).await;
     assert_eq!(refused.as_ref().unwrap_err().findings.len(), 65);
-    insta::assert_snapshot!(told(refused, &[]).split(':').next_back().unwrap(), @" there is no signed text in it; and 57 more");
+    insta::assert_snapshot!(told(refused, &[]).split(':').next_back().unwrap(), @" the message is not signed; and 57 more");
 }
 
 #[test]
@@ -180,7 +180,7 @@ fn without_a_keyring_nothing_is_verified() {
     });
     insta::assert_snapshot!(told.join("\n"), @"
     there is no keyring to verify signatures with: 
-    verifier-public-key-a cannot be used: the keyring does not consist of OpenPGP public keys: not enough bytes in buffer: armor header
+    verifier-public-key-a cannot be used: keyring does not consist of OpenPGP public keys: not an OpenPGP packet
     ");
 }
 

@@ -129,7 +129,7 @@ fn what_is_wrong_with_images_is_said() {
     exit code: 1
     ----- stderr -----
     error: cannot use the keys in keys.gpg
-      caused by: the keyring does not consist of OpenPGP public keys: not enough bytes in buffer: armor header
+      caused by: keyring does not consist of OpenPGP public keys: not an OpenPGP packet
     hint: write them with `gpg --export KEY > FILE`
     "#);
 }

@@ -1,0 +1,205 @@
+//! Signed messages: compression, one-pass signatures, the signed data and the signatures of it.
+
+use flate2::{Decompress, FlushDecompress, Status};
+use pgp::crypto::hash::HashAlgorithm;
+
+use super::packet::{Packet, PacketError, PacketReader, tag};
+use super::signature::{Invalid, SignaturePacket};
+use super::subpacket::Issuer;
+
+/// Bytes of all packets once decompressed: a signature file and a claim of the largest size.
+pub(in crate::signature) const MAX_DECOMPRESSED: usize = 100 << 10;
+/// Signatures in one message: an image has a handful of signers.
+const MAX_SIGNATURES: usize = 16;
+/// Packets in one message: two for each signature, the data, and a few markers.
+const MAX_PACKETS: usize = 2 * MAX_SIGNATURES + 4;
+
+/// A message and the signatures of its data, none of which is verified yet.
+#[derive(Debug)]
+pub(in crate::signature) struct SignedMessage {
+    pub(in crate::signature) data: Vec<u8>,
+    pub(in crate::signature) signatures: Vec<SignaturePacket>,
+}
+
+/// Why bytes are not a signed message.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub(in crate::signature) enum MessageError {
+    #[error(transparent)]
+    Packet(#[from] PacketError),
+    #[error(transparent)]
+    Signature(#[from] Invalid),
+    #[error("empty file")]
+    Empty,
+    #[error("compression algorithm {0} is not supported")]
+    Compression(u8),
+    #[error("corrupt compressed data")]
+    Corrupt,
+    #[error("more than {MAX_DECOMPRESSED} bytes after decompression")]
+    TooLarge,
+    #[error("more than {MAX_PACKETS} packets")]
+    TooManyPackets,
+    #[error("more than {MAX_SIGNATURES} signatures")]
+    TooManySignatures,
+    #[error("unexpected packet of type {0}")]
+    Unexpected(u8),
+    #[error("the message is encrypted")]
+    Encrypted,
+    #[error("the message contains no data; detached signatures are not supported")]
+    NoData,
+    #[error("the message is not signed")]
+    NotSigned,
+    #[error("malformed literal data packet")]
+    Literal,
+    #[error("malformed one-pass signature packet")]
+    OnePass,
+    #[error("the signatures do not match the one-pass signature packets")]
+    Mismatch,
+}
+
+/// The announcement of a signature that follows the data.
+#[derive(Debug, PartialEq, Eq)]
+struct OnePass {
+    kind: u8,
+    hash: HashAlgorithm,
+    key_algorithm: u8,
+    key_id: [u8; 8],
+    is_last: bool,
+}
+
+impl SignedMessage {
+    /// Reads a message that is not armored.
+    pub(in crate::signature) fn parse(bytes: &[u8]) -> Result<Self, MessageError> {
+        let mut outer = packets(bytes)?;
+        if let [Packet { tag: tag::COMPRESSED, body }] = outer.as_mut_slice() {
+            let inner = decompress(body)?;
+            return Self::assemble(packets(&inner)?);
+        }
+        Self::assemble(outer)
+    }
+
+    fn assemble(packets: Vec<Packet<'_>>) -> Result<Self, MessageError> {
+        if packets.is_empty() {
+            return Err(MessageError::Empty);
+        }
+        let mut announced = Vec::new();
+        let mut data = None;
+        let mut signatures: Vec<SignaturePacket> = Vec::new();
+        for Packet { tag, body } in packets {
+            match tag {
+                tag::ONE_PASS_SIGNATURE if data.is_none() && signatures.is_empty() => {
+                    announced.push(OnePass::parse(&body)?);
+                }
+                tag::LITERAL if data.is_none() => data = Some(literal(&body)?),
+                // Behind the data, or before it as in PGP 2.
+                tag::SIGNATURE if data.is_some() != announced.is_empty() => {
+                    signatures.push(SignaturePacket::parse(&body)?);
+                }
+                1 | 3 | 9 | 18 | 20 => return Err(MessageError::Encrypted),
+                // Compressed data inside a message or behind it has no use.
+                other => return Err(MessageError::Unexpected(other)),
+            }
+            if signatures.len().max(announced.len()) > MAX_SIGNATURES {
+                return Err(MessageError::TooManySignatures);
+            }
+        }
+        let data = data.ok_or(MessageError::NoData)?;
+        if !announced.is_empty() {
+            announce(&announced, &mut signatures)?;
+        }
+        if signatures.is_empty() {
+            return Err(MessageError::NotSigned);
+        }
+        Ok(Self { data, signatures })
+    }
+}
+
+/// Checks that the signatures are the announced ones. They nest, so the last one is announced first.
+fn announce(
+    announced: &[OnePass],
+    signatures: &mut [SignaturePacket],
+) -> Result<(), MessageError> {
+    if announced.len() != signatures.len() {
+        return Err(MessageError::Mismatch);
+    }
+    let (last, before) = announced.split_last().ok_or(MessageError::Mismatch)?;
+    if !last.is_last || before.iter().any(|one| one.is_last) {
+        return Err(MessageError::Mismatch);
+    }
+    for (one, signature) in announced.iter().rev().zip(signatures) {
+        let is_same = one.kind == signature.kind
+            && one.hash == signature.hash
+            && one.key_algorithm == signature.key_algorithm;
+        // A signature without an issuer is found by its announcement, as in Go's openpgp.
+        if signature.issuers.is_empty() {
+            signature.issuers.push(Issuer::KeyId(one.key_id));
+        }
+        let is_named = |issuer: &Issuer| match issuer {
+            Issuer::KeyId(id) => *id == one.key_id,
+            Issuer::Fingerprint(fingerprint) => fingerprint.ends_with(&one.key_id),
+        };
+        if !is_same || !signature.issuers.iter().all(is_named) {
+            return Err(MessageError::Mismatch);
+        }
+    }
+    Ok(())
+}
+
+impl OnePass {
+    fn parse(body: &[u8]) -> Result<Self, MessageError> {
+        let Ok([version, kind, hash, key_algorithm, id @ .., last]) = <[u8; 13]>::try_from(body)
+        else {
+            return Err(MessageError::OnePass);
+        };
+        if version != 3 || last > 1 {
+            return Err(MessageError::OnePass);
+        }
+        let hash = HashAlgorithm::from(hash);
+        Ok(Self { kind, hash, key_algorithm, key_id: id, is_last: last == 1 })
+    }
+}
+
+/// Reads all packets but markers, which mean nothing.
+fn packets(bytes: &[u8]) -> Result<Vec<Packet<'_>>, MessageError> {
+    let (mut reader, mut packets, mut count) = (PacketReader::new(bytes), Vec::new(), 0);
+    while let Some(packet) = reader.next()? {
+        count += 1;
+        if count > MAX_PACKETS {
+            return Err(MessageError::TooManyPackets);
+        }
+        if packet.tag != tag::MARKER || *packet.body != *b"PGP" {
+            packets.push(packet);
+        }
+    }
+    Ok(packets)
+}
+
+fn decompress(body: &[u8]) -> Result<Vec<u8>, MessageError> {
+    let (algorithm, packed) = body.split_first().ok_or(MessageError::Corrupt)?;
+    let mut decompress = match algorithm {
+        0 if packed.len() <= MAX_DECOMPRESSED => return Ok(packed.to_vec()),
+        0 => return Err(MessageError::TooLarge),
+        1 => Decompress::new(false),
+        2 => Decompress::new(true),
+        other => return Err(MessageError::Compression(*other)),
+    };
+    let mut unpacked = Vec::with_capacity(MAX_DECOMPRESSED + 1);
+    let status = decompress
+        .decompress_vec(packed, &mut unpacked, FlushDecompress::Finish)
+        .map_err(|_| MessageError::Corrupt)?;
+    let is_complete = decompress.total_in() == packed.len() as u64;
+    match status {
+        _ if unpacked.len() > MAX_DECOMPRESSED => Err(MessageError::TooLarge),
+        Status::StreamEnd if is_complete => Ok(unpacked),
+        _ => Err(MessageError::Corrupt),
+    }
+}
+
+/// Returns the data of a literal data packet. Its format, file name and time are not signed.
+fn literal(body: &[u8]) -> Result<Vec<u8>, MessageError> {
+    let data = || {
+        let (&[_format, name], rest) = body.split_first_chunk::<2>()?;
+        let (_name_and_time, data) = rest.split_at_checked(usize::from(name) + 4)?;
+        Some(data.to_vec())
+    };
+    data().ok_or(MessageError::Literal)
+}
