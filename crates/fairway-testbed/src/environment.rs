@@ -20,6 +20,10 @@ pub const PROGRAM: &str = "FAIRWAY_TEST_PROGRAM";
 /// unset.
 pub const CONFORMANCE: &str = "FAIRWAY_CONFORMANCE";
 
+/// A directory with the payloads of real OpenShift releases. Tests that need them are left out where
+/// it is unset.
+pub const PAYLOADS: &str = "FAIRWAY_PAYLOADS";
+
 /// A directory with the releases and the graph-data of a whole platform; tests that need them are
 /// left out where it is unset.
 pub const DATA: &str = "FAIRWAY_DATA";

@@ -59,6 +59,13 @@ const NODE: &[Package] = &[
 const REGISTRY: &[Package] =
     &[service("docker-registry", "docker-registry", &["docker-registry.service"])];
 const PROMETHEUS: &[Package] = &[service("prometheus", "prometheus", &["prometheus.service"])];
+/// Other implementations of OpenPGP, which signatures are compared with.
+const OPENPGP: &[Package] = &[
+    command("gnupg", "gpg"),
+    command("sq", "sq"),
+    files("golang-go", GO),
+    files("golang-golang-x-crypto-dev", "/usr/share/gocode/src/golang.org/x/crypto/openpgp"),
+];
 const LOAD: &[Package] = &[command("wrk", "wrk")];
 
 /// Debian's Go compiler: a newer one that stands before it in `PATH` may refuse so old a source.
@@ -78,11 +85,12 @@ pub(crate) enum Purpose {
     Node,
     Registry,
     Prometheus,
+    OpenPgp,
     Load,
 }
 
 /// All but what only benches need.
-const EVERY_PURPOSE: [Purpose; 7] = [
+const EVERY_PURPOSE: [Purpose; 8] = [
     Purpose::Cell,
     Purpose::KubeBuild,
     Purpose::Kubectl,
@@ -90,6 +98,7 @@ const EVERY_PURPOSE: [Purpose; 7] = [
     Purpose::Node,
     Purpose::Registry,
     Purpose::Prometheus,
+    Purpose::OpenPgp,
 ];
 
 impl Purpose {
@@ -102,6 +111,7 @@ impl Purpose {
             Self::Node => NODE,
             Self::Registry => REGISTRY,
             Self::Prometheus => PROMETHEUS,
+            Self::OpenPgp => OPENPGP,
             Self::Load => LOAD,
         }
     }

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use pgp::crypto::hash::HashAlgorithm;
 use pgp::packet::{PacketHeader, PublicKey};
-use pgp::types::Tag;
+use pgp::types::{EcdsaPublicParams, EddsaLegacyPublicParams, KeyDetails as _, PublicParams, Tag};
 
 use super::keyring::SignatureError;
 use super::openpgp::{Invalid, Issuer, SignaturePacket, after, kind};
@@ -53,6 +53,9 @@ impl KeyMaterial {
         let length = u16::try_from(body.len()).ok()?;
         let header = PacketHeader::new_fixed(Tag::PublicKey, length.into());
         let public = PublicKey::try_from_reader(header, body).ok()?;
+        if !is_supported(public.public_params()) {
+            return None;
+        }
         let hashed = [&[0x99], &length.to_be_bytes()[..], body].concat();
         let fingerprint = HashAlgorithm::Sha1.digest(&hashed).ok()?;
         Some(Self { hashed, fingerprint, created: u32::from_be_bytes(created), public })
@@ -110,6 +113,19 @@ impl KeyMaterial {
     }
 }
 
+/// Whether the crate verifies with such a key. It reads curves that it cannot calculate with, and
+/// of secp256k1 it refuses every other signature: those with an S in the upper half.
+fn is_supported(params: &PublicParams) -> bool {
+    !matches!(
+        params,
+        PublicParams::Unknown { .. }
+            | PublicParams::ECDSA(
+                EcdsaPublicParams::Unsupported { .. } | EcdsaPublicParams::Secp256k1 { .. }
+            )
+            | PublicParams::EdDSALegacy(EddsaLegacyPublicParams::Unsupported { .. })
+    )
+}
+
 /// Whether a signature of the owner lets a key sign. Old keys do not say, and may.
 pub(super) fn may_sign(own: &SignaturePacket) -> bool {
     own.key_flags.is_none_or(|flags| flags & MAY_SIGN != 0)
@@ -140,13 +156,17 @@ impl Key {
         }
     }
 
-    /// Whether a signature names this key. One that names none counts for none.
+    /// Whether a signature names this key by its key ID. One that names none counts for none.
     pub(super) fn is_issuer(&self, signature: &SignaturePacket) -> bool {
-        !signature.issuers.is_empty() && self.material.may_have_made(signature)
+        let mut ids = signature.issuers.iter().filter_map(Issuer::key_id);
+        ids.any(|id| self.material.fingerprint.ends_with(id))
     }
 
-    /// Checks that the key made a signature of the data.
+    /// Checks that the key made a signature of the data, and that the signature names no other key.
     pub(super) fn verify(&self, signature: &SignaturePacket, data: &[u8]) -> Result<(), Invalid> {
+        if !self.material.may_have_made(signature) {
+            return Err(Invalid::Bad);
+        }
         signature.verify(&self.material.public, &[data])
     }
 }

@@ -178,22 +178,24 @@ impl Keyring {
         Ok(Claim::read(&message.data, &signer.name, image)?)
     }
 
-    /// Finds a key that counts for the message; without one, the reason of the last that does not.
+    /// Finds a key that counts for the message.
+    ///
+    /// One good signature is enough, unless another one names a key of the keyring and is bad: gpg
+    /// refuses such a message, too, because it has been tampered with.
     fn signer(&self, message: &SignedMessage, now: Timestamp) -> Result<&Key, SignatureError> {
-        let (mut refusal, mut strangers) = (None, Vec::new());
+        let (mut signer, mut refusal, mut strangers) = (None, None, Vec::new());
         for signature in &message.signatures {
-            let mut keys = self.keys.iter().filter(|key| key.is_issuer(signature)).peekable();
-            if keys.peek().is_none() {
-                strangers.push(issuer(signature));
-            }
-            for key in keys {
-                match check(signature, key, &message.data, now) {
-                    Ok(()) => return Ok(key),
-                    Err(why) => refusal = Some(why),
-                }
+            let checked = |key| check(signature, key, &message.data, now).map(|()| key);
+            let keys = self.keys.iter().filter(|key| key.is_issuer(signature));
+            match keys.map(checked).reduce(Result::or) {
+                Some(Ok(key)) => signer = signer.or(Some(key)),
+                Some(Err(SignatureError::Bad { key })) => return Err(SignatureError::Bad { key }),
+                Some(Err(why)) => refusal = Some(why),
+                None => strangers.push(issuer(signature)),
             }
         }
-        Err(refusal.unwrap_or(SignatureError::UnknownSigner { signers: strangers }))
+        let refusal = refusal.unwrap_or(SignatureError::UnknownSigner { signers: strangers });
+        signer.ok_or(refusal)
     }
 }
 

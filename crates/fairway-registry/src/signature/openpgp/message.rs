@@ -114,10 +114,7 @@ impl SignedMessage {
 }
 
 /// Checks that the signatures are the announced ones. They nest, so the last one is announced first.
-fn announce(
-    announced: &[OnePass],
-    signatures: &mut [SignaturePacket],
-) -> Result<(), MessageError> {
+fn announce(announced: &[OnePass], signatures: &mut [SignaturePacket]) -> Result<(), MessageError> {
     if announced.len() != signatures.len() {
         return Err(MessageError::Mismatch);
     }
@@ -133,10 +130,7 @@ fn announce(
         if signature.issuers.is_empty() {
             signature.issuers.push(Issuer::KeyId(one.key_id));
         }
-        let is_named = |issuer: &Issuer| match issuer {
-            Issuer::KeyId(id) => *id == one.key_id,
-            Issuer::Fingerprint(fingerprint) => fingerprint.ends_with(&one.key_id),
-        };
+        let is_named = |issuer: &Issuer| issuer.key_id() == Some(&one.key_id);
         if !is_same || !signature.issuers.iter().all(is_named) {
             return Err(MessageError::Mismatch);
         }

@@ -9,6 +9,16 @@ pub(in crate::signature) enum Issuer {
     Fingerprint(Vec<u8>),
 }
 
+impl Issuer {
+    /// The key ID, which is the end of a fingerprint of version 4.
+    pub(in crate::signature) fn key_id(&self) -> Option<&[u8; 8]> {
+        match self {
+            Self::KeyId(id) => Some(id),
+            Self::Fingerprint(fingerprint) => fingerprint.last_chunk(),
+        }
+    }
+}
+
 /// The contents of both subpacket areas of a signature.
 #[derive(Debug, Default)]
 pub(super) struct Subpackets {
@@ -63,8 +73,10 @@ impl Subpackets {
             // The embedded signature proves itself: it may stand in either area.
             32 if self.embedded.is_none() => self.embedded = Some(data.to_vec()),
             32 => return Err(Invalid::Malformed),
-            // Preferences and features of a key, which concern encryption.
-            11 | 21 | 22 | 23 | 30 => {}
+            // Preferences, features, trust, policies and user IDs, which have no bearing on the
+            // validity of a signature. They are known, so that a critical one does no harm: it
+            // must not hide the expiry in a self-signature.
+            4..=7 | 11 | 12 | 21..=26 | 28..=30 => {}
             _ => return Ok(false),
         }
         Ok(true)
