@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use fairway_registry::{Digest, Image, ImageConfig, LayerBuilder, layout};
+use fairway_testkit::environment;
 use fairway_testkit::gpg::Signer;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -199,6 +200,53 @@ fn a_release_says_whose_signatures_count_for_the_next() {
     ----- stdout -----
     releases@sha256:HEX is not verified: no signature satisfies verifier-public-key-team
       elsewhere: no signature
+    ");
+}
+
+/// Signatures of real OpenShift releases, with the verdicts of the Go operator. The images
+/// themselves are not read: their digests are enough.
+#[test]
+fn verify_with_real_signatures_agrees_with_the_go_operator() {
+    let Some(vectors) = environment::conformance("signatures") else {
+        assert!(std::env::var_os("CI").is_none(), "{} is not set", environment::CONFORMANCE);
+        return;
+    };
+    let red_hat = "sha256:e3f12513a4b22a2d7c0e7c9207f52128113758d9d68c7d06b11a0ac7672966f7";
+    let ci = "sha256:edd9824f0404f1a139688017e7001370e2f3fbc088b94da84506653b473fe140";
+    let mut verdicts = Vec::new();
+    for keyring in ["redhat.txt", "simple.txt", "combined.txt"] {
+        for image in [red_hat, ci] {
+            let mut command = fairway();
+            command.current_dir(&vectors).args(["release", "verify", "--store=signatures"]);
+            command.arg(format!("registry.invalid/releases@{image}"));
+            let output = command.arg(format!("--keyring=keyrings/{keyring}")).output().unwrap();
+            let said = String::from_utf8(output.stdout).unwrap();
+            let said = said.replace(red_hat, "RED-HAT").replace(ci, "CI");
+            // The docker-reference behind it is part of the vectors.
+            let lines = said.lines().map(|line| line.split(", as ").next().unwrap());
+            verdicts.push(format!("{}", output.status.code().unwrap()));
+            verdicts.extend(lines.map(str::to_owned));
+        }
+    }
+    insta::assert_snapshot!(verdicts.join("\n"), @"
+    0
+    registry.invalid/releases@RED-HAT is verified
+      keyrings/redhat.txt: by 567E347AD0044ADE55BA8A5F199E2F91FD431D51
+    3
+    registry.invalid/releases@CI is not verified: no signature satisfies keyrings/redhat.txt
+      signature-1 of signatures rejected for keyrings/redhat.txt: signed by 28B76E05B923888E, not in the keyring
+    3
+    registry.invalid/releases@RED-HAT is not verified: no signature satisfies keyrings/simple.txt
+      signature-1 of signatures rejected for keyrings/simple.txt: signed by 199E2F91FD431D51, not in the keyring
+    0
+    registry.invalid/releases@CI is verified
+      keyrings/simple.txt: by D04761B116203B0C0859B61628B76E05B923888E
+    0
+    registry.invalid/releases@RED-HAT is verified
+      keyrings/combined.txt: by 567E347AD0044ADE55BA8A5F199E2F91FD431D51
+    0
+    registry.invalid/releases@CI is verified
+      keyrings/combined.txt: by D04761B116203B0C0859B61628B76E05B923888E
     ");
 }
 

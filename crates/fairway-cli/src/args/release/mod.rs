@@ -94,10 +94,10 @@ Examples:
 
     /// Say whether a release is signed by those who have to
     ///
-    /// Every keyring has to be satisfied: one signature by any of its keys is enough. Signatures
-    /// that have expired, of keys that were revoked or have expired, or of other images do not
-    /// count; what was found is said. The command ends with 3 if the release is not verified, and
-    /// with 4 if a store could not be asked, so that there may be a signature after all.
+    /// Every keyring has to be satisfied: one signature by any of its keys is enough. Expired
+    /// signatures, signatures by revoked keys and signatures of other images do not count. A key
+    /// that has expired counts for what it signed before. The command exits with 3 if the release
+    /// is not verified, and with 4 if it cannot read a signature store.
     #[command(after_help = "\
 Examples:
   fairway release verify registry.example/releases:5.1.0 --keyring team.asc --store signatures
