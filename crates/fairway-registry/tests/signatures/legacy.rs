@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use pgp::crypto::hash::HashAlgorithm;
 use proptest::prelude::*;
 
-use crate::packets::{Framing, LegacySigner, Packet, SIGNATURE, join, literal};
+use crate::packets::{Framing, LegacySigner, Packet, SIGNATURE, join, literal, valueless};
 use crate::{REFERENCE, claim, image};
 
 const SECRET_KEY: &[u8] = include_bytes!("../../src/signature/fixtures/secret/rsa.asc");
@@ -218,7 +218,51 @@ fn keyring_with_short_key_does_not_count_it() {
     assert!(Keyring::parse(&join(&packets, Framing::New)).is_err());
 }
 
+/// Integers that no algorithm is made for: zero, small, even, with leading zeros, very large.
+fn integer() -> impl Strategy<Value = Vec<u8>> {
+    let bytes = prop_oneof![
+        Just(vec![0; 128]),
+        (0_u8..4).prop_map(|last| [vec![0; 127], vec![last]].concat()),
+        (0_u8..4).prop_map(|last| [vec![0xFF; 127], vec![last]].concat()),
+        (0_u8..4).prop_map(|last| vec![last]),
+        Just(vec![0xFF; 32]),
+        Just(vec![]),
+        proptest::collection::vec(any::<u8>(), 0..160),
+    ];
+    bytes.prop_map(|bytes| {
+        let bits = u16::try_from(bytes.len() * 8).unwrap().to_be_bytes();
+        [&bits[..], &bytes].concat()
+    })
+}
+
+/// The curve of a key in front of its point.
+fn curve() -> impl Strategy<Value = Vec<u8>> {
+    prop::sample::select(vec![
+        vec![],
+        b"\x08\x2A\x86\x48\xCE\x3D\x03\x01\x07".to_vec(),
+        b"\x05\x2B\x81\x04\x00\x22".to_vec(),
+        b"\x05\x2B\x81\x04\x00\x23".to_vec(),
+        b"\x09\x2B\x06\x01\x04\x01\xDA\x47\x0F\x01".to_vec(),
+    ])
+}
+
 proptest! {
+    /// The digest of each self-signature is right, so that the key is used to verify it.
+    #[test]
+    fn keyring_with_degenerate_keys_never_panics(
+        algorithm in prop::sample::select(vec![1_u8, 3, 17, 19, 22, 27, 28]),
+        curve in curve(),
+        integers in proptest::collection::vec(integer(), 1..5),
+        value in proptest::collection::vec(integer(), 1..3),
+    ) {
+        let key = [&[4, 0, 0, 0, 1, algorithm], &*curve, &integers.concat()].concat();
+        let length = u16::try_from(key.len()).unwrap().to_be_bytes();
+        let data = [&[0x99], &length[..], &key].concat();
+        let signature = [valueless(0x1F, algorithm, 2, &data), value.concat()].concat();
+        let packets = join(&[(6, key), (SIGNATURE, signature)], Framing::Old(2));
+        let _ = Keyring::parse(&packets);
+    }
+
     #[test]
     fn keyring_with_changed_version_3_message_never_changes_the_claim(
         place in any::<prop::sample::Index>(),

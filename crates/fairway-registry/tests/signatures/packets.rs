@@ -108,6 +108,15 @@ pub(crate) fn literal(data: &[u8]) -> Packet {
     (LITERAL, [b"b\0\0\0\0\0", data].concat())
 }
 
+/// A version 4 signature of data with the right digest and any value. It names no issuer.
+pub(crate) fn valueless(kind: u8, algorithm: u8, created: u32, data: &[u8]) -> Vec<u8> {
+    let hash = HashAlgorithm::Sha256;
+    let signed = [&[4, kind, algorithm, hash.into(), 0, 6, 5, 2], &created.to_be_bytes()[..]];
+    let signed = signed.concat();
+    let digest = hash.digest(&[data, &signed, &[4, 255, 0, 0, 0, 12]].concat()).unwrap();
+    [&signed, &[0, 0][..], &digest[..2]].concat()
+}
+
 /// An RSA key that makes signatures which no tool makes any more.
 pub(crate) struct LegacySigner(SignedSecretKey);
 
