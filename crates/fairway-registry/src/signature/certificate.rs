@@ -94,10 +94,9 @@ impl Certificate {
 
     fn sign(&mut self, body: &[u8]) {
         // A revocation needs no proof: Go's operator does not use a key with a revocation that it
-        // cannot verify either, and a keyring that names one by mistake is easily corrected.
+        // cannot verify either, and the owner of a keyring can remove a wrong one.
         let claimed = SignaturePacket::claimed_kind(body);
-        let is_revocation = matches!(claimed, Some(kind::KEY_REVOCATION));
-        self.is_revoked |= is_revocation;
+        self.is_revoked |= claimed == Some(kind::KEY_REVOCATION);
         let signature = SignaturePacket::parse(body).ok();
         match (&self.component, self.subkeys.last_mut()) {
             (Component::Primary, _) => {

@@ -1,13 +1,13 @@
-//! Signatures of images: a message, signed with OpenPGP, that names the digest of a manifest.
+//! Signatures of images: signed OpenPGP messages that name the digest of a manifest.
 //!
-//! * A [`Keyring`] is whom somebody trusts. It verifies a signature and returns the [`Claim`] in
-//!   it; `now` is an argument.
-//! * A [`Store`] is where signatures are: a directory, or a place on the web.
-//! * A [`Verifier`] is all keyrings and stores of a release. It looks for signatures of another one
-//!   until each keyring is satisfied, and says what it found if one is not.
+//! * A [`Keyring`] holds the public keys whose signatures count. It verifies a signature and returns
+//!   the [`Claim`] in it; `now` is an argument.
+//! * A [`Store`] holds signatures: a directory or a URL.
+//! * A [`Verifier`] combines all keyrings and stores of a release. It searches the cluster and the
+//!   stores for signatures of another release until each keyring is satisfied.
 //! * [`sign`] makes a signature.
 //!
-//! This is the one module that knows OpenPGP.
+//! No other module uses OpenPGP.
 
 mod certificate;
 mod claim;
