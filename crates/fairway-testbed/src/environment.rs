@@ -34,3 +34,7 @@ pub const SOAK_ROUNDS: &str = "FAIRWAY_SOAK_ROUNDS";
 
 /// The seed of the moments at which things break in a test: another one each time if unset.
 pub const CHAOS_SEED: &str = "FAIRWAY_CHAOS_SEED";
+
+/// A directory with the payloads and operator manifests of real releases; tests that need them are
+/// left out where it is unset.
+pub const PAYLOADS: &str = "FAIRWAY_PAYLOADS";

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 
 use fairway_api::read::{Place, ReadError};
 
+pub(crate) use self::documents::malformed;
 pub use self::problem::{PayloadError, Problem, Warning};
 use self::template::Values;
 use crate::image_references::{self, ImageReferences};
@@ -34,6 +35,9 @@ pub const MAX_DOCUMENTS: usize = 32_768;
 /// Problems of one release. Nobody reads more, and finding them takes time.
 pub const MAX_PROBLEMS: usize = 100;
 
+/// The maximum number of warnings about one release.
+pub const MAX_WARNINGS: usize = 1_000;
+
 /// The operator's own manifests, which are templates. They come first.
 const TEMPLATES: &str = "manifests";
 
@@ -55,7 +59,7 @@ pub struct Release {
     pub image_references: ImageReferences,
     /// All its manifests, in the order in which they are applied.
     pub manifests: Vec<Manifest>,
-    /// What was left out of it.
+    /// Parts that are left out, and text that is easily misread, in the order of the files.
     pub warnings: Vec<Warning>,
 }
 
@@ -162,13 +166,21 @@ impl Loading {
     fn manifests(&mut self, files: &Files, values: &Values<'_>) -> Result<(), Problem> {
         for directory in [TEMPLATES, LITERAL] {
             for (path, bytes) in files.iter().filter(|(path, _)| is_manifest(path, directory)) {
-                let Some(text) = self.text(path, bytes) else { continue };
-                let text = if directory == TEMPLATES {
-                    self.rendered(path, text, values)
+                if bytes.len() > MAX_FILE_BYTES {
+                    let (file, size) = (path.clone(), bytes.len());
+                    self.problems.push(Problem::FileTooLarge { file, size });
+                    continue;
+                }
+                let bytes = if directory == TEMPLATES {
+                    self.rendered(path, bytes, values)
                 } else {
-                    Some(Cow::Borrowed(text))
+                    Some(Cow::Borrowed(bytes.as_slice()))
                 };
-                for document in text.iter().flat_map(|text| documents::read(path, text)) {
+                for (document, warnings) in
+                    bytes.iter().flat_map(|bytes| documents::read(path, bytes))
+                {
+                    let room = MAX_WARNINGS.saturating_sub(self.warnings.len());
+                    self.warnings.extend(warnings.into_iter().take(room));
                     self.take(path, document)?;
                 }
             }
@@ -202,32 +214,27 @@ impl Loading {
         Ok(())
     }
 
-    fn text<'a>(&mut self, path: &str, bytes: &'a [u8]) -> Option<&'a str> {
-        if bytes.len() > MAX_FILE_BYTES {
-            let (file, size) = (path.to_owned(), bytes.len());
-            self.problems.push(Problem::FileTooLarge { file, size });
-            return None;
-        }
-        let not_text = |error: std::str::Utf8Error| {
-            let before = &bytes[..error.valid_up_to()];
-            let line = before.split(|byte| *byte == b'\n').count();
-            Problem::Unreadable(ReadError::Malformed {
-                place: Place { source: path.to_owned(), position: Some((line as u64, 1)) },
-                field: String::new(),
-                problem: "not valid UTF-8".to_owned(),
-            })
-        };
-        std::str::from_utf8(bytes).map_err(|error| self.problems.push(not_text(error))).ok()
-    }
-
-    fn rendered<'a>(
+    fn rendered(
         &mut self,
         path: &str,
-        text: &'a str,
+        bytes: &[u8],
         values: &Values<'_>,
-    ) -> Option<Cow<'a, str>> {
+    ) -> Option<Cow<'static, [u8]>> {
+        let text = match std::str::from_utf8(bytes) {
+            Ok(text) => text,
+            Err(error) => {
+                let before = &bytes[..error.valid_up_to()];
+                let line = before.split(|byte| *byte == b'\n').count();
+                self.problems.push(Problem::Unreadable(ReadError::Malformed {
+                    place: Place { source: path.to_owned(), position: Some((line as u64, 1)) },
+                    field: String::new(),
+                    problem: "not valid UTF-8".to_owned(),
+                }));
+                return None;
+            }
+        };
         match template::render(text, values) {
-            Ok(text) => Some(Cow::Owned(text)),
+            Ok(text) => Some(Cow::Owned(text.into_bytes())),
             Err((line, why)) => {
                 self.warnings.push(Warning::Template { file: path.to_owned(), line, why });
                 None
