@@ -120,7 +120,12 @@ fn number(text: &str) -> Option<Scalar<'static>> {
         _ => {}
     }
     if text.starts_with('.') {
-        return float(text);
+        // Here Go's parser sees the underscores, and takes them between digits only.
+        let is_digit = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_digit);
+        let bytes = text.as_bytes();
+        let is_between = |(at, _)| is_digit(bytes.get(at - 1)) && is_digit(bytes.get(at + 1));
+        let is_valid = text.match_indices('_').all(is_between);
+        return if is_valid { float(&text.replace('_', "")) } else { None };
     }
     // Underscores count nowhere.
     let digits: Cow<'_, str> =
@@ -214,8 +219,13 @@ fn binary(text: &str) -> Option<Scalar<'static>> {
     let config = GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true);
     let packed: String = text.chars().filter(|letter| !matches!(letter, '\r' | '\n')).collect();
     let bytes = GeneralPurpose::new(&STANDARD, config).decode(packed).ok()?;
-    // JSON is text: Go's encoder replaces everything else.
-    Some(Scalar::Text(Cow::Owned(String::from_utf8_lossy(&bytes).into_owned())))
+    // JSON is text: Go's encoder replaces every byte that is none.
+    let mut text = String::with_capacity(bytes.len());
+    for chunk in bytes.utf8_chunks() {
+        text.push_str(chunk.valid());
+        text.extend(chunk.invalid().iter().map(|_| char::REPLACEMENT_CHARACTER));
+    }
+    Some(Scalar::Text(Cow::Owned(text)))
 }
 
 /// Whether go-yaml accepts a text as `!!timestamp`: a date, or a date and a time with a zone behind

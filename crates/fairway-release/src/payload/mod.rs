@@ -4,7 +4,6 @@ mod documents;
 mod problem;
 pub mod template;
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use fairway_api::read::{Place, ReadError};
@@ -82,10 +81,30 @@ pub fn is_manifest_name(name: &str) -> bool {
     matches!(extension, Some("yaml" | "yml" | "json"))
 }
 
+/// Problems and warnings about a release or a directory of manifests.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LintReport {
+    /// Problems that make a release unusable.
+    pub problems: Vec<Problem>,
+    /// Parts that are left out, and text that is easily misread.
+    pub warnings: Vec<Warning>,
+}
+
 impl Release {
-    /// Reads a release from its files; those that are no part of it are not looked at.
+    /// Reads a release from its files and ignores files that are not part of it.
     pub fn load(files: &Files, image: &str, profile: &str) -> Result<Self, PayloadError> {
-        within_limits(files)?;
+        Self::load_with_warnings(files, image, profile).0
+    }
+
+    /// Reads a release from its files. The warnings are complete even if the release is unusable.
+    pub fn load_with_warnings(
+        files: &Files,
+        image: &str,
+        profile: &str,
+    ) -> (Result<Self, PayloadError>, Vec<Warning>) {
+        if let Err(error) = within_limits(files) {
+            return (Err(error), Vec::new());
+        }
         let mut loading = Loading::default();
         let metadata = loading.metadata(files);
         let image_references = loading.image_references(files);
@@ -101,14 +120,28 @@ impl Release {
         if let Err(end) = loading.manifests(files, &values) {
             loading.problems.push(end);
         }
-        match (metadata, image_references) {
-            (Some(metadata), Some(image_references)) if loading.problems.is_empty() => {
-                let Loading { manifests, warnings, .. } = loading;
-                Ok(Self { metadata, image_references, manifests, warnings })
+        let Loading { manifests, warnings, problems, .. } = loading;
+        let release = match (metadata, image_references) {
+            (Some(metadata), Some(image_references)) if problems.is_empty() => {
+                Ok(Self { metadata, image_references, manifests, warnings: warnings.clone() })
             }
-            _ => Err(PayloadError { problems: loading.problems }),
+            _ => Err(PayloadError { problems }),
+        };
+        (release, warnings)
+    }
+}
+
+/// Checks the manifests of an operator, by the names of their files, before they are part of a
+/// release.
+pub fn lint_manifests(files: &BTreeMap<String, Vec<u8>>) -> LintReport {
+    let mut loading = Loading::default();
+    for (name, bytes) in files.iter().filter(|(name, _)| is_manifest_name(name)) {
+        if let Err(end) = loading.file(name, bytes) {
+            loading.problems.push(end);
+            break;
         }
     }
+    LintReport { problems: loading.problems, warnings: loading.warnings }
 }
 
 fn within_limits(files: &Files) -> Result<(), PayloadError> {
@@ -166,24 +199,27 @@ impl Loading {
     fn manifests(&mut self, files: &Files, values: &Values<'_>) -> Result<(), Problem> {
         for directory in [TEMPLATES, LITERAL] {
             for (path, bytes) in files.iter().filter(|(path, _)| is_manifest(path, directory)) {
-                if bytes.len() > MAX_FILE_BYTES {
-                    let (file, size) = (path.clone(), bytes.len());
-                    self.problems.push(Problem::FileTooLarge { file, size });
-                    continue;
-                }
-                let bytes = if directory == TEMPLATES {
-                    self.rendered(path, bytes, values)
-                } else {
-                    Some(Cow::Borrowed(bytes.as_slice()))
-                };
-                for (document, warnings) in
-                    bytes.iter().flat_map(|bytes| documents::read(path, bytes))
-                {
-                    let room = MAX_WARNINGS.saturating_sub(self.warnings.len());
-                    self.warnings.extend(warnings.into_iter().take(room));
-                    self.take(path, document)?;
+                if directory == LITERAL || bytes.len() > MAX_FILE_BYTES {
+                    self.file(path, bytes)?;
+                } else if let Some(bytes) = self.rendered(path, bytes, values) {
+                    self.file(path, &bytes)?;
                 }
             }
+        }
+        Ok(())
+    }
+
+    /// Reads the manifests of a file.
+    fn file(&mut self, path: &str, bytes: &[u8]) -> Result<(), Problem> {
+        if bytes.len() > MAX_FILE_BYTES {
+            let (file, size) = (path.to_owned(), bytes.len());
+            self.problems.push(Problem::FileTooLarge { file, size });
+            return Ok(());
+        }
+        for (document, warnings) in documents::read(path, bytes) {
+            let room = MAX_WARNINGS.saturating_sub(self.warnings.len());
+            self.warnings.extend(warnings.into_iter().take(room));
+            self.take(path, document)?;
         }
         Ok(())
     }
@@ -214,12 +250,7 @@ impl Loading {
         Ok(())
     }
 
-    fn rendered(
-        &mut self,
-        path: &str,
-        bytes: &[u8],
-        values: &Values<'_>,
-    ) -> Option<Cow<'static, [u8]>> {
+    fn rendered(&mut self, path: &str, bytes: &[u8], values: &Values<'_>) -> Option<Vec<u8>> {
         let text = match std::str::from_utf8(bytes) {
             Ok(text) => text,
             Err(error) => {
@@ -234,7 +265,7 @@ impl Loading {
             }
         };
         match template::render(text, values) {
-            Ok(text) => Some(Cow::Owned(text.into_bytes())),
+            Ok(text) => Some(text.into_bytes()),
             Err((line, why)) => {
                 self.warnings.push(Warning::Template { file: path.to_owned(), line, why });
                 None

@@ -86,6 +86,26 @@ pub enum Problem {
     },
 }
 
+impl Problem {
+    /// The file that the problem is in, and the line where one is known.
+    pub fn location(&self) -> Option<(&str, Option<u64>)> {
+        let of_place = |place: &'_ Place| place.position.map(|(line, _)| line);
+        match self {
+            Self::Missing { file } => Some((file, None)),
+            Self::Metadata(_) => Some((metadata::PATH, None)),
+            Self::Unreadable(ReadError::Malformed { place, .. })
+            | Self::Duplicate { place, .. }
+            | Self::ObjectTooLarge { place, .. } => Some((&place.source, of_place(place))),
+            Self::Unreadable(ReadError::TooLarge { input: file, .. })
+            | Self::FileTooLarge { file, .. }
+            | Self::TooManyDocuments { file }
+            | Self::TooManyProblems { file } => Some((file, None)),
+            Self::OtherVersion { .. } => Some((crate::image_references::PATH, None)),
+            Self::TooManyFiles | Self::TooLarge => None,
+        }
+    }
+}
+
 /// Everything that is wrong with a payload.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[must_use = "an unread report helps nobody"]

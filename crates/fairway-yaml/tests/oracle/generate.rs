@@ -285,7 +285,11 @@ impl Generator {
                 let number = if self.one_in(6) { String::new() } else { entry.to_string() };
                 let key = if key.contains(['\n', '[', '{']) { "key" } else { key };
                 match self.below(12) {
-                    0 => out.push_str("<<"),
+                    0 => {
+                        let merged = self.pick(&["{m: 1}", "[{m: 1}, {m: 2, n: 3}]", "*x", "1"]);
+                        out.push_str(&format!("<<: {merged}\n"));
+                        continue;
+                    }
                     1 => out.push_str(&format!("? {key}{number}\n{}", " ".repeat(indent))),
                     _ => out.push_str(&format!("{key}{number}")),
                 }
@@ -301,7 +305,7 @@ impl Generator {
         if self.one_in(8) {
             out.push_str(self.pick(&[" &x", " &y", " &x", "  "]));
         }
-        if self.one_in(10) {
+        if self.one_in(30) {
             out.push(' ');
             out.push_str(self.pick(TAGS));
         }
@@ -322,7 +326,8 @@ impl Generator {
                     out.push_str(&format!("{}{line}\n", " ".repeat(indent + deeper)));
                 }
             }
-            4 => out.push_str(self.pick(&[" *x\n", " *y\n", "\n", " # comment\n", " [*x, *y]\n"])),
+            4 if out.contains("&x") => out.push_str(self.pick(&[" *x\n", " *x\n", " [*x, *x]\n"])),
+            5 => out.push_str(self.pick(&["\n", " # comment\n", " *y\n"])),
             _ => {
                 let scalar = self.pick(SCALARS).replace('\n', &format!("\n{}", " ".repeat(indent)));
                 let space = self.pick(&[" ", " ", " ", "  ", "\t"]);
