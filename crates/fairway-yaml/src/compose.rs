@@ -49,6 +49,7 @@ pub(crate) struct Node<'a> {
     pub(crate) height: usize,
     /// Whether the node merges another one if it is a key.
     pub(crate) is_merge: bool,
+    pub(crate) is_alias: bool,
     pub(crate) mark: Mark,
 }
 
@@ -202,7 +203,13 @@ impl<'a> Composer<'a> {
     /// A node without content: null.
     fn empty(&mut self, mark: Mark) -> Result<Node<'a>, YamlError> {
         self.count(mark, 0)?;
-        Ok(Node { content: Content::Scalar(Scalar::Null), height: 0, is_merge: false, mark })
+        Ok(Node {
+            content: Content::Scalar(Scalar::Null),
+            height: 0,
+            is_merge: false,
+            is_alias: false,
+            mark,
+        })
     }
 
     /// A node, or an empty one in front of certain tokens.
@@ -279,7 +286,8 @@ impl<'a> Composer<'a> {
         if self.depth + anchor.height > MAX_DEPTH {
             return Err(at(mark, YamlProblem::TooDeep));
         }
-        Ok(Node { content: anchor.content, height: anchor.height, is_merge: false, mark })
+        let (content, height) = (anchor.content, anchor.height);
+        Ok(Node { content, height, is_merge: false, is_alias: true, mark })
     }
 
     fn full_tag(&self, handle: &str, suffix: &str, mark: Mark) -> Result<String, YamlError> {
@@ -349,7 +357,7 @@ impl<'a> Composer<'a> {
                 (scalar, is_merge_key && known == Tag::Merge)
             }
         };
-        Ok(Node { content: Content::Scalar(scalar), height: 0, is_merge, mark })
+        Ok(Node { content: Content::Scalar(scalar), height: 0, is_merge, is_alias: false, mark })
     }
 
     fn block_sequence(&mut self, mark: Mark) -> Result<Node<'a>, YamlError> {
@@ -502,7 +510,7 @@ impl<'a> Composer<'a> {
     fn finish(&mut self, mapping: Mapping, mark: Mark) -> Node<'a> {
         self.has_duplicates |= mapping.has_duplicates;
         let height = mapping.height + 1;
-        Node { content: mapping.finish(), height, is_merge: false, mark }
+        Node { content: mapping.finish(), height, is_merge: false, is_alias: false, mark }
     }
 }
 
@@ -555,6 +563,6 @@ impl Items {
             Some(error) => Content::Unsupported(error),
             None => Content::Collection(Value::Array(self.values)),
         };
-        Node { content, height: self.height + 1, is_merge: false, mark }
+        Node { content, height: self.height + 1, is_merge: false, is_alias: false, mark }
     }
 }

@@ -80,17 +80,20 @@ fn count_lines(bytes: &[u8]) -> u64 {
 /// Takes JSON values and returns how many bytes are left for the YAML decoder.
 fn json_values(bytes: &[u8], documents: &mut VecDeque<Result<Document, YamlError>>) -> usize {
     let mut rest = bytes;
+    let mut line = 1;
     loop {
         let start = rest.len() - rest.trim_ascii_start().len();
-        let line = 1 + count_lines(&bytes[..bytes.len() - rest.len() + start]);
+        line += count_lines(&rest[..start]);
         if start == rest.len() {
             return 0;
         }
         match json_value(&rest[start..]) {
             Ok((value, json, length)) => {
+                let lines = count_lines(&rest[start..start + length]);
                 rest = &rest[start + length..];
                 let (json, oddities) = (Some(json), Vec::new());
                 documents.push_back(Ok(Document { value, json, line, oddities }));
+                line += lines;
             }
             // After two values there is no doubt that the file is JSON.
             Err(problem) if documents.len() > 1 => {

@@ -98,7 +98,8 @@ impl Mapping {
         let invalid = || at(mark, YamlProblem::InvalidMerge);
         let merged = match value.content {
             Content::Collection(Value::Object(merged)) => merged,
-            Content::Collection(Value::Array(items)) => {
+            // An alias may only stand for a mapping.
+            Content::Collection(Value::Array(items)) if !value.is_alias => {
                 let mut merged = Map::new();
                 for item in items.into_iter().rev() {
                     let Value::Object(item) = item else { return Err(invalid()) };

@@ -268,7 +268,8 @@ impl<'a> Scanner<'a> {
             b'!' => self.fetch_tag(),
             b'|' | b'>' if !self.is_flow() => self.fetch_block_scalar(),
             b'\'' | b'"' => self.fetch_quoted(),
-            b'\t' | b'#' | b'|' | b'>' | b'%' | b'@' | b'`' => {
+            b'\t' => self.fail("tab used as indentation"),
+            b'#' | b'|' | b'>' | b'%' | b'@' | b'`' => {
                 self.fail("this character cannot start a token")
             }
             _ => self.fetch_plain(),
