@@ -74,7 +74,7 @@ fn looks_like_json(bytes: &[u8]) -> bool {
 }
 
 fn count_lines(bytes: &[u8]) -> u64 {
-    bytes.iter().filter(|byte| **byte == b'\n').count() as u64
+    bytes.split(|byte| *byte == b'\n').count() as u64 - 1
 }
 
 /// Takes JSON values and returns how many bytes are left for the YAML decoder.
@@ -189,7 +189,9 @@ impl Iterator for Documents<'_> {
         self.lines += count_lines(chunk) + u64::from(separator > 0);
         Some(match read {
             Ok(Decoded { value, line, mut oddities }) => {
-                oddities.iter_mut().for_each(|oddity| oddity.move_down(lines));
+                for oddity in &mut oddities {
+                    oddity.move_down(lines);
+                }
                 Ok(Document { value, json: None, line: line + lines, oddities })
             }
             Err(mut error) => {

@@ -44,15 +44,15 @@ pub struct Decoded {
 
 /// Decodes the first document of a text.
 pub fn decode(bytes: &[u8]) -> Result<Decoded, YamlError> {
-    let text::Text { text, byte_order_mark, broken } = text::decode(bytes);
+    let text::Text { content: text, byte_order_mark, broken } = text::decode(bytes);
     let compose = |keeps_lines| {
         let mut composer = compose::Composer::new(&text, keeps_lines);
-        let composed = composer.document();
+        let document = composer.document();
         match &broken {
             Some(problem) if composer.is_at_end() => {
                 Err(text::error_at_end(&text, problem.clone()))
             }
-            _ => composed,
+            _ => document,
         }
     };
     let mut composed = compose(false)?;

@@ -6,7 +6,7 @@ use crate::error::{YamlError, YamlProblem};
 
 /// The text of a document up to the first byte that cannot be decoded.
 pub(crate) struct Text<'a> {
-    pub(crate) text: Cow<'a, str>,
+    pub(crate) content: Cow<'a, str>,
     /// Whether a byte order mark preceded the text.
     pub(crate) byte_order_mark: bool,
     /// The reason why the text ends early. The decoder reads its input lazily, so an invalid byte
@@ -38,7 +38,7 @@ pub(crate) fn decode(bytes: &[u8]) -> Text<'_> {
         Some((at, character)) => (&valid[..at], Some(not_allowed(character))),
         None => (valid, broken),
     };
-    Text { text: Cow::Borrowed(text), byte_order_mark: marked.is_some(), broken }
+    Text { content: Cow::Borrowed(text), byte_order_mark: marked.is_some(), broken }
 }
 
 fn utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> Text<'static> {
@@ -60,7 +60,7 @@ fn utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> Text<'static> {
             }
         }
     }
-    Text { text: Cow::Owned(text), byte_order_mark: true, broken }
+    Text { content: Cow::Owned(text), byte_order_mark: true, broken }
 }
 
 fn not_allowed(character: char) -> YamlProblem {

@@ -50,7 +50,8 @@ pub(crate) struct Scanner<'a> {
     may_be_key: bool,
     is_over: bool,
     pub(crate) oddities: Vec<Oddity>,
-    has_tab: bool,
+    /// The line of the first tab between tokens.
+    tab_line: Option<usize>,
 }
 
 impl<'a> Scanner<'a> {
@@ -66,7 +67,7 @@ impl<'a> Scanner<'a> {
             may_be_key: true,
             is_over: false,
             oddities: Vec::new(),
-            has_tab: false,
+            tab_line: None,
         }
     }
 
@@ -282,8 +283,8 @@ impl<'a> Scanner<'a> {
             // Tabs are no indentation: where a key may begin, they are not skipped.
             if self.is_flow() || !self.may_be_key {
                 let blanks = self.cursor.take_while(|byte| matches!(byte, b' ' | b'\t'));
-                if !self.has_tab && blanks.contains('\t') && self.cursor.byte(0) != b'#' {
-                    self.has_tab = true;
+                if self.tab_line.is_none() && blanks.contains('\t') && self.cursor.byte(0) != b'#' {
+                    self.tab_line = Some(self.cursor.mark.line);
                     self.odd(self.cursor.mark.line, OddityKind::Tab);
                 }
             } else {

@@ -200,7 +200,7 @@ impl Generator {
         Self { state: std::cell::Cell::new(seed) }
     }
 
-    /// A number below a limit (SplitMix64).
+    /// A number below a limit (`SplitMix64`).
     pub(crate) fn below(&self, limit: usize) -> usize {
         let state = self.state.get().wrapping_add(0x9E37_79B9_7F4A_7C15);
         self.state.set(state);
@@ -225,7 +225,7 @@ impl Generator {
 
     /// A scalar in one of the places where it can be.
     pub(crate) fn scalar_document(&mut self) -> Vec<u8> {
-        let number: String = (0..1 + self.below(9))
+        let number: String = (0..=self.below(9))
             .map(|_| {
                 self.pick(&[
                     "0", "1", "7", "9", ".", "e", "+", "-", "_", "x", "b", "o", ":", "f", "E", "é",
@@ -278,7 +278,7 @@ impl Generator {
 
     fn collection(&mut self, out: &mut String, indent: usize, depth: usize) {
         let is_mapping = !self.one_in(3);
-        for entry in 0..1 + self.below(4) {
+        for entry in 0..=self.below(4) {
             out.push_str(&" ".repeat(indent));
             if is_mapping {
                 let key = if self.one_in(4) { self.pick(SCALARS) } else { "k" };
@@ -287,11 +287,11 @@ impl Generator {
                 match self.below(12) {
                     0 => {
                         let merged = self.pick(&["{m: 1}", "[{m: 1}, {m: 2, n: 3}]", "*x", "1"]);
-                        out.push_str(&format!("<<: {merged}\n"));
+                        *out += &["<<: ", merged, "\n"].concat();
                         continue;
                     }
-                    1 => out.push_str(&format!("? {key}{number}\n{}", " ".repeat(indent))),
-                    _ => out.push_str(&format!("{key}{number}")),
+                    1 => *out += &["? ", key, &number, "\n", &" ".repeat(indent)].concat(),
+                    _ => *out += &[key, &number].concat(),
                 }
                 out.push(':');
             } else {
@@ -323,7 +323,7 @@ impl Generator {
                 for _ in 0..self.below(4) {
                     let line = self.pick(&["text", " more", "", "\ttab", "- item", "#no", "é"]);
                     let deeper = 2 + self.below(2) * self.below(3);
-                    out.push_str(&format!("{}{line}\n", " ".repeat(indent + deeper)));
+                    *out += &[&" ".repeat(indent + deeper), line, "\n"].concat();
                 }
             }
             4 if out.contains("&x") => out.push_str(self.pick(&[" *x\n", " *x\n", " [*x, *x]\n"])),
@@ -332,7 +332,7 @@ impl Generator {
                 let scalar = self.pick(SCALARS).replace('\n', &format!("\n{}", " ".repeat(indent)));
                 let space = self.pick(&[" ", " ", " ", "  ", "\t"]);
                 let end = self.pick(&["\n", "\n", "\n", " # comment\n", " \n", "\n\n"]);
-                out.push_str(&format!("{space}{scalar}{end}"));
+                *out += &[space, &scalar, end].concat();
             }
         }
     }
@@ -340,7 +340,7 @@ impl Generator {
     /// A document with a few changes.
     pub(crate) fn mutated(&self, document: &[u8]) -> Vec<u8> {
         let mut bytes = document.to_vec();
-        for _ in 0..1 + self.below(3) {
+        for _ in 0..=self.below(3) {
             let at = self.below(bytes.len() + 1);
             let fragment = self.pick(FRAGMENTS).as_bytes();
             match self.below(6) {
