@@ -142,7 +142,7 @@ fn everything_that_is_wrong_is_said_of_the_files_of_people() {
     * the release's metadata: url cannot be used: "errata" was found where an http or https address is wanted
     * the release's metadata: release.openshift.io/architecture cannot be used: "amd64" was found where multi is wanted
     * deploy/storage/0000_50_storage_01.yaml:1:1: field apiVersion: expected a string that is not empty
-    * deploy/storage/0000_50_storage_02.yaml:2:1: expected a value
+    * deploy/storage/0000_50_storage_02.yaml:1:4: '[' is not closed
     "#);
 }
 

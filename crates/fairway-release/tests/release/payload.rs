@@ -166,7 +166,7 @@ fn everything_that_is_wrong_is_in_one_report() {
     * manifests/a.yaml:3:1: expected an object with apiVersion, kind and metadata
     * manifests/a.yaml:5:1: expected an object with apiVersion, kind and metadata
     * release-manifests/b.yaml:9:1: configmap "platform/b" is already in line 1
-    * release-manifests/c.yaml:2:1: expected ',' or ']'
+    * release-manifests/c.yaml:1:4: '[' is not closed
     * release-manifests/c.yaml:3:4: expected a value
     * release-manifests/c.yaml:5:1: field metadata.name: expected a string that is not empty
     * release-manifests/d.json:2:14: expected a value

@@ -320,14 +320,29 @@ impl<'a> Composer<'a> {
             return Err(at(mark, YamlProblem::TooDeep));
         }
         let node = match self.scanner.peek()?.kind {
-            TokenKind::FlowSequenceStart => self.flow_sequence(mark),
-            TokenKind::FlowMappingStart => self.flow_mapping(mark),
+            TokenKind::FlowSequenceStart => {
+                let open = self.scanner.peek()?.mark;
+                self.flow_sequence(mark)
+                    .map_err(|error| self.unclosed(error, open, "'[' is not closed"))
+            }
+            TokenKind::FlowMappingStart => {
+                let open = self.scanner.peek()?.mark;
+                self.flow_mapping(mark)
+                    .map_err(|error| self.unclosed(error, open, "'{' is not closed"))
+            }
             TokenKind::BlockSequenceStart => self.block_sequence(mark),
             TokenKind::BlockMappingStart => self.block_mapping(mark),
             _ => self.indentless_sequence(mark),
         };
         self.depth -= 1;
         node
+    }
+
+    /// Blames the bracket instead of the end of the text.
+    fn unclosed(&self, error: YamlError, open: Mark, problem: &'static str) -> YamlError {
+        let end = self.scanner.end_error(problem);
+        let is_at_end = (error.line, error.column) == (end.line, end.column);
+        if self.is_at_end() && is_at_end { Scanner::error(problem, open) } else { error }
     }
 
     fn scalar(

@@ -104,6 +104,11 @@ impl<'a> Scanner<'a> {
         }
     }
 
+    /// An error at the current position.
+    pub(crate) fn end_error(&self, problem: &'static str) -> YamlError {
+        Self::error(problem, self.cursor.mark)
+    }
+
     fn fail<T>(&self, problem: &'static str) -> Result<T, YamlError> {
         Err(Self::error(problem, self.cursor.mark))
     }

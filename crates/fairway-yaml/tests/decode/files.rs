@@ -36,7 +36,7 @@ fn documents_after_separator_with_content_are_read() {
     insta::assert_snapshot!(read(text), @r#"
     1: {"a":1}
     error: line 2, column 4: document separator followed by "b"; only a comment may follow ---
-    error: line 6, column 1: expected a value
+    error: line 5, column 4: '[' is not closed
     error: line 7, column 4: document separator followed by "--BEGIN"; only a comment may follow ---
     9: {"e":3}
     "#);

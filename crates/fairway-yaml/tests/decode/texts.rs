@@ -112,8 +112,8 @@ fn errors_name_line_column_and_reason() {
     line 2, column 1: tab used as indentation of a block scalar
     line 1, column 6: expected a comment or a line break after a block scalar indicator
     line 1, column 4: this character cannot start a token
-    line 1, column 6: expected ',' or ']'
-    line 1, column 9: expected ',' or '}'
+    line 1, column 4: '[' is not closed
+    line 1, column 4: '{' is not closed
     line 1, column 7: expected a key or the end of a mapping
     line 2, column 1: expected ':' after a key
     line 2, column 1: expected a key or the end of a mapping

@@ -150,7 +150,7 @@ impl Display for Lint {
             };
             writeln!(f, "{severity}: {}", OneLine(message))?;
         }
-        write!(f, "{} errors, {} warnings", self.errors, self.warnings)
+        write!(f, "errors: {}, warnings: {}", self.errors, self.warnings)
     }
 }
 
@@ -172,12 +172,12 @@ mod tests {
     fn lint_of_odd_manifests_prints_file_and_line() {
         let lint = lint(&[("a.yaml", ODD), ("b.yaml", "a: [\n---\nkind: A\n"), ("notes.txt", "")]);
         insta::assert_snapshot!(lint, @r#"
-        error: b.yaml:2:1: expected a value
+        error: b.yaml:1:4: '[' is not closed
         error: b.yaml:3:1: field apiVersion: expected a string that is not empty
         warning: a.yaml:5: duplicate key "name" overrides line 4
         warning: a.yaml:7: unquoted 0644 is 420
         warning: a.yaml:8: unquoted off is the boolean false
-        2 errors, 3 warnings
+        errors: 2, warnings: 3
         "#);
     }
 
