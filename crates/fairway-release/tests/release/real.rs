@@ -6,7 +6,7 @@ use std::io::Read as _;
 use std::path::PathBuf;
 
 use fairway_release::inclusion::{DEFAULT_PROFILE, Filter};
-use fairway_release::payload::Files;
+use fairway_release::payload::{Files, Warning};
 use flate2::read::GzDecoder;
 
 use crate::support::load;
@@ -49,7 +49,7 @@ fn load_of_real_payloads_finds_every_manifest() {
         for warning in &release.warnings {
             println!("{version}: {warning}");
         }
-        assert!(release.warnings.iter().all(|warning| warning.is_informational()), "{version}");
+        assert!(release.warnings.iter().all(Warning::is_informational), "{version}");
         let duplicates =
             release.warnings.iter().filter(|warning| warning.to_string().contains("duplicate key"));
         assert!(duplicates.count() >= 2, "{version}");
