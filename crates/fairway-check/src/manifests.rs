@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::Value;
-use serde_saphyr::Options;
 
 use crate::CannotTell;
 
@@ -18,15 +17,6 @@ const MOST_FILES: usize = 20_000;
 
 /// They lie in two directories, side by side.
 const DEEPEST: usize = 4;
-
-/// Schemas nest less than 60 deep; beyond this it is an attack on the stack.
-const MOST_NESTED: usize = 64;
-
-/// Files of people use a handful, if any.
-const MOST_ALIASES: usize = 1_000;
-
-/// Some ten times what the largest definition has.
-const MOST_NODES: usize = 500_000;
 
 /// The manifests of the release that a check is from. They are read whenever they are asked for, one
 /// file after the other.
@@ -116,15 +106,16 @@ fn is_manifest(path: &Path) -> bool {
 }
 
 fn objects(file: &Path) -> Result<Vec<Value>, String> {
-    let mut text = String::new();
+    let mut bytes = Vec::new();
     let opened = File::open(file).map_err(|error| error.to_string())?;
-    let read = opened.take(MOST_BYTES + 1).read_to_string(&mut text);
+    let read = opened.take(MOST_BYTES + 1).read_to_end(&mut bytes);
     if read.map_err(|error| error.to_string())? as u64 > MOST_BYTES {
         return Err(format!("it is larger than {MOST_BYTES} bytes"));
     }
-    let documents: Vec<Option<Value>> = serde_saphyr::from_multiple_with_options(&text, options())
-        .map_err(|error| error.to_string())?;
-    Ok(documents.into_iter().flatten().flat_map(unlisted).collect())
+    let documents: Result<Vec<_>, _> = fairway_yaml::documents(&bytes).collect();
+    let documents = documents.map_err(|error| error.to_string())?;
+    let values = documents.into_iter().map(|document| document.value);
+    Ok(values.filter(|value| !value.is_null()).flat_map(unlisted).collect())
 }
 
 /// The objects of a `List`, or the object itself.
@@ -136,20 +127,6 @@ fn unlisted(mut object: Value) -> Vec<Value> {
             vec![object]
         }
         None => vec![object],
-    }
-}
-
-fn options() -> Options {
-    serde_saphyr::options! {
-        budget: serde_saphyr::budget! {
-            max_depth: MOST_NESTED,
-            max_aliases: MOST_ALIASES,
-            max_nodes: MOST_NODES,
-            max_events: 2 * MOST_NODES,
-        },
-        // File modes are written as `0644` in manifests, and kubectl reads them as octal.
-        legacy_octal_numbers: true,
-        with_snippet: false,
     }
 }
 
@@ -185,6 +162,14 @@ mod tests {
     }
 
     #[test]
+    fn find_in_file_with_duplicate_keys_returns_last_value() {
+        let odd =
+            "kind: ConfigMap\nmetadata:\n  name: x\n  name: a\n  namespace: b\ndata: {x: 'y\n'}\n";
+        let (_directory, manifests) = manifests(&[("1.yaml", odd)]);
+        assert!(manifests.find("ConfigMap", "b", "a").unwrap().is_some());
+    }
+
+    #[test]
     fn what_a_release_deletes_is_not_in_it() {
         let deleted = "kind: ConfigMap\nmetadata:\n  name: a\n  namespace: b\n  annotations: {release.openshift.io/delete: 'true'}\n";
         let (_directory, manifests) = manifests(&[("1.yaml", deleted)]);
@@ -210,7 +195,11 @@ mod tests {
 
     #[test]
     fn what_is_too_large_or_too_deep_is_not_read() {
-        let deep = format!("{}{}", "[".repeat(MOST_NESTED + 1), "]".repeat(MOST_NESTED + 1));
+        let deep = format!(
+            "{}{}",
+            "[".repeat(fairway_yaml::limits::MAX_DEPTH + 1),
+            "]".repeat(fairway_yaml::limits::MAX_DEPTH + 1)
+        );
         let large = "#".repeat(usize::try_from(MOST_BYTES).unwrap() + 1);
         for text in [deep, large] {
             let (_directory, manifests) = manifests(&[("1.yaml", &text)]);

@@ -221,10 +221,22 @@ impl Draft {
         let images = format!("{}\n", self.images.write());
         self.add(image_references::PATH, "the release's images", images.into_bytes());
         match Release::load(&self.files, UNNAMED, DEFAULT_PROFILE) {
-            Ok(release) if self.problems.is_empty() && release.warnings.is_empty() => {
+            Ok(mut release)
+                if self.problems.is_empty()
+                    && release.warnings.iter().all(Warning::is_informational) =>
+            {
+                for warning in &mut release.warnings {
+                    if let Some(origin) = self.origins.get(warning.file()) {
+                        warning.rename(origin);
+                    }
+                }
                 return Ok((self.files, release));
             }
-            Ok(release) => self.take(release.warnings.iter().map(Warning::to_string)),
+            Ok(release) => {
+                let refusals =
+                    release.warnings.iter().filter(|warning| !warning.is_informational());
+                self.take(refusals.map(Warning::to_string));
+            }
             Err(PayloadError { problems }) => {
                 let unusable: Vec<Warning> = Warning::of_metadata(&self.metadata).collect();
                 self.take(unusable.iter().map(Warning::to_string));

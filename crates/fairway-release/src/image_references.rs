@@ -2,9 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use fairway_api::read::{self, Place, ReadError};
+use fairway_api::read::{Place, ReadError};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::go_fields;
 
 /// Where a release image keeps it.
 pub const PATH: &str = "release-manifests/image-references";
@@ -149,13 +152,27 @@ struct ImageStream {
     kind: String,
     // Files of operators have none.
     metadata: Option<ObjectMeta>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "go_fields::null_is_default")]
     spec: Spec,
 }
 
 impl ImageStream {
     fn read(name: &str, bytes: &[u8]) -> Result<Self, ReadError> {
-        let stream: Self = read::document(name, bytes)?;
+        let stream: Self = go_fields::read(name, bytes, |stream| {
+            go_fields::rename(stream, &["apiVersion", "kind", "metadata", "spec"]);
+            if let Some(metadata) = stream.get_mut("metadata") {
+                go_fields::rename(metadata, &["name", "creationTimestamp"]);
+            }
+            let Some(spec) = stream.get_mut("spec") else { return };
+            go_fields::rename(spec, &["tags"]);
+            let tags = spec.get_mut("tags").and_then(Value::as_array_mut);
+            for tag in tags.into_iter().flatten() {
+                go_fields::rename(tag, &["name", "annotations", "from"]);
+                if let Some(from) = tag.get_mut("from") {
+                    go_fields::rename(from, &["kind", "name"]);
+                }
+            }
+        })?;
         for (field, is, should) in
             [("apiVersion", &stream.api_version, API_VERSION), ("kind", &stream.kind, KIND)]
         {
@@ -171,6 +188,8 @@ impl ImageStream {
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct ObjectMeta {
+    // Files of operators may have annotations alone.
+    #[serde(default)]
     name: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     creation_timestamp: Option<Timestamp>,
@@ -179,6 +198,7 @@ struct ObjectMeta {
 #[derive(Default, Serialize, Deserialize)]
 #[serde(default)]
 struct Spec {
+    #[serde(deserialize_with = "go_fields::null_is_default")]
     tags: Vec<Tag>,
 }
 
@@ -269,6 +289,42 @@ spec:
         image-references: field metadata: it is missing, and says which release it is
         image-references: field spec.tags[1].name: "a" is there twice, and could mean either
         "#);
+    }
+
+    #[test]
+    fn image_references_with_other_case_match_fields_as_in_go() {
+        let release = read(
+            "apiversion: image.openshift.io/v1
+Kind: ImageStream
+METADATA: {Name: 5.0.0}
+spec:
+  Tags:
+  - {NAME: network, from: {kind: DockerImage, Name: registry.example/network@sha256:1}}
+  - {Name: old, name: new, from: {kind: DockerImage, name: x}}",
+        )
+        .unwrap();
+        assert_eq!(release.name, "5.0.0");
+        assert_eq!(release.images.keys().collect::<Vec<_>>(), ["network", "new"]);
+    }
+
+    #[test]
+    fn image_references_of_operator_without_name_are_read() {
+        let text = "apiVersion: image.openshift.io/v1
+kind: ImageStream
+metadata: {annotations: {a: b}}
+spec:
+  tags: [{name: a, from: {kind: DockerImage, Name: example/a}}]";
+        let found = placeholders("a/image-references", text.as_bytes()).unwrap();
+        assert_eq!(found, BTreeMap::from([("example/a".to_owned(), "a".to_owned())]));
+    }
+
+    #[test]
+    fn image_references_of_wrong_type_are_refused() {
+        for text in ["[]", "5", "", "metadata: 5", "spec: text", "spec: {tags: text}", "spec: [a]"]
+        {
+            let text = format!("apiVersion: image.openshift.io/v1\nkind: ImageStream\n{text}");
+            assert!(read(&text).is_err(), "{text}");
+        }
     }
 
     #[test]

@@ -15,7 +15,7 @@
 pub mod architecture;
 pub mod changes;
 pub mod draft;
-mod go_json;
+mod go_fields;
 pub mod image_references;
 pub mod inclusion;
 pub mod manifest;

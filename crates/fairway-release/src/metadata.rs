@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 
 use fairway_api::Version;
-use fairway_api::read::{self, ReadError};
-use serde::{Deserialize, Deserializer, Serialize};
+use fairway_api::read::ReadError;
+use serde::{Deserialize, Serialize};
 use url::Url;
+
+use crate::go_fields::{self, null_is_default};
 
 /// Where a release image keeps it.
 pub const PATH: &str = "release-manifests/release-metadata";
@@ -31,13 +33,13 @@ pub struct ReleaseMetadata {
     /// The version of the release.
     pub version: Version,
     /// The versions from which clusters may update to it.
-    #[serde(default, deserialize_with = "null_is_empty")]
+    #[serde(default, deserialize_with = "null_is_default")]
     pub previous: Vec<Version>,
     /// The versions to which clusters may update from it.
-    #[serde(default, deserialize_with = "null_is_empty", skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
     pub next: Vec<Version>,
     /// Whatever else there is to say, such as `url`, where its errata are.
-    #[serde(default, deserialize_with = "null_is_empty")]
+    #[serde(default, deserialize_with = "null_is_default")]
     pub metadata: BTreeMap<String, String>,
 }
 
@@ -105,7 +107,8 @@ impl ReleaseMetadata {
         if bytes.len() > MAX_BYTES {
             return Err(MetadataError::TooLarge { input: name.to_owned(), size: bytes.len() });
         }
-        Ok(read::document(name, bytes)?)
+        let fields = ["kind", "version", "previous", "next", "metadata"];
+        Ok(go_fields::read(name, bytes, |metadata| go_fields::rename(metadata, &fields))?)
     }
 }
 
@@ -114,15 +117,6 @@ const MULTI: &str = "multi";
 
 fn is_link(text: &str) -> bool {
     Url::parse(text).is_ok_and(|url| url.has_host() && matches!(url.scheme(), "http" | "https"))
-}
-
-// The tool that writes these files leaves `null` where a list is empty.
-fn null_is_empty<'de, D, T>(deserializer: D) -> Result<T, D::Error>
-where
-    D: Deserializer<'de>,
-    T: Default + Deserialize<'de>,
-{
-    Ok(Option::deserialize(deserializer)?.unwrap_or_default())
 }
 
 #[cfg(test)]
@@ -160,6 +154,17 @@ mod tests {
             assert_eq!(read(text).unwrap(), new, "{text}");
         }
         assert_eq!(read(&serde_json::to_string(&new).unwrap()).unwrap(), new);
+    }
+
+    #[test]
+    fn metadata_with_other_case_matches_fields_as_in_go() {
+        let read = read(
+            r#"{"Kind": "cincinnati-metadata-v0", "VERSION": "4.7.4", "Previous": ["4.7.3"],
+                "metadata": {"URL": "x"}}"#,
+        )
+        .unwrap();
+        assert_eq!(read.previous, [Version::new(4, 7, 3)]);
+        assert_eq!(read.metadata["URL"], "x");
     }
 
     #[test]

@@ -25,7 +25,7 @@ pub mod wait;
 pub mod wrk;
 
 pub use command::is_root;
-pub use packages::install_packages;
+pub use packages::{install_packages, install_yaml_oracle};
 pub use run_dir::Lifetime;
 
 /// Where a long step tells its reader what it is doing: one line a call.

@@ -49,6 +49,9 @@ const CELL: &[Package] = &[command("tini", "tini")];
 
 const KUBE_BUILD: &[Package] =
     &[files("golang-go", GO), files("golang-github-modern-go-reflect2-dev", REFLECT2)];
+/// Decodes YAML as Kubernetes' Go clients do.
+const YAML_ORACLE: &[Package] =
+    &[files("golang-go", GO), files("golang-k8s-sigs-yaml-dev", SIGS_YAML)];
 const KUBECTL: &[Package] = &[command("kubernetes-client", "kubectl")];
 const ETCD: &[Package] = &[service("etcd-server", "etcd", &["etcd.service"])];
 const NODE: &[Package] = &[
@@ -72,6 +75,8 @@ const LOAD: &[Package] = &[command("wrk", "wrk")];
 pub(crate) const GO: &str = "/usr/bin/go";
 /// Where Debian keeps the sources of the reflect2 that works with its Go.
 pub(crate) const REFLECT2: &str = "/usr/share/gocode/src/github.com/modern-go/reflect2";
+/// Where Debian keeps the sources of Kubernetes' YAML decoder.
+const SIGS_YAML: &str = "/usr/share/gocode/src/sigs.k8s.io/yaml";
 /// Where Debian keeps the network plugins.
 pub(crate) const CNI_PLUGINS: &str = "/usr/lib/cni";
 
@@ -80,6 +85,7 @@ pub(crate) const CNI_PLUGINS: &str = "/usr/lib/cni";
 pub(crate) enum Purpose {
     Cell,
     KubeBuild,
+    YamlOracle,
     Kubectl,
     Etcd,
     Node,
@@ -90,9 +96,10 @@ pub(crate) enum Purpose {
 }
 
 /// All but what only benches need.
-const EVERY_PURPOSE: [Purpose; 8] = [
+const EVERY_PURPOSE: [Purpose; 9] = [
     Purpose::Cell,
     Purpose::KubeBuild,
+    Purpose::YamlOracle,
     Purpose::Kubectl,
     Purpose::Etcd,
     Purpose::Node,
@@ -106,6 +113,7 @@ impl Purpose {
         match self {
             Self::Cell => CELL,
             Self::KubeBuild => KUBE_BUILD,
+            Self::YamlOracle => YAML_ORACLE,
             Self::Kubectl => KUBECTL,
             Self::Etcd => ETCD,
             Self::Node => NODE,
@@ -121,6 +129,11 @@ impl Purpose {
 /// is short.
 pub fn install_packages(progress: Progress<'_>) -> Result<()> {
     ensure(&EVERY_PURPOSE, progress)
+}
+
+/// Installs the Go compiler and Kubernetes' YAML decoder.
+pub fn install_yaml_oracle(progress: Progress<'_>) -> Result<()> {
+    ensure(&[Purpose::YamlOracle], progress)
 }
 
 /// Makes sure that the packages for some purposes are installed.

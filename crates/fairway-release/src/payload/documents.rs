@@ -1,159 +1,131 @@
-//! The documents of a file, one by one: a broken one does not hide what is wrong with the next.
+//! The documents of a file, one by one: a broken document does not hide problems of the next.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
-use fairway_api::read::{self, Place, ReadError};
-use serde::Deserialize;
+use fairway_api::read::{Place, ReadError};
+use fairway_yaml::{Document, YamlError};
 use serde_json::Value;
 
 use super::MAX_OBJECT_BYTES;
-use super::problem::Problem;
-use crate::go_json;
+use super::problem::{Problem, Warning};
 use crate::manifest::{Manifest, ObjectId};
 
-/// Reads the documents of a file, one after the other; empty ones are nothing.
-pub(super) fn read(
-    path: &str,
-    text: &str,
-) -> impl Iterator<Item = Result<Option<Manifest>, Problem>> {
+/// A document of a file: its manifest unless it is empty, and warnings about it.
+pub(super) type Read = (Result<Option<Manifest>, Problem>, Vec<Warning>);
+
+/// Reads the documents of a file as the Go operator reads them, one after the other.
+pub(super) fn read<'a>(path: &'a str, bytes: &'a [u8]) -> impl Iterator<Item = Read> + 'a {
     let mut lines: BTreeMap<ObjectId, u64> = BTreeMap::new();
-    chunks(text).map(move |chunk| {
-        let Some(manifest) = manifest(path, &chunk)? else { return Ok(None) };
-        let (id, place) = (Box::new(manifest.id.clone()), place(path, manifest.line));
-        let size = manifest.json.len();
-        if size > MAX_OBJECT_BYTES {
-            return Err(Problem::ObjectTooLarge { place, id, size });
-        }
-        match lines.entry(manifest.id.clone()) {
-            Entry::Occupied(first) => Err(Problem::Duplicate { place, id, first: *first.get() }),
-            Entry::Vacant(entry) => {
-                entry.insert(manifest.line);
-                Ok(Some(manifest))
-            }
-        }
+    fairway_yaml::documents(bytes).map(move |document| {
+        let mut document = match document {
+            Ok(document) => document,
+            Err(error) => return (Err(malformed(path, error).into()), Vec::new()),
+        };
+        let oddities = std::mem::take(&mut document.oddities).into_iter();
+        let file = || path.to_owned();
+        let mut warnings: Vec<Warning> =
+            oddities.map(|oddity| Warning::Oddity { file: file(), oddity }).collect();
+        let read = manifest(path, document, &mut warnings).map_err(Problem::from);
+        let read = read.and_then(|manifest| match manifest {
+            Some(manifest) => check(path, &manifest, &mut lines).map(|()| Some(manifest)),
+            None => Ok(None),
+        });
+        (read, warnings)
     })
 }
 
-/// A document, with the mark that begins it, and the number of lines before.
-struct Chunk<'a> {
-    text: &'a str,
-    lines_before: u64,
-}
-
-impl Chunk<'_> {
-    /// The line where there is something to read, counted from one.
-    fn first_line(&self) -> u64 {
-        let says_nothing = |line: &&str| {
-            let line = line.trim();
-            line.is_empty() || line.starts_with('#') || line == "---"
-        };
-        1 + self.lines_before + self.text.lines().take_while(says_nothing).count() as u64
+/// Refuses objects that are too large, or in the file already.
+fn check(
+    path: &str,
+    manifest: &Manifest,
+    lines: &mut BTreeMap<ObjectId, u64>,
+) -> Result<(), Problem> {
+    let (id, place) = (Box::new(manifest.id.clone()), place(path, manifest.line));
+    let size = manifest.json.len();
+    if size > MAX_OBJECT_BYTES {
+        return Err(Problem::ObjectTooLarge { place, id, size });
+    }
+    match lines.entry(manifest.id.clone()) {
+        Entry::Occupied(first) => Err(Problem::Duplicate { place, id, first: *first.get() }),
+        Entry::Vacant(entry) => {
+            entry.insert(manifest.line);
+            Ok(())
+        }
     }
 }
 
-/// A mark at the beginning of a line always begins a document, even in the middle of a text.
-fn chunks(text: &str) -> impl Iterator<Item = Chunk<'_>> {
-    let mut rest = text;
-    let mut lines_before = 0;
-    std::iter::from_fn(move || {
-        if rest.is_empty() {
-            return None;
-        }
-        let (chunk, after) = rest.split_at(next_mark(rest).unwrap_or(rest.len()));
-        rest = after;
-        let found = Chunk { text: chunk, lines_before };
-        lines_before += chunk.matches('\n').count() as u64;
-        Some(found)
-    })
+/// The error of the decoder, for the file.
+pub(crate) fn malformed(path: &str, error: YamlError) -> ReadError {
+    let YamlError { line, column, problem } = error;
+    ReadError::Malformed {
+        place: Place { source: path.to_owned(), position: Some((line, column)) },
+        field: String::new(),
+        problem: problem.to_string(),
+    }
 }
 
-fn next_mark(text: &str) -> Option<usize> {
-    let is_mark = |at: &usize| {
-        text[at + 1..]
-            .strip_prefix("---")
-            .is_some_and(|after| after.is_empty() || after.starts_with([' ', '\t', '\r', '\n']))
-    };
-    text.match_indices('\n').map(|(at, _)| at).find(is_mark).map(|at| at + 1)
-}
-
-fn manifest(path: &str, chunk: &Chunk<'_>) -> Result<Option<Manifest>, ReadError> {
-    let Some((value, json)) = value(path, chunk)? else { return Ok(None) };
-    let line = chunk.first_line();
+fn manifest(
+    path: &str,
+    document: Document,
+    warnings: &mut Vec<Warning>,
+) -> Result<Option<Manifest>, ReadError> {
+    let Document { value, json, line, oddities: _ } = document;
+    if value.is_null() {
+        return Ok(None);
+    }
     let malformed = |field: &str, problem: &str| ReadError::Malformed {
         place: place(path, line),
         field: field.to_owned(),
         problem: problem.to_owned(),
     };
     if !value.is_object() {
-        return Err(malformed("", "an object is wanted here, with apiVersion, kind and metadata"));
+        return Err(malformed("", "expected an object with apiVersion, kind and metadata"));
     }
-    let Head { api_version, kind, metadata } = serde_path_to_error::deserialize(&value)
-        .map_err(|error| malformed(&error.path().to_string(), &error.inner().to_string()))?;
-    for (field, text) in
-        [("apiVersion", &api_version), ("kind", &kind), ("metadata.name", &metadata.name)]
-    {
-        if text.is_empty() {
-            return Err(malformed(field, "it is empty"));
-        }
-    }
-    let file = path.rsplit('/').next().unwrap_or(path);
+    let text = |pointer: &str| value.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+    let required = |pointer: &str, field: &str| match text(pointer) {
+        "" => Err(malformed(field, "expected a string that is not empty")),
+        text => Ok(text.to_owned()),
+    };
+    let api_version = required("/apiVersion", "apiVersion")?;
     let (group, version) = api_version.split_once('/').unwrap_or(("", &api_version));
     let id = ObjectId {
         group: group.to_owned(),
-        kind,
-        namespace: metadata.namespace.unwrap_or_default(),
-        name: metadata.name,
+        kind: required("/kind", "kind")?,
+        // The Go operator reads a namespace of another type as none.
+        namespace: text("/metadata/namespace").to_owned(),
+        name: required("/metadata/name", "metadata.name")?,
     };
+    let annotations = annotations(&value).unwrap_or_else(|key| {
+        warnings.push(Warning::Annotations { file: path.to_owned(), line, key });
+        BTreeMap::new()
+    });
+    let file = path.rsplit('/').next().unwrap_or(path);
+    // JSON stays as it is written, since the version hash is computed over these bytes.
+    let json = json.unwrap_or_else(|| fairway_yaml::to_json(&value));
     Ok(Some(Manifest {
         file: file.to_owned(),
         line,
         id,
         version: version.to_owned(),
-        annotations: metadata.annotations.unwrap_or_default(),
+        annotations,
         json: json.into(),
     }))
 }
 
-/// A document and its JSON: JSON stays as it was written, for that is what the version hash is of.
-fn value(path: &str, chunk: &Chunk<'_>) -> Result<Option<(Value, String)>, ReadError> {
-    let trimmed = chunk.text.trim();
-    if trimmed.starts_with('{')
-        && let Ok(value) = serde_json::from_str(trimmed)
-    {
-        return Ok(Some((value, trimmed.to_owned())));
-    }
-    let read: Option<Value> = read::document(path, chunk.text.as_bytes())
-        .map_err(|error| further_down(error, chunk.lines_before))?;
-    Ok(read.filter(|value| !value.is_null()).map(|value| {
-        let json = go_json::write(&value);
-        (value, json)
-    }))
-}
-
-fn further_down(mut error: ReadError, lines: u64) -> ReadError {
-    if let ReadError::Malformed { place: Place { position: Some((line, _)), .. }, .. } = &mut error
-    {
-        *line += lines;
-    }
-    error
+/// The annotations of an object. The Go operator ignores all of them if one is not a string: the
+/// error is the key of such a one.
+fn annotations(object: &Value) -> Result<BTreeMap<String, String>, String> {
+    let Some(Value::Object(annotations)) = object.pointer("/metadata/annotations") else {
+        return Ok(BTreeMap::new());
+    };
+    let text = |(key, value): (&String, &Value)| {
+        let value = value.as_str().ok_or_else(|| key.clone())?;
+        Ok((key.clone(), value.to_owned()))
+    };
+    annotations.iter().map(text).collect()
 }
 
 fn place(path: &str, line: u64) -> Place {
     Place { source: path.to_owned(), position: Some((line, 1)) }
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Head {
-    api_version: String,
-    kind: String,
-    metadata: HeadMetadata,
-}
-
-#[derive(Deserialize)]
-struct HeadMetadata {
-    name: String,
-    namespace: Option<String>,
-    annotations: Option<BTreeMap<String, String>>,
 }

@@ -4,11 +4,11 @@ mod documents;
 mod problem;
 pub mod template;
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use fairway_api::read::{Place, ReadError};
 
+pub(crate) use self::documents::malformed;
 pub use self::problem::{PayloadError, Problem, Warning};
 use self::template::Values;
 use crate::image_references::{self, ImageReferences};
@@ -34,6 +34,9 @@ pub const MAX_DOCUMENTS: usize = 32_768;
 /// Problems of one release. Nobody reads more, and finding them takes time.
 pub const MAX_PROBLEMS: usize = 100;
 
+/// The maximum number of warnings about one release.
+pub const MAX_WARNINGS: usize = 1_000;
+
 /// The operator's own manifests, which are templates. They come first.
 const TEMPLATES: &str = "manifests";
 
@@ -55,7 +58,7 @@ pub struct Release {
     pub image_references: ImageReferences,
     /// All its manifests, in the order in which they are applied.
     pub manifests: Vec<Manifest>,
-    /// What was left out of it.
+    /// Parts that are left out, and text that is easily misread, in the order of the files.
     pub warnings: Vec<Warning>,
 }
 
@@ -78,10 +81,30 @@ pub fn is_manifest_name(name: &str) -> bool {
     matches!(extension, Some("yaml" | "yml" | "json"))
 }
 
+/// Problems and warnings about a release or a directory of manifests.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LintReport {
+    /// Problems that make a release unusable.
+    pub problems: Vec<Problem>,
+    /// Parts that are left out, and text that is easily misread.
+    pub warnings: Vec<Warning>,
+}
+
 impl Release {
-    /// Reads a release from its files; those that are no part of it are not looked at.
+    /// Reads a release from its files and ignores files that are not part of it.
     pub fn load(files: &Files, image: &str, profile: &str) -> Result<Self, PayloadError> {
-        within_limits(files)?;
+        Self::load_with_warnings(files, image, profile).0
+    }
+
+    /// Reads a release from its files. The warnings are complete even if the release is unusable.
+    pub fn load_with_warnings(
+        files: &Files,
+        image: &str,
+        profile: &str,
+    ) -> (Result<Self, PayloadError>, Vec<Warning>) {
+        if let Err(error) = within_limits(files) {
+            return (Err(error), Vec::new());
+        }
         let mut loading = Loading::default();
         let metadata = loading.metadata(files);
         let image_references = loading.image_references(files);
@@ -97,14 +120,28 @@ impl Release {
         if let Err(end) = loading.manifests(files, &values) {
             loading.problems.push(end);
         }
-        match (metadata, image_references) {
-            (Some(metadata), Some(image_references)) if loading.problems.is_empty() => {
-                let Loading { manifests, warnings, .. } = loading;
-                Ok(Self { metadata, image_references, manifests, warnings })
+        let Loading { manifests, warnings, problems, .. } = loading;
+        let release = match (metadata, image_references) {
+            (Some(metadata), Some(image_references)) if problems.is_empty() => {
+                Ok(Self { metadata, image_references, manifests, warnings: warnings.clone() })
             }
-            _ => Err(PayloadError { problems: loading.problems }),
+            _ => Err(PayloadError { problems }),
+        };
+        (release, warnings)
+    }
+}
+
+/// Checks the manifests of an operator, by the names of their files, before they are part of a
+/// release.
+pub fn lint_manifests(files: &BTreeMap<String, Vec<u8>>) -> LintReport {
+    let mut loading = Loading::default();
+    for (name, bytes) in files.iter().filter(|(name, _)| is_manifest_name(name)) {
+        if let Err(end) = loading.file(name, bytes) {
+            loading.problems.push(end);
+            break;
         }
     }
+    LintReport { problems: loading.problems, warnings: loading.warnings }
 }
 
 fn within_limits(files: &Files) -> Result<(), PayloadError> {
@@ -162,16 +199,27 @@ impl Loading {
     fn manifests(&mut self, files: &Files, values: &Values<'_>) -> Result<(), Problem> {
         for directory in [TEMPLATES, LITERAL] {
             for (path, bytes) in files.iter().filter(|(path, _)| is_manifest(path, directory)) {
-                let Some(text) = self.text(path, bytes) else { continue };
-                let text = if directory == TEMPLATES {
-                    self.rendered(path, text, values)
-                } else {
-                    Some(Cow::Borrowed(text))
-                };
-                for document in text.iter().flat_map(|text| documents::read(path, text)) {
-                    self.take(path, document)?;
+                if directory == LITERAL || bytes.len() > MAX_FILE_BYTES {
+                    self.file(path, bytes)?;
+                } else if let Some(bytes) = self.rendered(path, bytes, values) {
+                    self.file(path, &bytes)?;
                 }
             }
+        }
+        Ok(())
+    }
+
+    /// Reads the manifests of a file.
+    fn file(&mut self, path: &str, bytes: &[u8]) -> Result<(), Problem> {
+        if bytes.len() > MAX_FILE_BYTES {
+            let (file, size) = (path.to_owned(), bytes.len());
+            self.problems.push(Problem::FileTooLarge { file, size });
+            return Ok(());
+        }
+        for (document, warnings) in documents::read(path, bytes) {
+            let room = MAX_WARNINGS.saturating_sub(self.warnings.len());
+            self.warnings.extend(warnings.into_iter().take(room));
+            self.take(path, document)?;
         }
         Ok(())
     }
@@ -202,32 +250,22 @@ impl Loading {
         Ok(())
     }
 
-    fn text<'a>(&mut self, path: &str, bytes: &'a [u8]) -> Option<&'a str> {
-        if bytes.len() > MAX_FILE_BYTES {
-            let (file, size) = (path.to_owned(), bytes.len());
-            self.problems.push(Problem::FileTooLarge { file, size });
-            return None;
-        }
-        let not_text = |error: std::str::Utf8Error| {
-            let before = &bytes[..error.valid_up_to()];
-            let line = before.split(|byte| *byte == b'\n').count();
-            Problem::Unreadable(ReadError::Malformed {
-                place: Place { source: path.to_owned(), position: Some((line as u64, 1)) },
-                field: String::new(),
-                problem: "not valid UTF-8".to_owned(),
-            })
+    fn rendered(&mut self, path: &str, bytes: &[u8], values: &Values<'_>) -> Option<Vec<u8>> {
+        let text = match std::str::from_utf8(bytes) {
+            Ok(text) => text,
+            Err(error) => {
+                let before = &bytes[..error.valid_up_to()];
+                let line = before.split(|byte| *byte == b'\n').count();
+                self.problems.push(Problem::Unreadable(ReadError::Malformed {
+                    place: Place { source: path.to_owned(), position: Some((line as u64, 1)) },
+                    field: String::new(),
+                    problem: "not valid UTF-8".to_owned(),
+                }));
+                return None;
+            }
         };
-        std::str::from_utf8(bytes).map_err(|error| self.problems.push(not_text(error))).ok()
-    }
-
-    fn rendered<'a>(
-        &mut self,
-        path: &str,
-        text: &'a str,
-        values: &Values<'_>,
-    ) -> Option<Cow<'a, str>> {
         match template::render(text, values) {
-            Ok(text) => Some(Cow::Owned(text)),
+            Ok(text) => Some(text.into_bytes()),
             Err((line, why)) => {
                 self.warnings.push(Warning::Template { file: path.to_owned(), line, why });
                 None

@@ -4,6 +4,7 @@ use std::fmt;
 
 use fairway_api::Version;
 use fairway_api::read::{Place, ReadError};
+use fairway_yaml::Oddity;
 use serde::Serialize;
 
 use super::template::TemplateError;
@@ -85,6 +86,26 @@ pub enum Problem {
     },
 }
 
+impl Problem {
+    /// The file that the problem is in, and the line where one is known.
+    pub fn location(&self) -> Option<(&str, Option<u64>)> {
+        let of_place = |place: &'_ Place| place.position.map(|(line, _)| line);
+        match self {
+            Self::Missing { file } => Some((file, None)),
+            Self::Metadata(_) => Some((metadata::PATH, None)),
+            Self::Unreadable(ReadError::Malformed { place, .. })
+            | Self::Duplicate { place, .. }
+            | Self::ObjectTooLarge { place, .. } => Some((&place.source, of_place(place))),
+            Self::Unreadable(ReadError::TooLarge { input: file, .. })
+            | Self::FileTooLarge { file, .. }
+            | Self::TooManyDocuments { file }
+            | Self::TooManyProblems { file } => Some((file, None)),
+            Self::OtherVersion { .. } => Some((crate::image_references::PATH, None)),
+            Self::TooManyFiles | Self::TooLarge => None,
+        }
+    }
+}
+
 /// Everything that is wrong with a payload.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[must_use = "an unread report helps nobody"]
@@ -107,7 +128,7 @@ impl fmt::Display for PayloadError {
     }
 }
 
-/// Something that a release has, and that is left out.
+/// Something in a release that is left out, ignored, or easily misread.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase", tag = "warning")]
 pub enum Warning {
@@ -129,9 +150,63 @@ pub enum Warning {
         /// What it should be.
         wanted: &'static str,
     },
+    /// YAML that decodes to something other than it seems to say.
+    Oddity {
+        /// The path of the file.
+        file: String,
+        /// The oddity and its line.
+        #[serde(flatten)]
+        oddity: Oddity,
+    },
+    /// Annotations that the operator ignores, since the value of one is not a string.
+    Annotations {
+        /// The path of the file.
+        file: String,
+        /// The line of the manifest.
+        line: u64,
+        /// The key of that annotation.
+        key: String,
+    },
 }
 
 impl Warning {
+    /// Whether the warning only informs: the release contains all that its files say.
+    pub fn is_informational(&self) -> bool {
+        match self {
+            Self::Template { .. } | Self::Metadata { .. } => false,
+            Self::Oddity { .. } | Self::Annotations { .. } => true,
+        }
+    }
+
+    /// The path of the file that the warning is about.
+    pub fn file(&self) -> &str {
+        match self {
+            Self::Metadata { .. } => metadata::PATH,
+            Self::Template { file, .. }
+            | Self::Oddity { file, .. }
+            | Self::Annotations { file, .. } => file,
+        }
+    }
+
+    /// The line that the warning is about, counted from one, where there is one.
+    pub fn line(&self) -> Option<u64> {
+        match self {
+            Self::Metadata { .. } => None,
+            Self::Template { line, .. } | Self::Annotations { line, .. } => Some(*line),
+            Self::Oddity { oddity, .. } => Some(oddity.line),
+        }
+    }
+
+    /// Names the file differently.
+    pub(crate) fn rename(&mut self, name: &str) {
+        match self {
+            Self::Metadata { .. } => {}
+            Self::Template { file, .. }
+            | Self::Oddity { file, .. }
+            | Self::Annotations { file, .. } => name.clone_into(file),
+        }
+    }
+
     /// What a release says about itself, and nobody can use.
     pub(crate) fn of_metadata(metadata: &ReleaseMetadata) -> impl Iterator<Item = Self> {
         metadata.unusable().map(|(key, value, wanted)| Self::Metadata {
@@ -146,6 +221,10 @@ impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Template { file, line, why } => write!(f, "{file}:{line}: left out: {why}"),
+            Self::Oddity { file, oddity } => write!(f, "{file}:{}: {}", oddity.line, oddity.kind),
+            Self::Annotations { file, line, key } => {
+                write!(f, "{file}:{line}: all annotations are ignored, since {key} is not a string")
+            }
             Self::Metadata { key, value, wanted } => {
                 let file = metadata::PATH;
                 write!(

@@ -141,8 +141,8 @@ fn everything_that_is_wrong_is_said_of_the_files_of_people() {
     * deploy/storage/0000_50_network_01.yaml: network/0000_50_network_01.yaml has the same name, and a release has room for one of them
     * the release's metadata: url cannot be used: "errata" was found where an http or https address is wanted
     * the release's metadata: release.openshift.io/architecture cannot be used: "amd64" was found where multi is wanted
-    * deploy/storage/0000_50_storage_01.yaml:1:1: missing field `apiVersion`
-    * deploy/storage/0000_50_storage_02.yaml:1:4: field a: unclosed bracket '['
+    * deploy/storage/0000_50_storage_01.yaml:1:1: field apiVersion: expected a string that is not empty
+    * deploy/storage/0000_50_storage_02.yaml:1:4: '[' is not closed
     "#);
 }
 
@@ -150,7 +150,7 @@ fn everything_that_is_wrong_is_said_of_the_files_of_people() {
 fn one_thing_that_is_wrong_is_one_sentence() {
     let mut draft = draft(&[]);
     draft.add("release-manifests/a.yaml", "a.yaml", b"kind: A".to_vec());
-    insta::assert_snapshot!(draft.finish().unwrap_err(), @"a.yaml:1:1: missing field `apiVersion`");
+    insta::assert_snapshot!(draft.finish().unwrap_err(), @"a.yaml:1:1: field apiVersion: expected a string that is not empty");
 }
 
 #[test]

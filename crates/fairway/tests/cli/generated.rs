@@ -38,6 +38,7 @@ fn manual_pages() {
     fairway-release-diff.1
     fairway-release-extract.1
     fairway-release-info.1
+    fairway-release-lint.1
     fairway-release-new.1
     fairway-release-sign.1
     fairway-release-verify.1

@@ -37,7 +37,7 @@ fn help_of_each_step_of_an_upgrade() {
 
 #[test]
 fn help_of_each_command_about_releases() {
-    let commands = ["new", "info", "extract", "diff"];
+    let commands = ["new", "info", "lint", "extract", "diff"];
     let helps = commands.map(|command| transcript(fairway().args(["release", command, "-h"])));
     insta::assert_snapshot!(helps.join("\n"));
     insta::assert_snapshot!("new", transcript(fairway().args(["release", "new", "--help"])));

@@ -3,6 +3,7 @@
 mod diff;
 mod extract;
 mod info;
+mod lint;
 mod new;
 mod sign;
 mod verify;
@@ -12,6 +13,7 @@ use clap::Subcommand;
 pub(crate) use diff::DiffArgs;
 pub(crate) use extract::ExtractArgs;
 pub(crate) use info::InfoArgs;
+pub(crate) use lint::LintArgs;
 pub(crate) use new::{ImageArgs, MetadataArgs, NewArgs};
 pub(crate) use sign::SignArgs;
 pub(crate) use verify::VerifyArgs;
@@ -51,6 +53,21 @@ Examples:
   fairway release info oci:releases:5.1.0
   fairway release info 5.1.0 -o json | jq -r '.images[]'")]
     Info(InfoArgs),
+
+    /// Check the manifests of a release or of an operator
+    ///
+    /// Reports errors that make a release unusable, and warnings about YAML that the operator
+    /// accepts but other readers refuse or read differently: duplicate keys, unquoted words such as
+    /// `on`, octal numbers, quoted text that continues without indentation. Each finding names its
+    /// file and line.
+    ///
+    /// The exit code is 3 if there are errors. With `--strict` it is 3 for warnings as well.
+    #[command(after_help = "\
+Examples:
+  fairway release lint registry.example/team/releases:5.1.0
+  fairway release lint network/manifests --strict
+  fairway release lint oci:releases:5.1.0 -o json | jq -r '.findings[].file' | sort | uniq -c")]
+    Lint(LintArgs),
 
     /// Write the files of a release
     ///

@@ -5,6 +5,7 @@ mod directory;
 mod extract;
 mod info;
 pub(super) mod input;
+mod lint;
 mod new;
 mod sign;
 mod signing;
@@ -16,14 +17,23 @@ use crate::printer::Printer;
 use crate::schema::Shape;
 
 /// The shapes of the documents that it prints.
-pub(super) fn shapes() -> [Shape; 6] {
-    [diff::shape(), extract::shape(), info::shape(), new::shape(), sign::shape(), verify::shape()]
+pub(super) fn shapes() -> [Shape; 7] {
+    [
+        diff::shape(),
+        extract::shape(),
+        info::shape(),
+        lint::shape(),
+        new::shape(),
+        sign::shape(),
+        verify::shape(),
+    ]
 }
 
 pub(crate) fn run(command: &ReleaseCommand, printer: &Printer) -> anyhow::Result<ExitStatus> {
     match command {
         ReleaseCommand::New(args) => new::run(args, printer),
         ReleaseCommand::Info(args) => info::run(args, printer),
+        ReleaseCommand::Lint(args) => lint::run(args, printer),
         ReleaseCommand::Sign(args) => sign::run(args, printer),
         ReleaseCommand::Verify(args) => verify::run(args, printer),
         ReleaseCommand::Extract(args) => extract::run(args, printer),

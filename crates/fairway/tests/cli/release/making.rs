@@ -96,8 +96,8 @@ fn everything_that_is_wrong_is_said_at_once_and_nothing_is_made() {
     * storage/0000_50_storage_01_deployment.yaml:16:1: quay.io/example/storage:dev stands for the image "storage", which is not there
     * broken/0000_50_network_01_deployment.yaml: network/0000_50_network_01_deployment.yaml has the same name, and a release has room for one of them
     * the release's metadata: url cannot be used: "errata" was found where an http or https address is wanted
-    * broken/0000_50_broken_01.yaml:1:1: missing field `metadata`
-    * broken/0000_50_broken_02.yaml:1:4: field a: unclosed bracket '['
+    * broken/0000_50_broken_01.yaml:1:1: field metadata.name: expected a string that is not empty
+    * broken/0000_50_broken_02.yaml:1:4: '[' is not closed
     hint: `fairway release new --help` says what manifests and images it takes
     "#);
     assert!(!workshop.path().join("releases").exists());

@@ -47,7 +47,9 @@ pub(crate) fn run(args: &NewArgs, printer: &Printer) -> anyhow::Result<ExitStatu
         manifests: release.manifests.len(),
         images: release.image_references.images.len(),
     };
-    printer.warnings(&draft::doubts(&release));
+    let mut warnings: Vec<String> = release.warnings.iter().map(ToString::to_string).collect();
+    warnings.extend(draft::doubts(&release));
+    printer.warnings(&warnings);
     let Made { release, manifests, images, .. } = &made;
     printer.note(format_args!("release {release}: manifests: {manifests}, images: {images}"));
     output::report(printer.stdout(), args.output.output, KIND, &made)?;

@@ -1,4 +1,4 @@
-//! JSON as Go's encoder writes it. The version hash is made of these bytes, so each of them counts.
+//! JSON as Go's encoder writes it. Version hashes are computed over these bytes.
 
 use std::io::{self, Write};
 
@@ -6,8 +6,9 @@ use serde::Serialize as _;
 use serde_json::Value;
 use serde_json::ser::{CompactFormatter, Formatter, Serializer};
 
-/// Writes a value: compact, with sorted keys, and with letters escaped that mean something in HTML.
-pub(crate) fn write(value: &Value) -> String {
+/// Encodes a value as Go's `json.Marshal` does: compact, with sorted keys and with the characters
+/// escaped that have a meaning in HTML.
+pub fn to_json(value: &Value) -> String {
     let mut out = Vec::new();
     let mut serializer = Serializer::with_formatter(&mut out, GoFormatter);
     value.serialize(&mut serializer).expect("a value can be written to memory");
@@ -53,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_byte_is_as_go_writes_it() {
+    fn to_json_matches_go_byte_for_byte() {
         for (value, written) in [
             (json!({"b": [1, -2, true, null], "a": {}}), r#"{"a":{},"b":[1,-2,true,null]}"#),
             (json!("if a < b && b > c"), r#""if a \u003c b \u0026\u0026 b \u003e c""#),
@@ -61,7 +62,7 @@ mod tests {
             (json!([1.0, -0.5, 0.0, 1e20]), "[1,-0.5,0,100000000000000000000]"),
             (json!([1e21, 1.5e300, 0.000_001, 1e-7]), "[1e+21,1.5e+300,0.000001,1e-7]"),
         ] {
-            assert_eq!(write(&value), written);
+            assert_eq!(to_json(&value), written);
         }
     }
 }

@@ -1,0 +1,216 @@
+//! `fairway release lint`: errors and warnings about manifests.
+
+use std::fmt::{self, Display};
+use std::path::Path;
+
+use anyhow::Context;
+use fairway_release::inclusion::{DEFAULT_PROFILE, is_for_no_cluster};
+use fairway_release::payload::{
+    LintReport, PayloadError, Problem, Warning, is_manifest_name, lint_manifests,
+};
+use fairway_release::{Release, Verification, metadata};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::info::for_no_cluster;
+use super::{directory, input};
+use crate::args::release::LintArgs;
+use crate::exit::ExitStatus;
+use crate::foreign_text::OneLine;
+use crate::output;
+use crate::printer::Printer;
+use crate::schema::{self, Shape};
+
+/// The kind of its documents.
+const KIND: &str = "ReleaseLint";
+
+/// The schema of these documents.
+pub(super) fn shape() -> Shape {
+    schema::of::<Lint>(KIND)
+}
+
+pub(crate) fn run(args: &LintArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
+    let lint = check(args)?;
+    output::report(printer.stdout(), args.output.output, KIND, &lint)?;
+    Ok(lint.status(args.strict))
+}
+
+fn check(args: &LintArgs) -> anyhow::Result<Lint> {
+    let path = Path::new(&args.release);
+    let is_release = path.join(metadata::PATH).exists() || path.join("oci-layout").exists();
+    if path.is_dir() && !is_release {
+        let files = directory::files(path, is_manifest_name)
+            .with_context(|| format!("cannot read {}", args.release))?;
+        anyhow::ensure!(!files.is_empty(), "no manifests in {}", args.release);
+        return Ok(Lint::of_manifests(lint_manifests(&files)));
+    }
+    let found = input::read(&args.release, &args.access)?;
+    let (release, warnings) =
+        Release::load_with_warnings(&found.files, &args.release, DEFAULT_PROFILE);
+    Ok(Lint::of_release(release, warnings))
+}
+
+/// Findings about a release.
+#[derive(Serialize, JsonSchema)]
+struct Lint {
+    errors: usize,
+    warnings: usize,
+    findings: Vec<LintFinding>,
+}
+
+/// A finding.
+#[derive(Serialize, JsonSchema)]
+struct LintFinding {
+    severity: LintSeverity,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    file: Option<String>,
+    /// The line, counted from one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    line: Option<u64>,
+    message: String,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+enum LintSeverity {
+    /// The release cannot be used.
+    Error,
+    /// The release can be used, but part of it may not be what its author means.
+    Warning,
+}
+
+impl LintFinding {
+    fn of_problem(problem: &Problem) -> Self {
+        let location = problem.location();
+        Self {
+            severity: LintSeverity::Error,
+            file: location.map(|(file, _)| file.to_owned()),
+            line: location.and_then(|(_, line)| line),
+            message: problem.to_string(),
+        }
+    }
+
+    fn of_warning(warning: &Warning) -> Self {
+        Self {
+            severity: LintSeverity::Warning,
+            file: Some(warning.file().to_owned()),
+            line: warning.line(),
+            message: warning.to_string(),
+        }
+    }
+
+    fn warning(file: Option<String>, line: Option<u64>, message: String) -> Self {
+        Self { severity: LintSeverity::Warning, file, line, message }
+    }
+}
+
+impl Lint {
+    fn of_manifests(LintReport { problems, warnings }: LintReport) -> Self {
+        let problems = problems.iter().map(LintFinding::of_problem);
+        Self::of(problems.chain(warnings.iter().map(LintFinding::of_warning)).collect())
+    }
+
+    fn of_release(release: Result<Release, PayloadError>, warnings: Vec<Warning>) -> Self {
+        let release = match release {
+            Ok(release) => release,
+            Err(PayloadError { problems }) => {
+                return Self::of_manifests(LintReport { problems, warnings });
+            }
+        };
+        let mut findings: Vec<_> = warnings.iter().map(LintFinding::of_warning).collect();
+        if let Err(error) = Verification::of(&release.manifests) {
+            findings.push(LintFinding::warning(None, None, error.to_string()));
+        }
+        let unused = release.manifests.iter().filter(|manifest| is_for_no_cluster(manifest));
+        findings.extend(unused.map(|manifest| {
+            let (file, line) = (Some(manifest.file.clone()), Some(manifest.line));
+            LintFinding::warning(file, line, for_no_cluster(manifest))
+        }));
+        Self::of(findings)
+    }
+
+    fn of(findings: Vec<LintFinding>) -> Self {
+        let count = |severity| findings.iter().filter(|it| it.severity == severity).count();
+        let (errors, warnings) = (count(LintSeverity::Error), count(LintSeverity::Warning));
+        Self { errors, warnings, findings }
+    }
+
+    fn status(&self, is_strict: bool) -> ExitStatus {
+        let is_refused = self.errors > 0 || is_strict && self.warnings > 0;
+        if is_refused { ExitStatus::No } else { ExitStatus::Yes }
+    }
+}
+
+impl Display for Lint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for LintFinding { severity, message, .. } in &self.findings {
+            let severity = match severity {
+                LintSeverity::Error => "error",
+                LintSeverity::Warning => "warning",
+            };
+            writeln!(f, "{severity}: {}", OneLine(message))?;
+        }
+        write!(f, "errors: {}, warnings: {}", self.errors, self.warnings)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    fn lint(files: &[(&str, &str)]) -> Lint {
+        let bytes = |(name, text): &(&str, &str)| ((*name).to_owned(), text.as_bytes().to_vec());
+        Lint::of_manifests(lint_manifests(&files.iter().map(bytes).collect::<BTreeMap<_, _>>()))
+    }
+
+    const ODD: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n  name: b\ndata:\n  \
+                       mode: 0644\n  debug: off\n";
+
+    #[test]
+    fn lint_of_odd_manifests_prints_file_and_line() {
+        let lint = lint(&[("a.yaml", ODD), ("b.yaml", "a: [\n---\nkind: A\n"), ("notes.txt", "")]);
+        insta::assert_snapshot!(lint, @r#"
+        error: b.yaml:1:4: '[' is not closed
+        error: b.yaml:3:1: field apiVersion: expected a string that is not empty
+        warning: a.yaml:5: duplicate key "name" overrides line 4
+        warning: a.yaml:7: unquoted 0644 is 420
+        warning: a.yaml:8: unquoted off is the boolean false
+        errors: 2, warnings: 3
+        "#);
+    }
+
+    #[test]
+    fn lint_document_has_severity_file_and_line() {
+        let lint = lint(&[("a.yaml", "apiVersion: v1\nkind: A\nmetadata: {name: a, name: b}\n")]);
+        insta::assert_snapshot!(serde_json::to_string_pretty(&lint).unwrap(), @r#"
+        {
+          "errors": 0,
+          "warnings": 1,
+          "findings": [
+            {
+              "severity": "warning",
+              "file": "a.yaml",
+              "line": 3,
+              "message": "a.yaml:3: duplicate key \"name\" overrides line 3"
+            }
+          ]
+        }
+        "#);
+    }
+
+    #[test]
+    fn status_depends_on_errors_and_on_strict_warnings() {
+        let clean = "apiVersion: v1\nkind: A\nmetadata: {name: a}\n";
+        for (text, is_strict, status) in [
+            (clean, false, ExitStatus::Yes),
+            (clean, true, ExitStatus::Yes),
+            (ODD, false, ExitStatus::Yes),
+            (ODD, true, ExitStatus::No),
+            ("a: [", false, ExitStatus::No),
+        ] {
+            assert_eq!(lint(&[("a.yaml", text)]).status(is_strict), status, "{text}");
+        }
+    }
+}

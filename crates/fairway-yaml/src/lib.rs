@@ -1,0 +1,68 @@
+//! Kubernetes' YAML-to-JSON decoding.
+//!
+//! Go clients read manifests with `sigs.k8s.io/yaml`: YAML 1.1 as go-yaml v2 implements it, not
+//! strict. This crate decodes the same inputs to the same JSON, and reports [`Oddity`]s: text that
+//! decodes to something other than it seems to say.
+//!
+//! * [`decode`] reads one document, as `yaml.YAMLToJSON` does.
+//! * [`documents`] reads a file, as `yaml.NewYAMLOrJSONDecoder` does.
+//!
+//! The crate is pure. Hostile input costs an error: the size of the input bounds time and memory,
+//! and [`limits`] bound nesting and aliases.
+
+mod anchor;
+mod compose;
+mod encode;
+mod error;
+mod file;
+mod json;
+pub mod limits;
+mod mapping;
+mod oddity;
+mod resolve;
+mod scan;
+mod text;
+mod token;
+
+use serde_json::Value;
+
+pub use self::encode::to_json;
+pub use self::error::{YamlError, YamlProblem};
+pub use self::file::{Document, Documents, documents};
+pub use self::oddity::{Oddity, OddityKind};
+
+/// A decoded document.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Decoded {
+    /// The value; `null` for an empty document.
+    pub value: Value,
+    /// The line where the content begins, counted from one.
+    pub line: u64,
+    /// Oddities by line, at most [`limits::MAX_ODDITIES`].
+    pub oddities: Vec<Oddity>,
+}
+
+/// Decodes the first document of a text.
+pub fn decode(bytes: &[u8]) -> Result<Decoded, YamlError> {
+    let text::Text { content: text, byte_order_mark, broken } = text::decode(bytes);
+    let compose = |keeps_lines| {
+        let mut composer = compose::Composer::new(&text, keeps_lines);
+        let document = composer.document();
+        match &broken {
+            Some(problem) if composer.is_at_end() => {
+                Err(text::error_at_end(&text, problem.clone()))
+            }
+            _ => document,
+        }
+    };
+    let mut composed = compose(false)?;
+    if composed.has_duplicates {
+        // The lines of keys cost memory and time that documents without duplicates save.
+        composed = compose(true)?;
+    }
+    let compose::Composed { value, mut oddities, line, .. } = composed;
+    if byte_order_mark {
+        oddities.insert(0, Oddity { line: 1, kind: OddityKind::ByteOrderMark });
+    }
+    Ok(Decoded { value, line, oddities })
+}
