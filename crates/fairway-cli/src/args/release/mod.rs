@@ -11,7 +11,7 @@ use clap::Subcommand;
 
 pub(crate) use diff::DiffArgs;
 pub(crate) use extract::ExtractArgs;
-pub(crate) use info::InfoArgs;
+pub(crate) use info::{InfoArgs, TaskGraphFormat};
 pub(crate) use new::{ImageArgs, MetadataArgs, NewArgs};
 pub(crate) use sign::SignArgs;
 pub(crate) use verify::VerifyArgs;
@@ -38,6 +38,8 @@ Examples:
     --image=network=registry.example/network@sha256:… --image=storage=registry.example/storage@sha256:… \\
     --to-image=registry.example/team/releases --pull-secret=config.json
   fairway release new --version=5.1.0 --manifests=network/manifests --to=releases
+  fairway release new --version=5.1.0 --operators=operators --images-from=images.txt \\
+    --component-version=kubernetes=1.34.2 --to=releases
   fairway release new --version=5.1.0 --from=registry.example/fairway:1.0 --to=releases:latest")]
     New(Box<NewArgs>),
 
@@ -49,7 +51,9 @@ Examples:
 Examples:
   fairway release info registry.example/team/releases:5.1.0
   fairway release info oci:releases:5.1.0
-  fairway release info 5.1.0 -o json | jq -r '.images[]'")]
+  fairway release info 5.1.0 -o json | jq -r '.images[]'
+  fairway release info 5.1.0 --graph=text
+  fairway release info 5.1.0 --graph=svg > graph.svg")]
     Info(InfoArgs),
 
     /// Write the files of a release

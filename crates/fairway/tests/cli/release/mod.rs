@@ -3,6 +3,7 @@
 mod looking;
 mod making;
 mod pushing;
+mod task_graph;
 
 use std::fs;
 use std::path::Path;
