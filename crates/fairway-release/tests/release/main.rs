@@ -4,6 +4,7 @@ mod changes;
 mod draft;
 mod inclusion;
 mod payload;
+mod real_payloads;
 mod support;
 mod task_graph;
 mod whole;

@@ -2,6 +2,7 @@
 
 mod looking;
 mod making;
+mod operators;
 mod pushing;
 mod task_graph;
 
