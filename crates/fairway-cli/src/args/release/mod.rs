@@ -26,11 +26,11 @@ pub(crate) struct ReleaseArgs {
 pub(crate) enum ReleaseCommand {
     /// Make a release image
     ///
-    /// It has the program `fairway`, the operator's own manifests, those of all other operators, and
-    /// the list of their images. Everything that is wrong with them is said at once, each with its
-    /// file and line, and nothing is made then. The same input always gives the same digest.
+    /// The image has the `fairway` binary, the operator's own manifests, the manifests of all other
+    /// operators, and the list of their images. The command reports all errors at once, with file
+    /// and line, before it makes anything. The same input always gives the same digest.
     ///
-    /// What is printed is how the image is called by its digest.
+    /// The command prints the image by its digest.
     #[command(after_help = "\
 Examples:
   fairway release new --version=5.1.0 --previous=5.0.0,5.0.1 --channels=fast-5.1,stable-5.1 \\
