@@ -24,7 +24,7 @@ pub(super) struct Substitution<'a> {
     words: Vec<Word<'a>>,
     version: &'a str,
     components: BTreeMap<&'a str, &'a str>,
-    /// Whether a placeholder can begin with a byte.
+    /// Whether the word of an image begins with a byte.
     first_bytes: [bool; 256],
 }
 
@@ -68,8 +68,8 @@ impl<'a> Substitution<'a> {
             .collect();
         words.sort_by_key(|word| std::cmp::Reverse(word.text.len()));
         let mut first_bytes = [false; 256];
-        for word in words.iter().map(|word| word.text).chain([SNAPSHOT]) {
-            if let Some(byte) = word.bytes().next() {
+        for word in &words {
+            if let Some(byte) = word.text.bytes().next() {
                 first_bytes[usize::from(byte)] = true;
             }
         }
@@ -78,47 +78,21 @@ impl<'a> Substitution<'a> {
 
     /// The text with every placeholder replaced, and the placeholders that stay.
     pub(super) fn apply(&self, text: &[u8]) -> (Vec<u8>, Vec<Unresolved>) {
-        let mut out = Vec::with_capacity(text.len());
-        let mut unresolved = Vec::new();
-        let mut lines = Lines { text, counted: 0, line: 1 };
-        let (mut at, mut copied) = (0, 0);
-        // Most bytes begin no placeholder: large CRDs have to be skipped quickly.
-        while let Some(skipped) = text[at..].iter().position(|byte| self.begins(*byte)) {
-            at += skipped;
-            match self.placeholder(text, at) {
-                Some((end, Ok(value))) => {
-                    out.extend_from_slice(&text[copied..at]);
-                    out.extend_from_slice(value.as_bytes());
-                    (at, copied) = (end, end);
-                }
-                Some((end, Err(reason))) => {
-                    // Comments are not applied, so a word in one needs no value.
-                    if !matches!(reason, Reason::NotSeparate { .. }) || !is_in_comment(text, at) {
-                        unresolved.push(Unresolved { line: lines.of(at), reason });
-                    }
-                    at = end;
-                }
-                None => at += 1,
-            }
-        }
-        out.extend_from_slice(&text[copied..]);
-        (out, unresolved)
+        let begins = |byte: u8| self.first_bytes[usize::from(byte)];
+        let (text, mut unresolved) = replaced(text, begins, |text, at| self.image(text, at));
+        let begins = |byte: u8| SNAPSHOT.as_bytes().first() == Some(&byte);
+        let (text, versions) = replaced(&text, begins, |text, at| self.version(text, at));
+        unresolved.extend(versions);
+        // Replacements have no line breaks, so both passes count the same lines.
+        unresolved.sort_by_key(|found| found.line);
+        (text, unresolved)
     }
 
-    fn begins(&self, byte: u8) -> bool {
-        self.first_bytes[usize::from(byte)]
-    }
-
-    /// The placeholder that begins at a position: where it ends, and its value.
-    fn placeholder(&self, text: &[u8], at: usize) -> Option<(usize, Result<&'a str, Reason>)> {
-        let rest = &text[at..];
-        let is_start = at == 0 || !is_word_byte(text[at - 1]);
-        if rest.starts_with(SNAPSHOT.as_bytes()) {
-            return Some(self.snapshot(text, at, is_start));
-        }
-        if !is_start {
+    fn image(&self, text: &[u8], at: usize) -> Option<Placeholder<'a>> {
+        if !is_start(text, at) {
             return None;
         }
+        let rest = &text[at..];
         let is_here = |word: &&Word<'_>| rest.starts_with(word.text.as_bytes());
         let found = self.words.iter().filter(is_here).find_map(|word| {
             let length = word.text.len() + locator(&rest[word.text.len()..])?;
@@ -126,36 +100,82 @@ impl<'a> Substitution<'a> {
                 word: lossy(&rest[..length]),
                 name: word.name.to_owned(),
             });
-            Some((at + length, value))
+            Some(Placeholder { end: at + length, value })
         });
         found.or_else(|| {
             let word = self.words.iter().filter(is_here).find(|word| {
                 let next = rest.get(word.text.len()).copied();
                 next.is_none_or(|byte| !is_name_byte(byte))
             })?;
-            let reason = Reason::NotSeparate { word: word.text.to_owned() };
-            Some((at + word.text.len(), Err(reason)))
+            let value = Err(Reason::NotSeparate { word: word.text.to_owned() });
+            Some(Placeholder { end: at + word.text.len(), value })
         })
     }
 
-    fn snapshot(&self, text: &[u8], at: usize, is_start: bool) -> (usize, Result<&'a str, Reason>) {
+    fn version(&self, text: &[u8], at: usize) -> Option<Placeholder<'a>> {
+        let after = text[at..].strip_prefix(SNAPSHOT.as_bytes())?;
+        let not_separate = |end: usize| {
+            let value = Err(Reason::NotSeparate { word: lossy(&text[at..end]) });
+            Some(Placeholder { end, value })
+        };
+        let begin = at + SNAPSHOT.len();
+        if !is_start(text, at) {
+            return not_separate(begin);
+        }
         let is_key =
             |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || *byte == b'-';
-        let begin = at + SNAPSHOT.len();
-        let end = begin + text[begin..].iter().take_while(|byte| is_key(byte)).count();
-        let key = &text[begin..end];
+        let key = &after[..after.iter().take_while(|byte| is_key(byte)).count()];
+        let end = begin + key.len();
         let value = match key.strip_prefix(b"-") {
-            _ if !is_start => Err(Reason::NotSeparate { word: lossy(&text[at..end]) }),
             None if key.is_empty() => Ok(self.version),
-            None => Err(Reason::NotSeparate { word: lossy(&text[at..end]) }),
+            None => return not_separate(end),
             Some(component) => {
                 let component = lossy(component);
                 let version = self.components.get(component.as_str()).copied();
                 version.ok_or(Reason::NoVersion { component })
             }
         };
-        (end, value)
+        Some(Placeholder { end, value })
     }
+}
+
+/// A placeholder in a text: where it ends, and its value.
+struct Placeholder<'a> {
+    end: usize,
+    value: Result<&'a str, Reason>,
+}
+
+/// The text with the placeholders that `find` finds replaced. `begins` tells whether one can begin
+/// with a byte: most bytes begin none, and large CRDs have to be skipped quickly.
+fn replaced<'a>(
+    text: &[u8],
+    begins: impl Fn(u8) -> bool,
+    find: impl Fn(&[u8], usize) -> Option<Placeholder<'a>>,
+) -> (Vec<u8>, Vec<Unresolved>) {
+    let mut out = Vec::with_capacity(text.len());
+    let mut unresolved = Vec::new();
+    let mut lines = Lines { text, counted: 0, line: 1 };
+    let (mut at, mut copied) = (0, 0);
+    while let Some(skipped) = text[at..].iter().position(|byte| begins(*byte)) {
+        at += skipped;
+        match find(text, at) {
+            Some(Placeholder { end, value: Ok(value) }) => {
+                out.extend_from_slice(&text[copied..at]);
+                out.extend_from_slice(value.as_bytes());
+                (at, copied) = (end, end);
+            }
+            Some(Placeholder { end, value: Err(reason) }) => {
+                // Comments are not applied, so a word in one needs no value.
+                if !matches!(reason, Reason::NotSeparate { .. }) || !is_in_comment(text, at) {
+                    unresolved.push(Unresolved { line: lines.of(at), reason });
+                }
+                at = end;
+            }
+            None => at += 1,
+        }
+    }
+    out.extend_from_slice(&text[copied..]);
+    (out, unresolved)
 }
 
 /// Numbers of lines for positions in increasing order.
@@ -215,6 +235,11 @@ fn digest(text: &[u8]) -> Option<usize> {
     let digits = text[colon..].strip_prefix(b":")?;
     let digits = digits.iter().take_while(|byte| byte.is_ascii_hexdigit()).count();
     (parts.all(is_part) && digits >= 2).then_some(colon + 1 + digits)
+}
+
+/// Whether a placeholder can begin at a position: no word character is before it.
+fn is_start(text: &[u8], at: usize) -> bool {
+    at.checked_sub(1).is_none_or(|before| !is_word_byte(text[before]))
 }
 
 /// `\w` of a regular expression.

@@ -1,3 +1,8 @@
+use std::sync::LazyLock;
+
+use proptest::prelude::*;
+use regex::bytes::{Captures, Regex};
+
 use super::*;
 
 const NETWORK: &str = "r.example/network@sha256:11";
@@ -132,4 +137,96 @@ fn apply_of_text_that_is_not_utf8_replaces_placeholders() {
 fn wanted_components_returns_every_name() {
     let text = b"0.0.1-snapshot-kubernetes 0.0.1-snapshot 0.0.1-snapshot-cri-o";
     assert_eq!(wanted_components(text).collect::<Vec<_>>(), ["kubernetes", "cri-o"]);
+}
+
+/// The images of `apply` that the release has, longest word first.
+const WORDS: [(&str, &str); 3] = [
+    ("quay.io/example/network:tools", TOOLS),
+    ("quay.io/example/storage:v4.0", "r.example/storage@sha256:33"),
+    ("quay.io/example/network", NETWORK),
+];
+
+static IMAGES: LazyLock<Regex> = LazyLock::new(|| {
+    let alternatives = WORDS.map(|(word, _)| regex::escape(word)).join("|");
+    Regex::new(&format!(
+        r#"(?-u)(?<before>^|[^0-9A-Za-z_])(?<word>{alternatives})(?::[0-9A-Za-z_][0-9A-Za-z_.-]{{0,127}}|@[A-Za-z][0-9A-Za-z]*(?:[+._-][A-Za-z][0-9A-Za-z]*)*:[0-9A-Fa-f]{{2,}})?(?<after>$|[\t\n\f\r "'])"#
+    ))
+    .unwrap()
+});
+
+static VERSIONS: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?-u)(?<before>^|[^0-9A-Za-z_])0\.0\.1-snapshot(?<key>[a-z0-9-]*)").unwrap()
+});
+
+/// The same patterns as regular expressions, images first.
+fn by_regex(text: &str) -> String {
+    let image = |found: &Captures<'_>| {
+        let word = std::str::from_utf8(&found["word"]).unwrap();
+        let value = WORDS.iter().find(|(text, _)| *text == word).unwrap().1;
+        [&found["before"], value.as_bytes(), &found["after"]].concat()
+    };
+    let mut text = text.as_bytes().to_vec();
+    // One pass misses an image whose separator belongs to the match before it.
+    for _ in 0..2 {
+        text = IMAGES.replace_all(&text, image).into_owned();
+    }
+    let version = |found: &Captures<'_>| {
+        let value: &[u8] = match &found["key"] {
+            b"" => b"5.1.0",
+            b"-kubernetes" => b"1.34.2",
+            _ => return found[0].to_vec(),
+        };
+        [&found["before"], value].concat()
+    };
+    String::from_utf8(VERSIONS.replace_all(&text, version).into_owned()).unwrap()
+}
+
+/// Texts made of pieces of placeholders.
+fn pieces() -> impl Strategy<Value = String> {
+    let piece = proptest::sample::select(vec![
+        "quay.io/example/network",
+        "quay.io/example/storage",
+        "quay.io/",
+        ":tools",
+        ":v4.0",
+        ":",
+        "@",
+        "@sha256:00ff",
+        "sha256",
+        "+b64",
+        "0.0.1-snapshot",
+        "-kubernetes",
+        "-",
+        "_",
+        ".",
+        "/",
+        "x",
+        "0",
+        " ",
+        "\n",
+        "\"",
+        "'",
+        ",",
+        "=",
+        "#",
+        "é",
+    ]);
+    proptest::collection::vec(piece, 0..12).prop_map(|pieces| pieces.concat())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(4096))]
+
+    #[test]
+    fn apply_equals_the_regular_expressions(text in pieces()) {
+        prop_assert_eq!(apply(&text).0, by_regex(&text));
+    }
+
+    #[test]
+    fn apply_of_any_bytes_keeps_what_is_no_placeholder(text in proptest::collection::vec(any::<u8>(), 0..200)) {
+        let words = map(&[("q", "network")]);
+        let nothing = BTreeMap::new();
+        let substitution = Substitution::new(&words, &nothing, "5.1.0", BTreeMap::new());
+        prop_assert_eq!(substitution.apply(&text).0, text);
+    }
 }
