@@ -33,8 +33,7 @@ pub fn files(
     for (name, text) in release.manifests(operators) {
         draft.add(&format!("release-manifests/{name}"), &name, text.into_bytes());
     }
-    let (files, _) = draft.finish()?;
-    Ok(files)
+    Ok(draft.finish()?.files)
 }
 
 /// The oldest kernel that the program runs on, as a release says it to those who look at nodes.

@@ -7,15 +7,20 @@ use serde_json::{Map, Value};
 
 use crate::payload::malformed;
 
+/// Decodes the first document of a file; an empty file is `null`.
+pub(crate) fn document(name: &str, bytes: &[u8]) -> Result<Value, ReadError> {
+    let document = fairway_yaml::documents(bytes).next();
+    let document = document.transpose().map_err(|error| malformed(name, error))?;
+    Ok(document.map(|document| document.value).unwrap_or_default())
+}
+
 /// Reads the first document of a file after its keys were renamed to those of the fields.
 pub(crate) fn read<T: DeserializeOwned>(
     name: &str,
     bytes: &[u8],
     rename: impl Fn(&mut Value),
 ) -> Result<T, ReadError> {
-    let document = fairway_yaml::documents(bytes).next();
-    let document = document.transpose().map_err(|error| malformed(name, error))?;
-    let mut value = document.map(|document| document.value).unwrap_or_default();
+    let mut value = document(name, bytes)?;
     if value.is_object() {
         rename(&mut value);
     }

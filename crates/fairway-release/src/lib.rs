@@ -17,6 +17,7 @@ pub mod changes;
 pub mod draft;
 mod go_fields;
 pub mod image_references;
+mod image_stream;
 pub mod inclusion;
 pub mod manifest;
 pub mod metadata;
@@ -26,7 +27,7 @@ mod turn;
 mod verification;
 mod version_hash;
 
-pub use draft::Draft;
+pub use draft::{Draft, DraftedRelease};
 pub use image_references::ImageReferences;
 pub use manifest::{Manifest, ObjectId};
 pub use metadata::ReleaseMetadata;

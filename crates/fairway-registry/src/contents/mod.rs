@@ -2,8 +2,10 @@
 //!
 //! * A [`NamedImage`] is what somebody calls an image; it may stand for another one tomorrow.
 //! * [`read`] fetches the layers of one, and keeps of them only what is [`Wanted`].
+//! * [`labels`](fn@labels) fetches the labels of one, and no layer.
 
 mod collect;
+mod labels;
 mod reference;
 
 use std::collections::BTreeMap;
@@ -11,6 +13,7 @@ use std::sync::Arc;
 
 pub(crate) use collect::ALL_GONE;
 pub use collect::Wanted;
+pub use labels::labels;
 pub(crate) use reference::split_tag;
 pub use reference::{NamedImage, ReferenceError};
 

@@ -197,16 +197,6 @@ impl Warning {
         }
     }
 
-    /// Names the file differently.
-    pub(crate) fn rename(&mut self, name: &str) {
-        match self {
-            Self::Metadata { .. } => {}
-            Self::Template { file, .. }
-            | Self::Oddity { file, .. }
-            | Self::Annotations { file, .. } => name.clone_into(file),
-        }
-    }
-
     /// What a release says about itself, and nobody can use.
     pub(crate) fn of_metadata(metadata: &ReleaseMetadata) -> impl Iterator<Item = Self> {
         metadata.unusable().map(|(key, value, wanted)| Self::Metadata {

@@ -7,12 +7,15 @@
 mod buckets;
 mod picture;
 mod round;
+mod steps;
+mod svg;
 mod task;
 
 use serde::Serialize;
 
 use self::buckets::{Bucket, Group};
 pub use self::round::{Round, Unreached};
+pub use self::steps::{ComponentTasks, Step};
 pub use self::task::Task;
 use crate::manifest::Manifest;
 

@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Write as _};
 
-use super::{Node, Task, TaskGraph};
+use super::{ComponentTasks, Node, Task, TaskGraph};
 
 impl fmt::Display for TaskGraph {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -48,17 +48,47 @@ impl TaskGraph {
     }
 }
 
+impl fmt::Display for ComponentTasks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { level, component, manifests, is_barrier } = self;
+        if let Some(level) = level {
+            write!(f, "{level} ")?;
+        }
+        write!(f, "{component}: {}", count(*manifests))?;
+        if *is_barrier { f.write_str(", Job") } else { Ok(()) }
+    }
+}
+
+impl TaskGraph {
+    /// The steps of the graph as lines of text.
+    pub fn text(&self) -> String {
+        let mut out = String::new();
+        // Writing to a string cannot fail.
+        for (number, step) in (1..).zip(self.steps()) {
+            let _ = writeln!(out, "step {number}");
+            for component in &step.components {
+                let _ = writeln!(out, "  {component}");
+            }
+        }
+        out
+    }
+}
+
+fn count(manifests: usize) -> String {
+    match manifests {
+        0 => "nothing".to_owned(),
+        1 => "1 manifest".to_owned(),
+        count => format!("{count} manifests"),
+    }
+}
+
 /// Whose turn it is, and how much there is to do.
 fn summary(node: &Node) -> Vec<String> {
     let whose =
         |task: &Task| task.turn().map_or_else(|| task.file.clone(), |turn| turn.to_string());
     let mut lines: Vec<String> = node.tasks.iter().map(whose).collect();
     lines.dedup();
-    lines.push(match node.tasks.len() {
-        0 => "nothing".to_owned(),
-        1 => "1 manifest".to_owned(),
-        count => format!("{count} manifests"),
-    });
+    lines.push(count(node.tasks.len()));
     lines
 }
 

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use fairway_release::changes::Changes;
-use fairway_release::{Draft, ReleaseMetadata};
+use fairway_release::draft::{Operator, PLACEHOLDERS};
+use fairway_release::{Draft, DraftedRelease, ReleaseMetadata};
 use jiff::Timestamp;
 
 use crate::support::{INCLUDED, config_map};
@@ -24,8 +25,14 @@ fn draft(more: &[(&str, &str)]) -> Draft {
     Draft::new(metadata, images, None)
 }
 
-fn operator(files: &[(&str, &str)]) -> BTreeMap<String, Vec<u8>> {
-    files.iter().map(|(name, text)| ((*name).to_owned(), text.as_bytes().to_vec())).collect()
+fn operator(directory: &str, files: &[(&str, &str)]) -> Operator {
+    let files = files.iter().map(|(name, text)| ((*name).to_owned(), text.as_bytes().to_vec()));
+    Operator {
+        image: directory.rsplit('/').next().unwrap_or_default().to_owned(),
+        directory: directory.to_owned(),
+        files: files.collect(),
+        versions: BTreeMap::new(),
+    }
 }
 
 const REFERENCES: &str = "
@@ -37,31 +44,44 @@ spec:
   - {name: tools, from: {kind: DockerImage, name: quay.io/example/network}}
 ";
 
-fn deployment(content: &str) -> String {
+/// A Deployment with one container, and lines for its pod.
+fn deployment(image: &str, pod: &str) -> String {
     format!(
-        "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: network\n  namespace: network\n  annotations:\n    {INCLUDED}: \"true\"\nspec:\n{content}"
+        "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: network\n  namespace: network\n  annotations:\n    {INCLUDED}: \"true\"\nspec:\n  template:\n    spec:\n      containers:\n      - image: {image}\n{pod}"
     )
 }
 
+fn text<'a>(drafted: &'a DraftedRelease, file: &str) -> &'a str {
+    std::str::from_utf8(&drafted.files[&format!("release-manifests/{file}")]).unwrap()
+}
+
+fn warnings(drafted: &DraftedRelease) -> String {
+    drafted.warnings.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+}
+
 #[test]
-fn what_stands_for_an_image_or_the_version_is_replaced() {
+fn add_operator_replaces_images_and_versions() {
     let tools = format!("r.example/tools@{}", digest('2'));
     let mut draft = draft(&[("tools", &tools)]);
-    let text = deployment(
-        "  image: quay.io/example/network:dev\n  \
-           args: [\"--tools=quay.io/example/network\", '--version=0.0.1-snapshot']\n  \
-           other: quay.io/example/network:devel # quay.io/example/networks, 10.0.0.1-snapshot\n",
+    draft.brings("kubernetes", "1.34.2");
+    let manifest = deployment(
+        "quay.io/example/network:dev",
+        "        args: [\"--tools=quay.io/example/network\", '--version=0.0.1-snapshot']\n        \
+                 env: [{name: KUBERNETES, value: 0.0.1-snapshot-kubernetes_openshift}]\n      \
+               initContainers:\n      - image: quay.io/example/network:devel # quay.io/example/networks\n",
     );
-    draft.add_operator(
+    let mut network = operator(
         "network",
-        &operator(&[
-            ("0000_50_network_01.yaml", &text),
-            ("image-references", REFERENCES),
-            ("README.md", "{"),
-        ]),
+        &[
+            ("0000_50_network_01.yaml", &manifest),
+            (PLACEHOLDERS, REFERENCES),
+            ("run.sh", "echo 0.0.1-snapshot-etcd"),
+        ],
     );
-    let (files, release) = draft.finish().unwrap();
-    insta::assert_snapshot!(String::from_utf8_lossy(&files["release-manifests/0000_50_network_01.yaml"]), @r#"
+    network.versions = images(&[("etcd", "3.6.0")]);
+    draft.add_operator(&network);
+    let drafted = draft.finish().unwrap();
+    insta::assert_snapshot!(text(&drafted, "0000_50_network_01.yaml"), @r#"
     apiVersion: apps/v1
     kind: Deployment
     metadata:
@@ -70,39 +90,149 @@ fn what_stands_for_an_image_or_the_version_is_replaced() {
       annotations:
         include.release.openshift.io/self-managed-high-availability: "true"
     spec:
-      image: r.example/network@sha256:1111111111111111111111111111111111111111111111111111111111111111
-      args: ["--tools=r.example/tools@sha256:2222222222222222222222222222222222222222222222222222222222222222", '--version=5.1.0']
-      other: quay.io/example/network:devel # quay.io/example/networks, 10.0.0.1-snapshot
+      template:
+        spec:
+          containers:
+          - image: r.example/network@sha256:1111111111111111111111111111111111111111111111111111111111111111
+            args: ["--tools=r.example/tools@sha256:2222222222222222222222222222222222222222222222222222222222222222", '--version=5.1.0']
+            env: [{name: KUBERNETES, value: 1.34.2_openshift}]
+          initContainers:
+          - image: r.example/tools@sha256:2222222222222222222222222222222222222222222222222222222222222222 # quay.io/example/networks
     "#);
-    assert_eq!(release.manifests.len(), 1);
+    assert_eq!(text(&drafted, "0000_50_network_run.sh"), "echo 3.6.0");
+    assert_eq!(warnings(&drafted), "");
+    assert_eq!(drafted.release.manifests.len(), 1);
     assert_eq!(
-        files.keys().collect::<Vec<_>>(),
+        drafted.files.keys().collect::<Vec<_>>(),
         [
             "release-manifests/0000_50_network_01.yaml",
+            "release-manifests/0000_50_network_run.sh",
             "release-manifests/image-references",
             "release-manifests/release-metadata"
         ]
     );
-    let previous: Vec<String> = release.metadata.previous.iter().map(ToString::to_string).collect();
+    let references = &drafted.release.image_references;
+    assert_eq!(references.component("kubernetes"), Some("1.34.2"));
+    assert_eq!(references.component("etcd"), Some("3.6.0"));
+    let previous: Vec<String> =
+        drafted.release.metadata.previous.iter().map(ToString::to_string).collect();
     assert_eq!(previous, ["5.0.0", "5.0.1"]);
 }
 
 #[test]
-fn the_time_is_in_it_only_where_it_is_given() {
+fn add_operator_with_build_metadata_replaces_versions_without_it() {
+    let metadata = ReleaseMetadata::new("5.1.0-rc.1+build.7".parse().unwrap());
+    let mut draft = Draft::new(metadata, BTreeMap::new(), None);
+    draft.add_operator(&operator("network", &[("run.sh", "0.0.1-snapshot")]));
+    let drafted = draft.finish().unwrap();
+    assert_eq!(text(&drafted, "0000_50_network_run.sh"), "5.1.0-rc.1");
+    assert_eq!(drafted.release.metadata.version.to_string(), "5.1.0-rc.1+build.7");
+}
+
+#[test]
+fn add_operator_numbers_files_of_the_same_name() {
+    let mut draft = draft(&[]);
+    let same = "0000_10_config_01.crd.yaml";
+    draft.add_operator(&operator("a", &[("0000_10_config_01.crd_3.yaml", &config_map("x"))]));
+    for name in ["a", "b", "c", "d"] {
+        let other = config_map(&format!("{name}-role"));
+        draft.add_operator(&operator(name, &[(same, &config_map(name)), ("02_role.yaml", &other)]));
+    }
+    let drafted = draft.finish().unwrap();
+    let manifests: Vec<String> = drafted
+        .release
+        .manifests
+        .iter()
+        .map(|manifest| format!("{} {}", manifest.file, manifest.id.name))
+        .collect();
+    insta::assert_snapshot!(manifests.join("\n"), @"
+    0000_10_config_01.crd.yaml a
+    0000_10_config_01.crd_2.yaml b
+    0000_10_config_01.crd_3.yaml x
+    0000_10_config_01.crd_4.yaml c
+    0000_10_config_01.crd_5.yaml d
+    0000_50_a_02_role.yaml a-role
+    0000_50_b_02_role.yaml b-role
+    0000_50_c_02_role.yaml c-role
+    0000_50_d_02_role.yaml d-role
+    ");
+    insta::assert_snapshot!(warnings(&drafted), @"
+    b/0000_10_config_01.crd.yaml: added as 0000_10_config_01.crd_2.yaml, since a/0000_10_config_01.crd.yaml has the same name
+    c/0000_10_config_01.crd.yaml: added as 0000_10_config_01.crd_4.yaml, since a/0000_10_config_01.crd.yaml has the same name
+    d/0000_10_config_01.crd.yaml: added as 0000_10_config_01.crd_5.yaml, since a/0000_10_config_01.crd.yaml has the same name
+    ");
+}
+
+#[test]
+fn add_operator_without_manifests_adds_nothing() {
+    let mut draft = draft(&[]);
+    draft.add_operator(&operator("bootstrap", &[(PLACEHOLDERS, REFERENCES)]));
+    let drafted = draft.finish().unwrap();
+    assert_eq!(drafted.release.manifests, []);
+    insta::assert_snapshot!(warnings(&drafted), @r#"bootstrap/image-references: the release does not have image "tools"; no manifest uses it"#);
+}
+
+#[test]
+fn finish_without_a_time_omits_it() {
     let created: Timestamp = "2026-01-01T00:00:00Z".parse().unwrap();
     let made = |created| {
         let metadata = ReleaseMetadata::new("5.1.0".parse().unwrap());
         Draft::new(metadata, BTreeMap::new(), created).finish().unwrap()
     };
     assert_eq!(made(None), made(None));
-    assert_eq!(made(None).1.image_references.created, None);
-    assert_eq!(made(Some(created)).1.image_references.created, Some(created));
-    let changes = Changes::between(&made(None).1, &made(Some(created)).1);
+    assert_eq!(made(None).release.image_references.created, None);
+    assert_eq!(made(Some(created)).release.image_references.created, Some(created));
+    let changes = Changes::between(&made(None).release, &made(Some(created)).release);
     assert!(changes.images.is_empty() && changes.manifests.is_empty());
 }
 
+/// An operator whose manifest resolves nothing.
+fn unresolved() -> Operator {
+    let manifest = deployment(
+        "quay.io/example/network",
+        "        version: 0.0.1-snapshot-kubernetes\n        \
+                 args: [--network=quay.io/example/network:dev, v0.0.1-snapshot]\n      \
+               initContainers: [{image: docker.io/library/busybox}]\n",
+    );
+    let files = [
+        ("0000_50_network_01.yaml", manifest.as_str()),
+        (PLACEHOLDERS, REFERENCES),
+        ("run.sh", "0.0.1-snapshot-cri-o"),
+    ];
+    operator("network", &files)
+}
+
 #[test]
-fn everything_that_is_wrong_is_said_of_the_files_of_people() {
+fn finish_with_unresolved_placeholders_returns_errors() {
+    let mut draft = draft(&[]);
+    draft.add_operator(&unresolved());
+    assert_eq!(draft.problems().len(), 4);
+    insta::assert_snapshot!(draft.finish().unwrap_err(), @r#"
+    6 errors:
+    * network/0000_50_network_01.yaml:12:1: quay.io/example/network stands for image "tools", which the release does not have
+    * network/0000_50_network_01.yaml:13:1: 0.0.1-snapshot-kubernetes: unknown version of component "kubernetes"
+    * network/0000_50_network_01.yaml:14:1: placeholder quay.io/example/network:dev is not separated from its surroundings
+    * network/0000_50_network_01.yaml:14:1: placeholder 0.0.1-snapshot is not separated from its surroundings
+    * network/0000_50_network_01.yaml:1:1: deployment "network/network": field spec.template.spec.initContainers[0].image: image "docker.io/library/busybox" is not pinned by digest
+    * network/0000_50_network_01.yaml:1:1: deployment "network/network": field spec.template.spec.containers[0].image: image "quay.io/example/network" is not pinned by digest
+    "#);
+}
+
+#[test]
+fn finish_with_allowed_placeholders_returns_warnings() {
+    let mut draft = draft(&[]).allow_unresolved(true);
+    draft.add_operator(&unresolved());
+    let drafted = draft.finish().unwrap();
+    assert_eq!(
+        text(&drafted, "0000_50_network_01.yaml").as_bytes(),
+        unresolved().files["0000_50_network_01.yaml"]
+    );
+    assert_eq!(drafted.warnings.len(), 6);
+    assert!(warnings(&drafted).contains("unknown version of component"));
+}
+
+#[test]
+fn finish_returns_all_errors_with_the_names_of_input_files() {
     let mut metadata = ReleaseMetadata::new("5.1.0".parse().unwrap());
     metadata.next = vec![metadata.version.clone()];
     metadata.metadata = images(&[
@@ -115,46 +245,47 @@ fn everything_that_is_wrong_is_said_of_the_files_of_people() {
         ("storage", &format!("r.example/ storage@{}", digest('1'))),
     ]);
     let mut draft = Draft::new(metadata, named, None);
-    let text =
-        deployment("  image: quay.io/example/network\n  version: 0.0.1-snapshot-kubernetes\n");
-    draft.add_operator(
-        "network",
-        &operator(&[("0000_50_network_01.yaml", &text), ("image-references", REFERENCES)]),
+    draft.add(
+        "release-manifests/0000_50_network_01.yaml",
+        "first.yaml",
+        config_map("first").into(),
     );
-    draft.add_operator(
+    draft.add(
+        "release-manifests/0000_50_network_01.yaml",
+        "second.yaml",
+        config_map("second").into(),
+    );
+    draft.add_operator(&operator(
         "deploy/storage",
-        &operator(&[
-            ("0000_50_network_01.yaml", &config_map("again")),
+        &[
             ("0000_50_storage_01.yaml", "kind: A\n"),
-            ("0000_50_storage_02.yaml", "a: [\n"),
-            ("image-references", "kind: ImageStream"),
-        ]),
-    );
+            ("02.yaml", "a: [\n"),
+            (PLACEHOLDERS, "kind: ImageStream"),
+        ],
+    ));
     insta::assert_snapshot!(draft.finish().unwrap_err(), @r#"
-    11 things are wrong:
-    * image network: "r.example/network:latest" does not end with a digest such as @sha256:…
-    * image storage: "r.example/ storage@sha256:1111111111111111111111111111111111111111111111111111111111111111" does not end with a digest such as @sha256:…
+    9 errors:
+    * image network: "r.example/network:latest" is not pinned by digest (NAME@sha256:…)
+    * image storage: "r.example/ storage@sha256:1111111111111111111111111111111111111111111111111111111111111111" is not pinned by digest (NAME@sha256:…)
     * 5.1.0 cannot be updated to itself
-    * network/0000_50_network_01.yaml:9:1: quay.io/example/network stands for the image "tools", which is not there
-    * network/0000_50_network_01.yaml:10:1: 0.0.1-snapshot-kubernetes stands for a version that nobody has named; only 0.0.1-snapshot does
-    * deploy/storage/image-references:1:1: missing field `apiVersion`
-    * deploy/storage/0000_50_network_01.yaml: network/0000_50_network_01.yaml has the same name, and a release has room for one of them
+    * second.yaml: has the same path in the release as first.yaml
+    * deploy/storage/image-references: field apiVersion: expected "image.openshift.io/v1", found ""
     * the release's metadata: url cannot be used: "errata" was found where an http or https address is wanted
     * the release's metadata: release.openshift.io/architecture cannot be used: "amd64" was found where multi is wanted
     * deploy/storage/0000_50_storage_01.yaml:1:1: field apiVersion: expected a string that is not empty
-    * deploy/storage/0000_50_storage_02.yaml:1:4: '[' is not closed
+    * deploy/storage/02.yaml:1:4: '[' is not closed
     "#);
 }
 
 #[test]
-fn one_thing_that_is_wrong_is_one_sentence() {
+fn finish_with_one_error_returns_one_line() {
     let mut draft = draft(&[]);
     draft.add("release-manifests/a.yaml", "a.yaml", b"kind: A".to_vec());
     insta::assert_snapshot!(draft.finish().unwrap_err(), @"a.yaml:1:1: field apiVersion: expected a string that is not empty");
 }
 
 #[test]
-fn what_loading_would_leave_out_is_refused() {
+fn finish_with_a_file_that_clusters_ignore_returns_an_error() {
     let mut draft = draft(&[]);
     draft.add("manifests/0000_00_own_01.yaml", "own/01.yaml", b"a: {{.Future}}".to_vec());
     insta::assert_snapshot!(draft.finish().unwrap_err(), @"own/01.yaml:1: left out: {{.Future}} is not understood here");

@@ -5,6 +5,7 @@ mod draft;
 mod inclusion;
 mod payload;
 mod real;
+mod real_payloads;
 mod support;
 mod task_graph;
 mod whole;

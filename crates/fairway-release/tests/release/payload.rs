@@ -67,7 +67,7 @@ fn documents_are_kept_as_json() {
         ("release-manifests/c.yaml", "---\n{kind: A, apiVersion: v1, metadata: {name: c}}\n"),
     ]))
     .unwrap();
-    let json: Vec<&str> = release.manifests.iter().map(fairway_release::Manifest::json).collect();
+    let json: Vec<_> = release.manifests.iter().map(fairway_release::Manifest::json).collect();
     insta::assert_snapshot!(json.join("\n"), @r#"
     {"apiVersion":"g/v1","kind":"A","metadata":{"name":"a"},"mode":420,"rule":"a \u003c b"}
     { "kind": "A", "apiVersion": "v1",

@@ -381,3 +381,79 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn steps_without_levels_returns_files_in_order() {
+    let graph = |names: &[&str]| TaskGraph::new(&manifests(names), Mode::Updating);
+    assert_eq!(graph(&[]).steps(), []);
+    insta::assert_snapshot!(graph(&["a", "b"]).text(), @"
+    step 1
+      a: 1 manifest
+    step 2
+      b: 1 manifest
+    ");
+}
+
+#[test]
+fn steps_puts_components_of_a_level_side_by_side_and_jobs_alone() {
+    let names = [
+        "0000_10_a_01",
+        "0000_10_a_02",
+        "0000_20_b_01",
+        "0000_20_c_01",
+        "0000_30_d_01",
+        "0000_30_e_01",
+        "*0000_30_e_02",
+        "0000_30_e_03",
+        "0000_30_f_01",
+        "0000_40_g_01",
+        "0000_50_h_01",
+    ];
+    let graph = TaskGraph::new(&manifests(&names), Mode::Updating);
+    insta::assert_snapshot!(graph.text(), @"
+    step 1
+      10 a: 2 manifests
+    step 2
+      20 b: 1 manifest
+      20 c: 1 manifest
+    step 3
+      30 d: 1 manifest
+      30 e: 1 manifest
+    step 4
+      30 e: 1 manifest, Job
+    step 5
+      30 e: 1 manifest
+      30 f: 1 manifest
+    step 6
+      40 g: 1 manifest
+    step 7
+      50 h: 1 manifest
+    ");
+    let initializing = TaskGraph::new(&manifests(&names[..6]), Mode::Initializing);
+    assert_eq!(initializing.steps().len(), 1);
+}
+
+#[test]
+fn svg_draws_a_box_for_each_component_and_escapes_text() {
+    let long = format!("0000_50_{}_01", "a".repeat(50));
+    let graph =
+        TaskGraph::new(&manifests(&["0000_10_a_01", "b<\"&\u{7}>", "*c", &long]), Mode::Updating);
+    insta::assert_snapshot!(graph.svg("5.1.0 <&>"), @r##"
+    <svg xmlns="http://www.w3.org/2000/svg" width="847" height="144" viewBox="0 0 847 144" font-family="sans-serif" font-size="12">
+    <rect width="847" height="144" fill="white"/>
+    <text x="20" y="32" font-size="20">5.1.0 &lt;&amp;&gt;</text>
+    <text x="20" y="54" fill="#555">Steps are applied from left to right; components of a step are applied in parallel.</text>
+    <text x="20" y="78" font-weight="bold">step 1</text>
+    <g><title>10 a: 1 manifest</title><rect x="20" y="90" width="128" height="26" rx="4" fill="#eef4fb" stroke="#4a78a8" stroke-width="1"/><text x="28" y="107">10 a: 1 manifest</text></g>
+    <text x="176" y="78" font-weight="bold">step 2</text>
+    <path d="M154 74h14m-5 -4l5 4l-5 4" fill="none" stroke="#555"/>
+    <g><title>b&lt;&quot;&amp;�&gt;: 1 manifest</title><rect x="176" y="90" width="142" height="26" rx="4" fill="#eef4fb" stroke="#4a78a8" stroke-width="1"/><text x="184" y="107">b&lt;&quot;&amp;�&gt;: 1 manifest</text></g>
+    <text x="346" y="78" font-weight="bold">step 3</text>
+    <path d="M324 74h14m-5 -4l5 4l-5 4" fill="none" stroke="#555"/>
+    <g><title>c: 1 manifest, Job</title><rect x="346" y="90" width="142" height="26" rx="4" fill="#eef4fb" stroke="#4a78a8" stroke-width="3"/><text x="354" y="107">c: 1 manifest, Job</text></g>
+    <text x="516" y="78" font-weight="bold">step 4</text>
+    <path d="M494 74h14m-5 -4l5 4l-5 4" fill="none" stroke="#555"/>
+    <g><title>50 aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa: 1 manifest</title><rect x="516" y="90" width="303" height="26" rx="4" fill="#eef4fb" stroke="#4a78a8" stroke-width="1"/><text x="524" y="107">50 aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa…</text></g>
+    </svg>
+    "##);
+}

@@ -1,5 +1,7 @@
 //! What can be typed after `fairway release info`.
 
+use clap::ValueEnum;
+
 use crate::args::registry::AccessArgs;
 use crate::args::report::ReportArgs;
 
@@ -9,9 +11,27 @@ pub(crate) struct InfoArgs {
     #[arg(value_name = "IMAGE|DIR")]
     pub(crate) release: String,
 
+    /// Print the task graph: the order in which an update applies the manifests
+    ///
+    /// The graph has the manifests that clusters of the default profile with all capabilities get.
+    /// Steps are applied one after the other; the components of a step are applied in parallel.
+    #[arg(long, value_name = "FORMAT", conflicts_with = "output")]
+    pub(crate) graph: Option<TaskGraphFormat>,
+
     #[command(flatten)]
     pub(crate) output: ReportArgs,
 
     #[command(flatten)]
     pub(crate) access: AccessArgs,
+}
+
+/// The format of a task graph.
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum TaskGraphFormat {
+    /// Steps and their components, as lines
+    Text,
+    /// Nodes and edges, for Graphviz
+    Dot,
+    /// A picture for browsers
+    Svg,
 }

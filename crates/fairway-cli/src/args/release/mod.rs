@@ -12,7 +12,7 @@ use clap::Subcommand;
 
 pub(crate) use diff::DiffArgs;
 pub(crate) use extract::ExtractArgs;
-pub(crate) use info::InfoArgs;
+pub(crate) use info::{InfoArgs, TaskGraphFormat};
 pub(crate) use lint::LintArgs;
 pub(crate) use new::{ImageArgs, MetadataArgs, NewArgs};
 pub(crate) use sign::SignArgs;
@@ -28,11 +28,11 @@ pub(crate) struct ReleaseArgs {
 pub(crate) enum ReleaseCommand {
     /// Make a release image
     ///
-    /// It has the program `fairway`, the operator's own manifests, those of all other operators, and
-    /// the list of their images. Everything that is wrong with them is said at once, each with its
-    /// file and line, and nothing is made then. The same input always gives the same digest.
+    /// The image has the `fairway` binary, the operator's own manifests, the manifests of all other
+    /// operators, and the list of their images. The command reports all errors at once, with file
+    /// and line, before it makes anything. The same input always gives the same digest.
     ///
-    /// What is printed is how the image is called by its digest.
+    /// The command prints the image by its digest.
     #[command(after_help = "\
 Examples:
   fairway release new --version=5.1.0 --previous=5.0.0,5.0.1 --channels=fast-5.1,stable-5.1 \\
@@ -40,6 +40,8 @@ Examples:
     --image=network=registry.example/network@sha256:… --image=storage=registry.example/storage@sha256:… \\
     --to-image=registry.example/team/releases --pull-secret=config.json
   fairway release new --version=5.1.0 --manifests=network/manifests --to=releases
+  fairway release new --version=5.1.0 --operators=operators --images-from=images.txt \\
+    --component-version=kubernetes=1.34.2 --to=releases
   fairway release new --version=5.1.0 --from=registry.example/fairway:1.0 --to=releases:latest")]
     New(Box<NewArgs>),
 
@@ -51,7 +53,9 @@ Examples:
 Examples:
   fairway release info registry.example/team/releases:5.1.0
   fairway release info oci:releases:5.1.0
-  fairway release info 5.1.0 -o json | jq -r '.images[]'")]
+  fairway release info 5.1.0 -o json | jq -r '.images[]'
+  fairway release info 5.1.0 --graph=text
+  fairway release info 5.1.0 --graph=svg > graph.svg")]
     Info(InfoArgs),
 
     /// Check the manifests of a release or of an operator

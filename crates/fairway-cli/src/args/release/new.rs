@@ -19,20 +19,51 @@ pub(crate) struct NewArgs {
     #[arg(long, value_name = "VERSION")]
     pub(crate) version: Version,
 
-    /// The manifests of an operator; may be given several times
+    /// Directory with the manifests of one operator; repeatable
     ///
-    /// The files `*.yaml`, `*.yml` and `*.json` of the directory become part of the release. Their
-    /// names say when their turn is: `0000_LEVEL_COMPONENT_….yaml`. No two directories may have
-    /// files of the same name.
+    /// All files of the directory become part of the release. A name such as
+    /// `0000_LEVEL_COMPONENT_….yaml` sets the level and the component of a manifest. Files with other
+    /// names get level 50 and become `0000_50_IMAGE_FILE`. IMAGE defaults to the name of the
+    /// directory, or to the name of its parent if the directory is called `manifests`. A second file
+    /// of the same name gets the suffix `_2`.
     ///
-    /// The version 0.0.1-snapshot in them stands for that of the release. A file `image-references`
-    /// beside them, an `ImageStream`, says which images in them stand for which of `--image`.
-    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    /// The command replaces three kinds of placeholders: `0.0.1-snapshot` by the version of the
+    /// release, `0.0.1-snapshot-COMPONENT` by the version of a component, and the images that the
+    /// file `image-references` of the directory lists by those of `--image`. An image that
+    /// `image-references` lists without a tag matches every tag and digest.
+    #[arg(long, value_name = "[IMAGE=]DIR", value_hint = ValueHint::DirPath)]
     pub(crate) manifests: Vec<PathBuf>,
 
-    /// An image of the release, by its digest; may be given several times
+    /// Directory with one directory of manifests for each operator; repeatable
+    ///
+    /// The name of each directory in it is the name of the operator's image. The manifests of
+    /// `cluster-version-operator` are skipped, since Fairway's own replace them.
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) operators: Vec<PathBuf>,
+
+    /// Image of the release, pinned by digest; repeatable
     #[arg(long, value_name = "NAME=IMAGE", value_parser = pair)]
     pub(crate) image: Vec<(String, String)>,
+
+    /// File with the images of the release; repeatable
+    ///
+    /// The file has lines `NAME=IMAGE`, or it is an `ImageStream` as JSON or YAML, such as the
+    /// `image-references` of another release. `--image` overrides its entries.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) images_from: Vec<PathBuf>,
+
+    /// Version of a component, such as kubernetes=1.34.2; repeatable
+    ///
+    /// Without it, the command takes the version from the `ImageStream` of `--images-from`, or from
+    /// the label `io.openshift.build.versions` of the images that the operator lists. It contacts
+    /// registries only if a manifest needs a version that is not known otherwise.
+    #[arg(long, value_name = "COMPONENT=VERSION", value_parser = component)]
+    pub(crate) component_version: Vec<(String, String)>,
+
+    /// Warn about placeholders that are not replaced and images that are not pinned, and make the
+    /// release anyway
+    #[arg(long)]
+    pub(crate) allow_unresolved: bool,
 
     /// Add the operator's alerts, and how Prometheus finds it
     ///
@@ -118,6 +149,20 @@ fn pair(text: &str) -> Result<(String, String), String> {
     }
 }
 
+/// A component and its version. Build metadata is dropped, since versions do not differ by it.
+fn component(text: &str) -> Result<(String, String), String> {
+    let (name, version) = pair(text)?;
+    let is_name = name.split('-').all(|part| {
+        !part.is_empty()
+            && part.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
+    });
+    if !is_name {
+        return Err(format!("component {name:?} has characters other than a-z, 0-9 and -"));
+    }
+    let version = Version::parse(&version).map_err(|error| error.to_string())?;
+    Ok((name, version.without_build().to_string()))
+}
+
 fn time(text: &str) -> Result<Timestamp, String> {
     let seconds = text.parse().ok().and_then(|seconds| Timestamp::from_second(seconds).ok());
     let refused = "not a time such as 2026-01-31T12:00:00Z, nor a number of seconds since 1970";
@@ -129,10 +174,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pairs_and_times_are_read_and_anything_else_is_refused() {
+    fn value_parsers_accept_pairs_versions_and_times_only() {
         let image = "registry.example/a@sha256:1=2";
         assert_eq!(pair(&format!("a={image}")), Ok(("a".to_owned(), image.to_owned())));
         assert!(["", "a", "=a", "a="].into_iter().all(|text| pair(text).is_err()));
+        let kubernetes = || ("kubernetes".to_owned(), "1.34.2-rc.1".to_owned());
+        assert_eq!(component("kubernetes=1.34.2-rc.1+k3s1"), Ok(kubernetes()));
+        for text in ["kubernetes", "Kubernetes=1.0.0", "a-=1.0.0", "a_b=1.0.0", "kubernetes=v1"] {
+            assert!(component(text).is_err(), "{text}");
+        }
         assert_eq!(time("1767225600"), time("2026-01-01T00:00:00Z"));
         assert!(["", "soon", "2026-01-01"].into_iter().all(|text| time(text).is_err()));
     }

@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::input;
+use super::{graph, input};
 use crate::args::release::InfoArgs;
 use crate::exit::ExitStatus;
 use crate::foreign_text::OneLine;
@@ -29,6 +29,10 @@ pub(super) fn shape() -> Shape {
 
 pub(crate) fn run(args: &InfoArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
     let found = input::read(&args.release, &args.access)?;
+    if let Some(format) = args.graph {
+        graph::print(&found.load()?, format, printer)?;
+        return Ok(ExitStatus::Yes);
+    }
     let info = Info::of(found.load()?, found.reference());
     output::report(printer.stdout(), args.output.output, KIND, &info)?;
     Ok(ExitStatus::Yes)

@@ -3,6 +3,7 @@
 mod diff;
 mod directory;
 mod extract;
+mod graph;
 mod info;
 pub(super) mod input;
 mod lint;

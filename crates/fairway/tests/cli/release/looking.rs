@@ -231,7 +231,8 @@ fn what_changes_between_releases_is_shown() {
     furnish(&workshop);
     let from = workshop.release("5.0.0", &[]);
     fs::remove_file(workshop.path().join("network/0000_50_network_03_check.yaml")).unwrap();
-    workshop.write("network/0000_50_network_04.yaml", &deployment("second"));
+    let second = deployment("second").replace("example/second:", "example/network:");
+    workshop.write("network/0000_50_network_04.yaml", &second);
     let text = deployment("storage").replace("replicas: 1", "replicas: 2");
     workshop.write("storage/0000_50_storage_01_deployment.yaml", &text);
     let more = "--image=more=registry.example/more@sha256:3333333333333333333333333333333333333333333333333333333333333333";

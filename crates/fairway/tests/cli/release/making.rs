@@ -90,15 +90,14 @@ fn everything_that_is_wrong_is_said_at_once_and_nothing_is_made() {
     exit code: 1
     ----- stderr -----
     error: cannot make release 5.1.0
-      caused by: 7 things are wrong:
-    * image other: "registry.example/other:latest" does not end with a digest such as @sha256:…
+      caused by: 6 errors:
+    * image other: "registry.example/other:latest" is not pinned by digest (NAME@sha256:…)
     * 5.1.0 cannot be updated to itself
-    * storage/0000_50_storage_01_deployment.yaml:16:1: quay.io/example/storage:dev stands for the image "storage", which is not there
-    * broken/0000_50_network_01_deployment.yaml: network/0000_50_network_01_deployment.yaml has the same name, and a release has room for one of them
+    * storage/0000_50_storage_01_deployment.yaml:16:1: quay.io/example/storage:dev stands for image "storage", which the release does not have
     * the release's metadata: url cannot be used: "errata" was found where an http or https address is wanted
     * broken/0000_50_broken_01.yaml:1:1: field metadata.name: expected a string that is not empty
     * broken/0000_50_broken_02.yaml:1:4: '[' is not closed
-    hint: `fairway release new --help` says what manifests and images it takes
+    hint: add images with --image storage=IMAGE
     "#);
     assert!(!workshop.path().join("releases").exists());
 }
@@ -108,6 +107,9 @@ fn mistakes_in_the_arguments_are_said() {
     let workshop = Workshop::new();
     workshop.write("empty/README.md", "nothing");
     workshop.write("diary/today", "dear");
+    workshop.write("list.txt", "a=b\n");
+    workshop.write("twice.txt", "# images\na=b\n\na=c # again\n");
+    workshop.write("odd.txt", "a=b\nb=\n");
     let new = |more: &[&str]| workshop.run(&[&["new", "--version=5.1.0", PROGRAM], more].concat());
     let said = [
         new(&[]),
@@ -118,6 +120,18 @@ fn mistakes_in_the_arguments_are_said() {
         new(&["--to=releases", "--created=soon"]),
         new(&["--to=releases", "--manifests=empty"]),
         new(&["--to=releases", "--manifests=missing"]),
+        new(&["--to=releases", "--manifests=network=missing"]),
+        new(&["--to=releases", "--operators=missing"]),
+        new(&["--to=releases", "--operators=network"]),
+        new(&["--to=releases", "--images-from=missing"]),
+        new(&["--to=releases", "--images-from=empty/README.md"]),
+        new(&["--to=releases", "--images-from=twice.txt"]),
+        new(&["--to=releases", "--images-from=odd.txt"]),
+        new(&["--to=releases", "--images-from=list.txt", "--images-from=list.txt"]),
+        new(&["--to=releases", "--component-version=kubernetes"]),
+        new(&["--to=releases", "--component-version=kubernetes=latest"]),
+        new(&["--to=releases", "--component-version=Kubernetes=1.34.2"]),
+        new(&["--to=releases", "--component-version=a=1.0.0", "--component-version=a=1.0.0"]),
         new(&["--to=diary"]),
         new(&["--to-image=registry.example/releases@sha256:12"]),
         new(&["--to-image=registry.example/RELEASES"]),

@@ -2,7 +2,9 @@
 
 mod looking;
 mod making;
+mod operators;
 mod pushing;
+mod task_graph;
 
 use std::fs;
 use std::path::Path;

@@ -1,22 +1,25 @@
-//! What the release is made of, and what is wrong with it.
+//! The release that the arguments describe, its errors and its warnings.
 
-use std::collections::BTreeMap;
-use std::path::Path;
+use std::collections::BTreeSet;
 
 use anyhow::Context;
 use fairway_operator::manifests::{
     TextFiles, monitoring_manifests, openshift_manifests, own_manifests,
 };
-use fairway_release::draft::PLACEHOLDERS;
+use fairway_release::draft::{DraftError, DraftProblem, Operator};
 use fairway_release::inclusion::is_for_no_cluster;
 use fairway_release::metadata::key;
-use fairway_release::payload::{Files, is_manifest_name};
-use fairway_release::{Draft, Manifest, Release, ReleaseMetadata, Verification};
+use fairway_release::{
+    Draft, DraftedRelease, ImageReferences, Manifest, Release, ReleaseMetadata, Verification,
+};
+use tokio::runtime::Runtime;
 
+use super::component_versions;
+use super::inputs::{self, unique};
 use crate::args::release::{MetadataArgs, NewArgs};
-use crate::commands::release::directory;
 use crate::commands::release::info::for_no_cluster;
 use crate::errors::{WithHint, WrongUsage};
+use crate::printer::Printer;
 
 /// The kinds that the operator's monitoring needs.
 const MONITORING: [&str; 2] =
@@ -25,35 +28,94 @@ const MONITORING: [&str; 2] =
 /// The kind without which OpenShift lets no Pod in.
 const OPENSHIFT: [&str; 1] = ["securitycontextconstraints.security.openshift.io"];
 
-/// The files of the release, and what they mean.
-pub(super) fn finished(args: &NewArgs) -> anyhow::Result<(Files, Release)> {
-    let mut draft = Draft::new(metadata(args)?, images(&args.image)?, args.metadata.created);
-    add(&mut draft, own_manifests());
-    for directory in &args.manifests {
-        add_operator(&mut draft, directory)?;
+/// Makes the release.
+pub(super) fn finished(
+    args: &NewArgs,
+    runtime: &Runtime,
+    printer: &Printer,
+) -> anyhow::Result<DraftedRelease> {
+    let ImageReferences { images, components, .. } = inputs::images(args)?;
+    let draft = Draft::new(metadata(args)?, images, args.metadata.created);
+    let mut draft = draft.allow_unresolved(args.allow_unresolved);
+    for (component, versions) in &components {
+        for version in versions {
+            draft.brings(component, version);
+        }
     }
-    let refused = || WithHint {
-        message: format!("cannot make release {}", args.version),
-        hint: "`fairway release new --help` says what manifests and images it takes".to_owned(),
-    };
-    let (mut files, mut release) = draft.clone().finish().with_context(refused)?;
+    add(&mut draft, own_manifests());
+    let mut operators: Vec<Operator> = inputs::operators(args, printer)?;
+    component_versions::complete(&mut operators, &draft, &args.access, runtime, printer)?;
+    for operator in &operators {
+        draft.add_operator(operator);
+    }
+    let drafted = finish(draft.clone(), args)?;
     let optional = [
-        (args.monitoring || defines(&release, &MONITORING), monitoring_manifests()),
-        (defines(&release, &OPENSHIFT), openshift_manifests()),
+        (args.monitoring || defines(&drafted.release, &MONITORING), monitoring_manifests()),
+        (defines(&drafted.release, &OPENSHIFT), openshift_manifests()),
     ];
     let mut wanted = optional.into_iter().filter(|(is_wanted, _)| *is_wanted).peekable();
-    if wanted.peek().is_some() {
+    let drafted = if wanted.peek().is_some() {
         wanted.for_each(|(_, files)| add(&mut draft, files));
-        (files, release) = draft.finish().with_context(refused)?;
-    }
-    Verification::of(&release.manifests).with_context(refused)?;
-    Ok((files, release))
+        finish(draft, args)?
+    } else {
+        drafted
+    };
+    let unusable = || refused(args, general_hint());
+    Verification::of(&drafted.release.manifests).with_context(unusable)?;
+    Ok(drafted)
 }
 
-/// What is no mistake for sure, and probably not meant.
-pub(super) fn doubts(release: &Release) -> Vec<String> {
+fn finish(draft: Draft, args: &NewArgs) -> anyhow::Result<DraftedRelease> {
+    draft.finish().map_err(|error| {
+        let hint = hint(&error);
+        anyhow::Error::from(error).context(refused(args, hint))
+    })
+}
+
+fn refused(args: &NewArgs, hint: String) -> WithHint {
+    WithHint { message: format!("cannot make release {}", args.version), hint }
+}
+
+fn general_hint() -> String {
+    "`fairway release new --help` describes manifests and images".to_owned()
+}
+
+/// The options that resolve the errors.
+fn hint(error: &DraftError) -> String {
+    let mut images = BTreeSet::new();
+    let mut components = BTreeSet::new();
+    for problem in &error.problems {
+        match problem {
+            DraftProblem::NoImage { name, .. } => {
+                images.insert(name.as_str());
+            }
+            DraftProblem::NoVersion { component, .. } => {
+                components.insert(component.clone());
+            }
+            _ => {}
+        }
+    }
+    let mut hints = Vec::new();
+    if !images.is_empty() {
+        let options: Vec<String> =
+            images.iter().map(|name| format!("--image {name}=IMAGE")).collect();
+        hints.push(format!("add images with {}", options.join(" ")));
+    }
+    if !components.is_empty() {
+        hints.push(component_versions::options(&components));
+    }
+    if error.problems.iter().all(DraftProblem::is_unresolved) {
+        hints.push("--allow-unresolved makes the release anyway".to_owned());
+    }
+    if hints.is_empty() { general_hint() } else { hints.join("; ") }
+}
+
+/// Warnings about properties that are probably mistakes.
+pub(super) fn doubts(drafted: &DraftedRelease) -> Vec<String> {
+    let DraftedRelease { release, warnings, .. } = drafted;
+    let mut doubts: Vec<String> = warnings.iter().map(ToString::to_string).collect();
     let useless = release.manifests.iter().filter(|manifest| is_for_no_cluster(manifest));
-    let mut doubts: Vec<String> = useless.map(for_no_cluster).collect();
+    doubts.extend(useless.map(for_no_cluster));
     if Verification::of(&release.manifests).is_ok_and(|trust| trust.is_none()) {
         doubts.push(
             "no ConfigMap says whose signatures count: without --force, clusters with this release \
@@ -77,24 +139,6 @@ fn add(draft: &mut Draft, files: TextFiles) {
     }
 }
 
-fn add_operator(draft: &mut Draft, directory: &Path) -> anyhow::Result<()> {
-    let hint = || WithHint {
-        message: format!("there are no manifests in {}", directory.display()),
-        hint: "name a directory with files such as 0000_50_COMPONENT_01_deployment.yaml".to_owned(),
-    };
-    let is_wanted = |name: &str| name == PLACEHOLDERS || is_manifest_name(name);
-    let files = directory::files(directory, is_wanted).with_context(hint)?;
-    if !files.keys().any(|name| is_manifest_name(name)) {
-        return Err(hint().into());
-    }
-    draft.add_operator(&directory.display().to_string(), &files);
-    Ok(())
-}
-
-fn images(named: &[(String, String)]) -> Result<BTreeMap<String, String>, WrongUsage> {
-    unique(named, |name| format!("--image: {name} is named twice"))
-}
-
 fn metadata(args: &NewArgs) -> Result<ReleaseMetadata, WrongUsage> {
     let MetadataArgs { previous, next, channels, url, metadata, created: _ } = &args.metadata;
     let channels = (!channels.is_empty()).then(|| (key::CHANNELS.to_owned(), channels.join(",")));
@@ -103,22 +147,9 @@ fn metadata(args: &NewArgs) -> Result<ReleaseMetadata, WrongUsage> {
     Ok(ReleaseMetadata {
         previous: previous.clone(),
         next: next.clone(),
-        metadata: unique(&said, |key| format!("--metadata: {key} is said twice"))?,
+        metadata: unique(&said, "--metadata")?,
         ..ReleaseMetadata::new(args.version.clone())
     })
-}
-
-fn unique(
-    pairs: &[(String, String)],
-    twice: impl Fn(&str) -> String,
-) -> Result<BTreeMap<String, String>, WrongUsage> {
-    let mut found = BTreeMap::new();
-    for (key, value) in pairs {
-        if found.insert(key.clone(), value.clone()).is_some() {
-            return Err(WrongUsage(twice(key)));
-        }
-    }
-    Ok(found)
 }
 
 /// Whether a release brings all of these kinds.
@@ -126,4 +157,35 @@ fn defines(release: &Release, kinds: &[&str]) -> bool {
     let is_definition = |manifest: &&Manifest| manifest.id.kind == "CustomResourceDefinition";
     let definitions = || release.manifests.iter().filter(is_definition);
     kinds.iter().all(|name| definitions().any(|manifest| manifest.id.name == *name))
+}
+
+#[cfg(test)]
+mod tests {
+    use fairway_api::read::Place;
+
+    use super::*;
+
+    #[test]
+    fn hint_names_the_options_that_resolve_errors() {
+        let place = || Place { source: "a.yaml".to_owned(), position: None };
+        let image = |name: &str| DraftProblem::NoImage {
+            place: place(),
+            word: "example/a".to_owned(),
+            name: name.to_owned(),
+        };
+        let version =
+            DraftProblem::NoVersion { place: place(), component: "kubernetes".to_owned() };
+        let other = DraftProblem::Payload("a.yaml: invalid".to_owned());
+        let hints = [
+            vec![other.clone()],
+            vec![version.clone()],
+            vec![image("b"), version, image("a"), image("b"), other],
+        ]
+        .map(|problems| hint(&DraftError { problems }));
+        insta::assert_snapshot!(hints.join("\n"), @"
+        `fairway release new --help` describes manifests and images
+        set versions with --component-version kubernetes=VERSION; --allow-unresolved makes the release anyway
+        add images with --image a=IMAGE --image b=IMAGE; set versions with --component-version kubernetes=VERSION
+        ");
+    }
 }

@@ -1,7 +1,9 @@
 //! `fairway release new`: makes a release image.
 
+mod component_versions;
 mod destination;
 mod draft;
+mod inputs;
 
 use std::fmt;
 
@@ -37,9 +39,10 @@ pub(super) fn shape() -> Shape {
 
 pub(crate) fn run(args: &NewArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
     let destination = Destination::of(args)?;
-    let (files, release) = draft::finished(args)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let image = image(args, &files, &runtime)?;
+    let drafted = draft::finished(args, &runtime, printer)?;
+    let image = image(args, &drafted.files, &runtime)?;
+    let release = &drafted.release;
     let made = Made {
         image: destination.take(&image, args, &runtime, printer)?,
         digest: image.digest().clone(),
@@ -47,9 +50,7 @@ pub(crate) fn run(args: &NewArgs, printer: &Printer) -> anyhow::Result<ExitStatu
         manifests: release.manifests.len(),
         images: release.image_references.images.len(),
     };
-    let mut warnings: Vec<String> = release.warnings.iter().map(ToString::to_string).collect();
-    warnings.extend(draft::doubts(&release));
-    printer.warnings(&warnings);
+    printer.warnings(&draft::doubts(&drafted));
     let Made { release, manifests, images, .. } = &made;
     printer.note(format_args!("release {release}: manifests: {manifests}, images: {images}"));
     output::report(printer.stdout(), args.output.output, KIND, &made)?;

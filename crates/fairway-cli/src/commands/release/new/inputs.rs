@@ -1,0 +1,174 @@
+//! The input of a release: the manifests of operators, and the images.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use fairway_release::ImageReferences;
+use fairway_release::draft::{Operator, PLACEHOLDERS};
+use fairway_release::payload::{MAX_FILE_BYTES, is_manifest_name};
+
+use crate::args::release::NewArgs;
+use crate::commands::release::directory;
+use crate::errors::{WithHint, WrongUsage};
+use crate::input;
+use crate::printer::Printer;
+
+/// The operator whose manifests Fairway's own replace.
+const REPLACED: &str = "cluster-version-operator";
+
+/// The directory that images keep their manifests in.
+const MANIFESTS: &str = "manifests";
+
+/// Reads the manifests of all operators, in the order of the arguments.
+pub(super) fn operators(args: &NewArgs, printer: &Printer) -> anyhow::Result<Vec<Operator>> {
+    let mut directories: Vec<(String, PathBuf)> = Vec::new();
+    for given in &args.manifests {
+        directories.push(named(given)?);
+    }
+    for root in &args.operators {
+        directories.extend(subdirectories(root)?);
+    }
+    let mut operators = Vec::new();
+    for (image, directory) in directories {
+        if image == REPLACED {
+            printer.note(format_args!(
+                "skipping {}: Fairway's own manifests replace those of {REPLACED}",
+                directory.display()
+            ));
+        } else {
+            operators.push(operator(image, &directory)?);
+        }
+    }
+    Ok(operators)
+}
+
+/// The image and the directory of `[IMAGE=]DIR`.
+fn named(given: &Path) -> anyhow::Result<(String, PathBuf)> {
+    if let Some((image, directory)) = given.to_str().and_then(|given| given.split_once('='))
+        && !image.is_empty()
+        && !image.contains('/')
+    {
+        return Ok((image.to_owned(), directory.into()));
+    }
+    let unnamed = || WithHint {
+        message: format!("cannot tell the image of the manifests in {}", given.display()),
+        hint: "name the image: --manifests IMAGE=DIR".to_owned(),
+    };
+    // `.` and `..` have no name of their own.
+    let absolute = fs::canonicalize(given).with_context(|| no_manifests(given))?;
+    let own = |path: &Path| path.file_name().and_then(OsStr::to_str).map(str::to_owned);
+    let parent = || absolute.parent().and_then(own);
+    let image = own(&absolute);
+    let image = if image.as_deref() == Some(MANIFESTS) { parent().or(image) } else { image };
+    Ok((image.ok_or_else(unnamed)?, given.to_owned()))
+}
+
+/// The directories in a directory, by name.
+fn subdirectories(root: &Path) -> anyhow::Result<BTreeMap<String, PathBuf>> {
+    let refused = || WithHint {
+        message: format!("no directories with manifests in {}", root.display()),
+        hint: "name a directory that has one directory for each operator, called like its image"
+            .to_owned(),
+    };
+    let mut found = BTreeMap::new();
+    for entry in fs::read_dir(root).with_context(refused)? {
+        let path = entry.with_context(refused)?.path();
+        if let Some(name) = path.file_name().and_then(OsStr::to_str)
+            && path.is_dir()
+        {
+            found.insert(name.to_owned(), path);
+        }
+    }
+    if found.is_empty() { Err(refused().into()) } else { Ok(found) }
+}
+
+fn operator(image: String, directory: &Path) -> anyhow::Result<Operator> {
+    let files = directory::files(directory, |_| true).with_context(|| no_manifests(directory))?;
+    if !files.keys().any(|name| name == PLACEHOLDERS || is_manifest_name(name)) {
+        return Err(no_manifests(directory).into());
+    }
+    let display = directory.display();
+    if let Some((name, _)) = files.iter().find(|(_, content)| content.len() > MAX_FILE_BYTES) {
+        anyhow::bail!("{display}/{name} has more than {MAX_FILE_BYTES} bytes");
+    }
+    Ok(Operator { image, directory: display.to_string(), files, ..Operator::default() })
+}
+
+fn no_manifests(directory: &Path) -> WithHint {
+    WithHint {
+        message: format!("no manifests in {}", directory.display()),
+        hint: "name a directory with manifests (*.yaml, *.yml, *.json) or an `image-references`; \
+               --operators takes a directory of such directories"
+            .to_owned(),
+    }
+}
+
+/// The images of the release by name, and the component versions that come with them.
+pub(super) fn images(args: &NewArgs) -> anyhow::Result<ImageReferences> {
+    let mut all = ImageReferences::default();
+    for path in &args.images_from {
+        let ImageReferences { images, components, .. } = images_from(path)?;
+        for (name, image) in images {
+            if all.images.insert(name.clone(), image).is_some() {
+                let message = format!("--images-from: {name} occurs in more than one file");
+                return Err(WrongUsage(message).into());
+            }
+        }
+        for (component, versions) in components {
+            all.components.entry(component).or_default().extend(versions);
+        }
+    }
+    all.images.extend(unique(&args.image, "--image")?);
+    for (component, version) in unique(&args.component_version, "--component-version")? {
+        all.components.insert(component, BTreeSet::from([version]));
+    }
+    Ok(all)
+}
+
+fn images_from(path: &Path) -> anyhow::Result<ImageReferences> {
+    let name = input::name(path);
+    let refused = || WithHint {
+        message: format!("cannot read the images in {name}"),
+        hint: "name a file with lines NAME=IMAGE, or an ImageStream as JSON or YAML".to_owned(),
+    };
+    let bytes = input::bytes(path).with_context(refused)?;
+    let lines = String::from_utf8_lossy(&bytes);
+    let mut lines = (1..).zip(lines.lines().map(content)).filter(|(_, line)| !line.is_empty());
+    let is_pair =
+        |line: &str| line.split_once('=').is_some_and(|(name, _)| !name.contains([':', '{', '"']));
+    if !lines.clone().next().is_some_and(|(_, line)| is_pair(line)) {
+        return ImageReferences::read_stream(&name, &bytes).with_context(refused);
+    }
+    let images = lines.try_fold(BTreeMap::new(), |mut images, (number, line)| {
+        let (key, image) = line
+            .split_once('=')
+            .filter(|(key, image)| !key.is_empty() && !image.is_empty())
+            .with_context(|| format!("{name}:{number}: expected NAME=IMAGE, found {line:?}"))?;
+        let previous = images.insert(key.to_owned(), image.to_owned());
+        anyhow::ensure!(previous.is_none(), "{name}:{number}: image {key} occurs twice");
+        Ok(images)
+    });
+    Ok(ImageReferences { images: images.with_context(refused)?, ..ImageReferences::default() })
+}
+
+/// A line without its comment.
+fn content(line: &str) -> &str {
+    line.split('#').next().unwrap_or_default().trim()
+}
+
+/// The pairs of a repeatable option as a map.
+pub(super) fn unique(
+    pairs: &[(String, String)],
+    option: &str,
+) -> Result<BTreeMap<String, String>, WrongUsage> {
+    let mut found = BTreeMap::new();
+    for (key, value) in pairs {
+        if found.insert(key.clone(), value.clone()).is_some() {
+            return Err(WrongUsage(format!("{option}: {key} is given twice")));
+        }
+    }
+    Ok(found)
+}

@@ -1,0 +1,281 @@
+//! Making a release: the manifests of operators go in, the files of an image come out, or all
+//! errors at once.
+
+mod operator;
+mod pinning;
+mod problem;
+mod substitution;
+
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
+
+use fairway_api::read::Place;
+use jiff::Timestamp;
+
+pub use self::operator::{Operator, PLACEHOLDERS};
+use self::operator::{numbered, release_name};
+pub use self::problem::{DraftError, DraftProblem, DraftWarning};
+pub use self::substitution::SNAPSHOT;
+use self::substitution::{Reason, Substitution};
+use crate::image_references::{self, ImageReferences};
+use crate::inclusion::DEFAULT_PROFILE;
+use crate::metadata::{self, ReleaseMetadata};
+use crate::payload::{
+    Files, LITERAL, MAX_PROBLEMS, PayloadError, Release, Warning, is_manifest_name,
+};
+
+/// The name of the release image in templates while it has no digest yet.
+const UNNAMED: &str = "release";
+
+/// A release that is being made.
+#[derive(Clone, Debug)]
+pub struct Draft {
+    metadata: ReleaseMetadata,
+    images: ImageReferences,
+    files: Files,
+    /// The names of files in errors, by their paths in the image.
+    origins: BTreeMap<String, String>,
+    /// The highest number behind a file name that several files have, by path.
+    copies: BTreeMap<String, usize>,
+    is_lenient: bool,
+    problems: Vec<DraftProblem>,
+    warnings: Vec<DraftWarning>,
+}
+
+/// A release that was made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DraftedRelease {
+    /// The files of its image, by path.
+    pub files: Files,
+    /// The release that these files are.
+    pub release: Release,
+    /// Properties that are probably mistakes.
+    pub warnings: Vec<DraftWarning>,
+}
+
+impl Draft {
+    /// Starts a release with its metadata, its images by name, and its creation time. The image has
+    /// no creation time without the latter.
+    pub fn new(
+        mut metadata: ReleaseMetadata,
+        images: BTreeMap<String, String>,
+        created: Option<Timestamp>,
+    ) -> Self {
+        let mut problems: Vec<DraftProblem> = images
+            .iter()
+            .filter(|(_, image)| !pinning::is_pinned(image))
+            .map(|(name, image)| (name.clone(), image.clone()))
+            .map(|(name, image)| DraftProblem::NotByDigest { name, image })
+            .collect();
+        for versions in [&mut metadata.previous, &mut metadata.next] {
+            versions.sort();
+            versions.dedup();
+            if versions.contains(&metadata.version) {
+                problems.push(DraftProblem::UpdateToItself(metadata.version.clone()));
+            }
+        }
+        let name = metadata.version.to_string();
+        Self {
+            metadata,
+            images: ImageReferences { name, created, images, ..ImageReferences::default() },
+            files: Files::new(),
+            origins: BTreeMap::new(),
+            copies: BTreeMap::new(),
+            is_lenient: false,
+            problems,
+            warnings: Vec::new(),
+        }
+    }
+
+    /// Turns errors about placeholders that stay, and about images of workloads that are not pinned,
+    /// into warnings.
+    #[must_use]
+    pub fn allow_unresolved(self, is_lenient: bool) -> Self {
+        Self { is_lenient, ..self }
+    }
+
+    /// Sets the version of a component of the release, such as `kubernetes`.
+    pub fn brings(&mut self, component: &str, version: &str) {
+        let versions = self.images.components.entry(component.to_owned()).or_default();
+        versions.insert(version.to_owned());
+    }
+
+    /// Whether the version of a component is known.
+    pub fn has_version(&self, component: &str) -> bool {
+        self.images.component(component).is_some()
+    }
+
+    /// The image of that name.
+    pub fn image(&self, name: &str) -> Option<&str> {
+        self.images.images.get(name).map(String::as_str)
+    }
+
+    /// Adds a file unchanged, by its path in the image. `origin` is its name in errors.
+    pub fn add(&mut self, path: &str, origin: &str, content: Vec<u8>) {
+        match self.origins.entry(path.to_owned()) {
+            Entry::Occupied(first) => {
+                let (first, second) = (first.get().clone(), origin.to_owned());
+                self.problems.push(DraftProblem::Collision { first, second });
+            }
+            Entry::Vacant(entry) => {
+                entry.insert(origin.to_owned());
+                self.files.insert(path.to_owned(), content);
+            }
+        }
+    }
+
+    /// Adds all files of an operator, with the images and versions of the release in place of their
+    /// placeholders.
+    pub fn add_operator(&mut self, operator: &Operator) {
+        let words = operator.placeholders().unwrap_or_else(|error| {
+            self.problems.push(error.into());
+            BTreeMap::new()
+        });
+        let mut missing: BTreeSet<&String> =
+            words.values().filter(|name| !self.images.images.contains_key(*name)).collect();
+        for (name, bytes) in operator.manifests() {
+            let (content, unresolved) = self.substituted(operator, &words, bytes);
+            let origin = operator.path(name);
+            for found in unresolved.into_iter().take(MAX_PROBLEMS) {
+                if let Reason::NoImage { name, .. } = &found.reason {
+                    missing.remove(name);
+                }
+                if is_manifest_name(name) {
+                    self.report(DraftProblem::unresolved(&origin, found));
+                }
+            }
+            let path = self.free_path(&release_name(&operator.image, name), &origin);
+            self.add(&path, &origin, content);
+        }
+        let file = operator.path(PLACEHOLDERS);
+        self.warnings.extend(missing.into_iter().map(|name| {
+            let (file, name) = (file.clone(), name.clone());
+            DraftWarning::UnusedImage { file, name }
+        }));
+        for (component, version) in &operator.versions {
+            self.brings(component, version);
+        }
+    }
+
+    fn substituted(
+        &self,
+        operator: &Operator,
+        words: &BTreeMap<String, String>,
+        text: &[u8],
+    ) -> (Vec<u8>, Vec<substitution::Unresolved>) {
+        let components = self.images.components.keys();
+        let known = components.filter_map(|name| Some((&**name, self.images.component(name)?)));
+        let labelled = operator.versions.iter().map(|(name, version)| (&**name, &**version));
+        // Build metadata does not identify a version, so `oc adm release new` leaves it out as well.
+        let version = self.metadata.version.without_build().to_string();
+        Substitution::new(words, &self.images.images, &version, known.chain(labelled).collect())
+            .apply(text)
+    }
+
+    /// A path that no file has yet, for a file that several operators may have.
+    fn free_path(&mut self, name: &str, origin: &str) -> String {
+        let path = format!("{LITERAL}/{name}");
+        let Some(first) = self.origins.get(&path) else { return path };
+        let number = self.copies.entry(name.to_owned()).or_insert(1);
+        let (name, path) = loop {
+            *number += 1;
+            let name = numbered(name, *number);
+            let path = format!("{LITERAL}/{name}");
+            if !self.origins.contains_key(&path) {
+                break (name, path);
+            }
+        };
+        let (file, first) = (origin.to_owned(), first.clone());
+        self.warnings.push(DraftWarning::Renamed { file, name, first });
+        path
+    }
+
+    fn report(&mut self, problem: DraftProblem) {
+        if self.is_lenient && problem.is_unresolved() {
+            self.warnings.push(DraftWarning::Unresolved(problem));
+        } else {
+            self.problems.push(problem);
+        }
+    }
+
+    /// The errors found so far; [`Draft::finish`] finds more.
+    pub fn problems(&self) -> &[DraftProblem] {
+        &self.problems
+    }
+
+    /// The warnings found so far.
+    pub fn warnings(&self) -> &[DraftWarning] {
+        &self.warnings
+    }
+
+    /// The files of the image, not loaded yet.
+    pub fn files(&self) -> Files {
+        let mut draft = self.clone();
+        draft.describe();
+        draft.files
+    }
+
+    /// Adds the files with which a release describes itself.
+    fn describe(&mut self) {
+        let metadata = serde_json::to_string_pretty(&self.metadata).expect("strings are JSON");
+        self.add(metadata::PATH, "the release's metadata", format!("{metadata}\n").into_bytes());
+        let images = format!("{}\n", self.images.write());
+        self.add(image_references::PATH, "the release's images", images.into_bytes());
+    }
+
+    /// Loads the result as a cluster would, and checks it.
+    pub fn finish(mut self) -> Result<DraftedRelease, DraftError> {
+        self.describe();
+        match Release::load(&self.files, UNNAMED, DEFAULT_PROFILE) {
+            Ok(release) => {
+                self.check(&release);
+                if self.problems.is_empty() {
+                    let Self { files, warnings, .. } = self;
+                    return Ok(DraftedRelease { files, release, warnings });
+                }
+            }
+            Err(PayloadError { problems }) => {
+                for warning in Warning::of_metadata(&self.metadata) {
+                    self.problems.push(DraftProblem::Payload(self.of_origin(&warning.to_string())));
+                }
+                for problem in problems {
+                    self.problems.push(DraftProblem::Payload(self.of_origin(&problem.to_string())));
+                }
+            }
+        }
+        self.problems.truncate(MAX_PROBLEMS);
+        Err(DraftError { problems: self.problems })
+    }
+
+    fn check(&mut self, release: &Release) {
+        for warning in &release.warnings {
+            let text = self.of_origin(&warning.to_string());
+            // A file that clusters ignore, or metadata that clients ignore, is never intended.
+            if matches!(warning, Warning::Template { .. } | Warning::Metadata { .. }) {
+                self.problems.push(DraftProblem::Payload(text));
+            } else {
+                self.warnings.push(DraftWarning::Payload(text));
+            }
+        }
+        for manifest in &release.manifests {
+            // Templates name the release image, whose digest is not known yet.
+            let Some(origin) = self.origins.get(&format!("{LITERAL}/{}", manifest.file)) else {
+                continue;
+            };
+            let place = Place { source: origin.clone(), position: Some((manifest.line, 1)) };
+            for pinning::Unpinned { field, image } in pinning::unpinned(manifest) {
+                let (place, id) = (place.clone(), Box::new(manifest.id.clone()));
+                self.report(DraftProblem::NotPinned { place, id, field, image });
+            }
+        }
+    }
+
+    /// A message about a file of the image, with the name of its origin in place of its path.
+    fn of_origin(&self, message: &str) -> String {
+        let origin = self.origins.iter().find_map(|(path, origin)| {
+            let rest = message.strip_prefix(path.as_str())?;
+            rest.starts_with([':', ' ']).then(|| format!("{origin}{rest}"))
+        });
+        origin.unwrap_or_else(|| message.to_owned())
+    }
+}

@@ -1,0 +1,150 @@
+//! Errors and warnings about a release that is being made.
+
+use std::fmt;
+
+use fairway_api::Version;
+use fairway_api::read::{Place, ReadError};
+
+use super::substitution::{Reason, SNAPSHOT, Unresolved};
+use crate::manifest::ObjectId;
+
+/// An error that keeps a release from being made.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DraftProblem {
+    /// Two files have the same path in the release.
+    #[error("{second}: has the same path in the release as {first}")]
+    Collision {
+        /// The file that was added first.
+        first: String,
+        /// The file that was added second.
+        second: String,
+    },
+    /// An image of the release is not pinned.
+    #[error("image {name}: {image:?} is not pinned by digest (NAME@sha256:…)")]
+    NotByDigest {
+        /// The name of the image.
+        name: String,
+        /// The image.
+        image: String,
+    },
+    /// A manifest has the placeholder of an image that the release lacks.
+    #[error("{place}: {word} stands for image {name:?}, which the release does not have")]
+    NoImage {
+        /// The position of the placeholder.
+        place: Place,
+        /// The placeholder.
+        word: String,
+        /// The name of the image.
+        name: String,
+    },
+    /// A manifest has the placeholder of a component version that is unknown.
+    #[error("{place}: {SNAPSHOT}-{component}: unknown version of component {component:?}")]
+    NoVersion {
+        /// The position of the placeholder.
+        place: Place,
+        /// The component, such as `kubernetes`.
+        component: String,
+    },
+    /// A manifest has a placeholder that cannot be replaced.
+    #[error("{place}: placeholder {word} is not separated from its surroundings")]
+    NotSeparate {
+        /// The position of the placeholder.
+        place: Place,
+        /// The placeholder.
+        word: String,
+    },
+    /// A workload has an image that is not pinned.
+    #[error("{place}: {id}: field {field}: image {image:?} is not pinned by digest")]
+    NotPinned {
+        /// The position of the object.
+        place: Place,
+        /// The object.
+        id: Box<ObjectId>,
+        /// The field of the object.
+        field: String,
+        /// The image.
+        image: String,
+    },
+    /// An operator's `image-references` cannot be decoded.
+    #[error(transparent)]
+    Placeholders(#[from] ReadError),
+    /// A release is its own predecessor or successor.
+    #[error("{0} cannot be updated to itself")]
+    UpdateToItself(Version),
+    /// The result cannot be loaded.
+    #[error("{0}")]
+    Payload(String),
+}
+
+impl DraftProblem {
+    pub(super) fn unresolved(file: &str, Unresolved { line, reason }: Unresolved) -> Self {
+        let place = Place { source: file.to_owned(), position: Some((line, 1)) };
+        match reason {
+            Reason::NoImage { word, name } => Self::NoImage { place, word, name },
+            Reason::NoVersion { component } => Self::NoVersion { place, component },
+            Reason::NotSeparate { word } => Self::NotSeparate { place, word },
+        }
+    }
+
+    /// Whether [`super::Draft::allow_unresolved`] makes it a warning.
+    pub fn is_unresolved(&self) -> bool {
+        matches!(
+            self,
+            Self::NoImage { .. }
+                | Self::NoVersion { .. }
+                | Self::NotSeparate { .. }
+                | Self::NotPinned { .. }
+        )
+    }
+}
+
+/// All errors that keep a release from being made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[must_use]
+pub struct DraftError {
+    /// At least one error.
+    pub problems: Vec<DraftProblem>,
+}
+
+impl std::error::Error for DraftError {}
+
+impl fmt::Display for DraftError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.problems.as_slice() {
+            [problem] => problem.fmt(f),
+            problems => {
+                write!(f, "{} errors:", problems.len())?;
+                problems.iter().try_for_each(|problem| write!(f, "\n* {problem}"))
+            }
+        }
+    }
+}
+
+/// A property of a release that is probably a mistake.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DraftWarning {
+    /// An error that is allowed.
+    #[error(transparent)]
+    Unresolved(DraftProblem),
+    /// Two operators have files of the same name.
+    #[error("{file}: added as {name}, since {first} has the same name")]
+    Renamed {
+        /// The file that was added second.
+        file: String,
+        /// Its name in the release.
+        name: String,
+        /// The file that was added first.
+        first: String,
+    },
+    /// An operator lists an image that the release lacks, and that none of its manifests use.
+    #[error("{file}: the release does not have image {name:?}; no manifest uses it")]
+    UnusedImage {
+        /// The operator's `image-references`.
+        file: String,
+        /// The name of the image.
+        name: String,
+    },
+    /// A warning from loading the result.
+    #[error("{0}")]
+    Payload(String),
+}

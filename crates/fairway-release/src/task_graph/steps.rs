@@ -1,0 +1,83 @@
+//! A task graph as a sequence of steps: what is applied in parallel, and what one after the other.
+
+use serde::Serialize;
+
+use super::{Node, Task, TaskGraph};
+
+/// Manifests of one component on one level, applied one after the other.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ComponentTasks {
+    /// The level, as the file names have it; `None` for files without one.
+    pub level: Option<String>,
+    /// The component, or the file name for files without one.
+    pub component: String,
+    /// The number of manifests.
+    pub manifests: usize,
+    /// Whether it is a Job, which everything after it waits for.
+    pub is_barrier: bool,
+}
+
+/// Components whose manifests are applied in parallel. Steps are applied one after the other.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Step {
+    /// The components, in the order of their manifests.
+    pub components: Vec<ComponentTasks>,
+}
+
+impl TaskGraph {
+    /// The steps of the graph. A component is in the first step in which nothing that it waits for
+    /// is left.
+    pub fn steps(&self) -> Vec<Step> {
+        let mut steps: Vec<Step> = Vec::new();
+        let mut ends = vec![0; self.nodes().len()];
+        for index in self.in_order() {
+            let node = &self.nodes()[index];
+            let mut step = node.after.iter().map(|other| ends[*other]).max().unwrap_or_default();
+            for component in components(node) {
+                if steps.len() <= step {
+                    steps.resize_with(step + 1, Step::default);
+                }
+                steps[step].components.push(component);
+                step += 1;
+            }
+            ends[index] = step;
+        }
+        steps
+    }
+
+    /// The nodes in an order in which each comes after those that it waits for. Nodes are never in a
+    /// cycle, so none is left out.
+    fn in_order(&self) -> Vec<usize> {
+        let mut waiting: Vec<usize> = self.nodes().iter().map(|node| node.after.len()).collect();
+        let ready = waiting.iter().enumerate().filter(|(_, count)| **count == 0);
+        let mut order: Vec<usize> = ready.map(|(index, _)| index).collect();
+        let mut next = 0;
+        while let Some(index) = order.get(next).copied() {
+            next += 1;
+            for other in &self.nodes()[index].before {
+                waiting[*other] -= 1;
+                if waiting[*other] == 0 {
+                    order.push(*other);
+                }
+            }
+        }
+        order
+    }
+}
+
+/// The tasks of a node by level and component.
+fn components(node: &Node) -> impl Iterator<Item = ComponentTasks> {
+    let is_same = |one: &Task, next: &Task| {
+        one.turn().is_some() && one.turn() == next.turn() && !one.is_barrier && !next.is_barrier
+    };
+    node.tasks.chunk_by(is_same).filter_map(|tasks| {
+        let first = tasks.first()?;
+        let turn = first.turn();
+        Some(ComponentTasks {
+            level: turn.map(|turn| turn.level.to_owned()),
+            component: turn.map_or_else(|| first.file.clone(), |turn| turn.component.to_owned()),
+            manifests: tasks.len(),
+            is_barrier: first.is_barrier,
+        })
+    })
+}

@@ -1,0 +1,256 @@
+//! Releases made of the manifests of real OpenShift operators: `FAIRWAY_PAYLOADS` names a directory
+//! that has them, and what `oc adm release new` makes of them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::fs::{self, File};
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use fairway_release::draft::{DraftWarning, Operator};
+use fairway_release::inclusion::{DEFAULT_PROFILE, Filter};
+use fairway_release::payload::Files;
+use fairway_release::task_graph::{Mode, Step};
+use fairway_release::{Draft, DraftedRelease, ImageReferences, ReleaseMetadata, TaskGraph};
+use flate2::read::GzDecoder;
+use sha2::{Digest as _, Sha256};
+use tar::Archive;
+
+const PAYLOADS: &str = "FAIRWAY_PAYLOADS";
+
+/// The operator whose manifests Fairway's own replace.
+const REPLACED: &str = "cluster-version-operator";
+
+const DIRECTORY: &str = "release-manifests/";
+
+/// A release that others have made.
+struct Example {
+    /// The name of its files.
+    name: &'static str,
+    version: &'static str,
+    kubernetes: &'static str,
+    /// The number of files that come from operators.
+    files: usize,
+    /// Images of its operators that its list of images lacks.
+    unlisted: &'static [&'static str],
+}
+
+const EXAMPLES: [Example; 3] = [
+    Example { name: "5.0", version: "5.0.0", kubernetes: "1.35.2", files: 913, unlisted: &[] },
+    Example {
+        name: "4.20",
+        version: "4.20.0",
+        kubernetes: "1.30.0",
+        files: 777,
+        unlisted: &["cluster-kube-cluster-api-operator"],
+    },
+    Example {
+        name: "4.16",
+        version: "4.16.0",
+        kubernetes: "1.30.0",
+        files: 687,
+        unlisted: &[
+            "alibaba-cloud-controller-manager",
+            "alibaba-machine-controllers",
+            "cluster-kube-cluster-api-operator",
+            "csi-driver-shared-resource",
+            "csi-driver-shared-resource-operator",
+            "csi-driver-shared-resource-webhook",
+            "csi-snapshot-validation-webhook",
+            "k8s-prometheus-adapter",
+            "libvirt-machine-controllers",
+            "olm-rukpak",
+            "sdn",
+        ],
+    },
+];
+
+/// The directory with the payloads; `None` where tests without it are left out.
+pub(crate) fn directory() -> Option<PathBuf> {
+    let directory = std::env::var_os(PAYLOADS).map(PathBuf::from);
+    let is_ci = std::env::var("CI").is_ok_and(|ci| ci == "true");
+    assert!(directory.is_some() || !is_ci, "{PAYLOADS} is not set");
+    directory
+}
+
+/// The files of an archive by path.
+pub(crate) fn unpacked(archive: &Path) -> Files {
+    let file = File::open(archive).unwrap_or_else(|error| panic!("{}: {error}", archive.display()));
+    let mut archive = Archive::new(GzDecoder::new(file));
+    let mut files = Files::new();
+    for entry in archive.entries().unwrap() {
+        let mut entry = entry.unwrap();
+        if entry.header().entry_type().is_file() {
+            let path = entry.path().unwrap().to_str().unwrap().trim_start_matches("./").to_owned();
+            let mut bytes = Vec::new();
+            entry.read_to_end(&mut bytes).unwrap();
+            files.insert(path, bytes);
+        }
+    }
+    files
+}
+
+impl Example {
+    fn operators(&self, directory: &Path) -> Vec<Operator> {
+        let mut operators: BTreeMap<String, Operator> = BTreeMap::new();
+        for (path, bytes) in unpacked(&directory.join(format!("{}-operators.tar.gz", self.name))) {
+            let (image, file) = path.strip_prefix("operators/").unwrap().split_once('/').unwrap();
+            let operator = operators.entry(image.to_owned()).or_insert_with(|| Operator {
+                image: image.to_owned(),
+                directory: image.to_owned(),
+                ..Operator::default()
+            });
+            operator.files.insert(file.to_owned(), bytes);
+        }
+        operators.into_values().filter(|operator| operator.image != REPLACED).collect()
+    }
+
+    fn images(&self, directory: &Path) -> BTreeMap<String, String> {
+        let list = fs::read_to_string(directory.join(format!("{}-images.txt", self.name))).unwrap();
+        let listed = list.lines().map(|line| line.split_once('=').unwrap());
+        let listed = listed.map(|(name, image)| (name.to_owned(), image.to_owned()));
+        listed.chain(self.unlisted.iter().map(|name| ((*name).to_owned(), made_up(name)))).collect()
+    }
+
+    fn draft(&self, directory: &Path, operators: Vec<Operator>) -> Draft {
+        let mut metadata = ReleaseMetadata::new(self.version.parse().unwrap());
+        let url = "https://example/5.0.0".to_owned();
+        metadata.metadata =
+            BTreeMap::from([("description".to_owned(), String::new()), ("url".to_owned(), url)]);
+        let created = "2026-08-22T00:00:00Z".parse().unwrap();
+        let mut draft = Draft::new(metadata, self.images(directory), Some(created));
+        draft.brings("kubernetes", self.kubernetes);
+        for operator in operators {
+            draft.add_operator(&operator);
+        }
+        draft
+    }
+
+    fn expected(&self, directory: &Path) -> Files {
+        let files = unpacked(&directory.join(format!("{}-payload.tar.gz", self.name)));
+        let in_payload = |(path, bytes): (String, Vec<u8>)| {
+            Some((path.strip_prefix("payload/")?.to_owned(), bytes))
+        };
+        let files = files.into_iter().filter_map(in_payload);
+        files.filter(|(path, _)| path.starts_with(DIRECTORY)).collect()
+    }
+}
+
+/// The releases, by name. They are made once, since loading them takes seconds.
+fn drafted(directory: &Path) -> &'static [(&'static str, DraftedRelease)] {
+    static DRAFTED: OnceLock<Vec<(&'static str, DraftedRelease)>> = OnceLock::new();
+    DRAFTED.get_or_init(|| {
+        let drafted = EXAMPLES.map(|example| {
+            let operators = example.operators(directory);
+            let drafted = example.draft(directory, operators).finish();
+            (example.name, drafted.unwrap_or_else(|error| panic!("{}: {error}", example.name)))
+        });
+        drafted.into()
+    })
+}
+
+/// An image as the payloads have it: its digest is that of its name.
+fn made_up(name: &str) -> String {
+    let mut digits = String::new();
+    for byte in Sha256::digest(name) {
+        write!(digits, "{byte:02x}").unwrap();
+    }
+    format!("registry.example/ocp/{name}@sha256:{digits}")
+}
+
+#[test]
+fn files_of_real_operators_equal_the_real_payloads() {
+    let Some(directory) = directory() else {
+        println!("left out: {PAYLOADS} is not set");
+        return;
+    };
+    for example in EXAMPLES {
+        let name = example.name;
+        let draft = example.draft(&directory, example.operators(&directory));
+        assert_eq!(draft.problems(), [], "{name}");
+        assert_eq!(draft.warnings(), [], "{name}");
+        let (mut files, mut expected) = (draft.files(), example.expected(&directory));
+
+        let mut described = |file: &str| {
+            let path = format!("{DIRECTORY}{file}");
+            [&mut files, &mut expected].map(|files| files.remove(&path).unwrap())
+        };
+        let [metadata, expected_metadata] = described("release-metadata")
+            .map(|bytes| ReleaseMetadata::read("release-metadata", &bytes).unwrap());
+        assert_eq!(metadata, expected_metadata, "{name}");
+        let [mut images, expected_images] = described("image-references")
+            .map(|bytes| ImageReferences::read("image-references", &bytes).unwrap());
+        for unlisted in example.unlisted {
+            assert!(images.images.remove(*unlisted).is_some(), "{name}: {unlisted}");
+        }
+        assert_eq!(images, expected_images, "{name}");
+
+        let names = |files: &Files| files.keys().cloned().collect::<BTreeSet<_>>();
+        assert_eq!(names(&files), names(&expected), "{name}");
+        assert_eq!(files.len(), example.files, "{name}");
+        let differing: Vec<&String> =
+            files.keys().filter(|path| files[*path] != expected[*path]).collect();
+        assert_eq!(differing, [""; 0], "{name}");
+    }
+}
+
+#[test]
+fn finish_with_real_operators_resolves_every_placeholder_and_image() {
+    let Some(directory) = directory() else {
+        println!("left out: {PAYLOADS} is not set");
+        return;
+    };
+    for (name, drafted) in drafted(&directory) {
+        let is_expected = |warning: &DraftWarning| matches!(warning, DraftWarning::Payload(_));
+        assert!(drafted.warnings.iter().all(is_expected), "{name}: {:?}", drafted.warnings);
+    }
+}
+
+/// A level, and how many manifests its components have. Files without a level stand alone.
+type Level = (Option<String>, BTreeMap<String, usize>);
+
+/// Levels by the names of files alone: `0000_LEVEL_COMPONENT_REST`, in the order of the names.
+fn levels<'a>(files: impl Iterator<Item = &'a str>) -> Vec<Level> {
+    let mut levels: Vec<Level> = Vec::new();
+    for file in files {
+        let parts: Vec<&str> = file.splitn(4, '_').collect();
+        let (level, component) = match parts[..] {
+            ["0000", level, component, _] => (Some(level.to_owned()), component),
+            _ => (None, file),
+        };
+        match levels.last_mut() {
+            Some((last, components)) if level.is_some() && *last == level => {
+                *components.entry(component.to_owned()).or_default() += 1;
+            }
+            _ => levels.push((level, BTreeMap::from([(component.to_owned(), 1)]))),
+        }
+    }
+    levels
+}
+
+#[test]
+fn steps_of_real_payloads_are_the_levels_of_file_names() {
+    let Some(directory) = directory() else {
+        println!("left out: {PAYLOADS} is not set");
+        return;
+    };
+    for (name, DraftedRelease { release, .. }) in drafted(&directory) {
+        let filter = Filter { profile: Some(DEFAULT_PROFILE.to_owned()), ..Filter::default() };
+        let included = filter.select(&release.manifests).included;
+        let graph = TaskGraph::new(included.iter().copied(), Mode::Updating);
+        let found = graph.steps().into_iter().map(|Step { components }| {
+            let level = components[0].level.clone();
+            assert!(components.iter().all(|component| component.level == level));
+            let length = components.len();
+            let counts = components.into_iter().map(|it| (it.component, it.manifests));
+            let counts: BTreeMap<String, usize> = counts.collect();
+            assert_eq!(counts.len(), length, "a component occurs once in a step");
+            (level, counts)
+        });
+        let files = included.iter().map(|manifest| manifest.file.as_str());
+        let expected = levels(files);
+        assert!(expected.len() > 10, "{name}");
+        assert_eq!(found.collect::<Vec<Level>>(), expected, "{name}");
+    }
+}

@@ -1,0 +1,165 @@
+//! `fairway release new` with operators that were written for `oc adm release new`.
+
+use std::collections::BTreeMap;
+
+use fairway_registry::{Image, ImageConfig, LayerBuilder, layout};
+
+use super::{NETWORK, PROGRAM, STORAGE, Workshop, deployment};
+
+const STREAM: &str = "\
+apiVersion: image.openshift.io/v1
+kind: ImageStream
+metadata: {annotations: {capability.openshift.io/name: Network}}
+spec:
+  tags:
+  - {name: network, from: {kind: DockerImage, Name: quay.io/example/network}}
+";
+
+/// Two operators with files of the same names, one of them with a component version, and two
+/// directories without manifests of their own.
+fn workshop() -> Workshop {
+    let workshop = Workshop::new();
+    let versioned = deployment("network").replace(
+        "value: 0.0.1-snapshot}",
+        "value: 0.0.1-snapshot_openshift}, {name: KUBERNETES, value: 0.0.1-snapshot-kubernetes}",
+    );
+    workshop.write("operators/network/07_deployment.yaml", &versioned);
+    workshop.write("operators/network/run.sh", "echo 0.0.1-snapshot\n");
+    workshop.write("operators/network/image-references", STREAM);
+    workshop.write("operators/storage/07_deployment.yaml", &deployment("storage"));
+    let references = STREAM.replace("network", "storage");
+    workshop.write("operators/storage/image-references", &references);
+    workshop.write("operators/bootstrap/image-references", &references);
+    workshop.write("operators/cluster-version-operator/00.yaml", "a: {{.ReleaseImage}}");
+    workshop
+}
+
+fn new(workshop: &Workshop, more: &[&str]) -> String {
+    let usual = ["new", "--version=5.1.0", PROGRAM, "--operators=operators", "--to=releases"];
+    workshop.run(&[&usual, more].concat())
+}
+
+#[test]
+fn new_with_operators_names_files_by_image() {
+    let workshop = workshop();
+    let version = "--component-version=kubernetes=1.34.2";
+    insta::assert_snapshot!(new(&workshop, &[NETWORK, STORAGE, version]), @"
+    exit code: 0
+    ----- stdout -----
+    oci:releases@DIGEST
+    ----- stderr -----
+    skipping operators/cluster-version-operator: Fairway's own manifests replace those of cluster-version-operator
+    warning: no ConfigMap says whose signatures count: without --force, clusters with this release refuse every other
+    warning: there are no alerts, because no manifest defines PrometheusRule and ServiceMonitor; --monitoring adds them
+    release 5.1.0: manifests: 22, images: 2
+    ");
+    let file = "--file=release-manifests/0000_50_network_07_deployment.yaml";
+    let text = workshop.run(&["extract", "releases", file]);
+    let lines: Vec<&str> = text.lines().skip_while(|line| !line.contains("containers")).collect();
+    insta::assert_snapshot!(lines.join("\n"), @"
+    containers:
+    - name: network
+      image: registry.example/network@sha256:1111111111111111111111111111111111111111111111111111111111111111
+      env: [{name: RELEASE, value: 5.1.0_openshift}, {name: KUBERNETES, value: 1.34.2}]
+    ");
+}
+
+#[test]
+fn new_with_manifests_takes_the_image_from_the_directory() {
+    for (directory, argument) in [
+        ("storage-operator", "--manifests=storage-operator"),
+        ("storage-operator/manifests", "--manifests=storage-operator/manifests"),
+        ("elsewhere", "--manifests=storage-operator=elsewhere"),
+    ] {
+        let workshop = Workshop::new();
+        workshop.write(&format!("{directory}/01.yaml"), &deployment("storage"));
+        let references = STREAM.replace("network", "storage");
+        workshop.write(&format!("{directory}/image-references"), &references);
+        let usual = ["new", "--version=5.1.0", PROGRAM, STORAGE, "--to=releases", argument];
+        workshop.json(&usual);
+        let file = "--file=release-manifests/0000_50_storage-operator_01.yaml";
+        let text = workshop.run(&["extract", "releases", file]);
+        assert!(text.starts_with("exit code: 0"), "{directory}: {text}");
+    }
+}
+
+#[test]
+fn new_with_images_from_files_reads_lists_and_image_streams() {
+    let workshop = workshop();
+    let list = [NETWORK, STORAGE].map(|option| option.trim_start_matches("--image="));
+    workshop.write("images.txt", &format!("# images\n{}\n\n{} # last\n", list[0], list[1]));
+    let version = "--component-version=kubernetes=1.34.2";
+    let digest = |more: &[&str]| {
+        let usual = ["new", "--version=5.1.0", PROGRAM, "--operators=operators", "--to=releases"];
+        workshop.json(&[&usual, more].concat())["digest"].clone()
+    };
+    let made = digest(&["--images-from=images.txt", version]);
+    assert_eq!(digest(&[NETWORK, STORAGE, version]), made);
+    // The image stream of a release has the component version as well.
+    workshop.run(&["extract", "releases", "--to=files"]);
+    let stream = "--images-from=files/release-manifests/image-references";
+    assert_eq!(digest(&[stream]), made);
+    let other = NETWORK.replace('1', "3");
+    assert_ne!(digest(&[stream, &other]), made);
+}
+
+#[test]
+fn new_with_unresolved_placeholders_fails_and_names_the_options() {
+    let workshop = workshop();
+    workshop.write("operators/other/01.yaml", &deployment("other"));
+    let network = "--image=network=127.0.0.1:1/network@sha256:1111111111111111111111111111111111111111111111111111111111111111";
+    insta::assert_snapshot!(new(&workshop, &[network, STORAGE]), @"
+    exit code: 1
+    ----- stderr -----
+    skipping operators/cluster-version-operator: Fairway's own manifests replace those of cluster-version-operator
+    reading component versions of 127.0.0.1:1/network@sha256:1111111111111111111111111111111111111111111111111111111111111111
+    error: cannot read the component versions of image 127.0.0.1:1/network@sha256:1111111111111111111111111111111111111111111111111111111111111111
+      caused by: http://127.0.0.1:1/v2/network/manifests/sha256:1111111111111111111111111111111111111111111111111111111111111111: Connection refused (os error 111)
+    hint: set versions with --component-version kubernetes=VERSION
+    ");
+    insta::assert_snapshot!(new(&workshop, &[STORAGE]), @r#"
+    exit code: 1
+    ----- stderr -----
+    skipping operators/cluster-version-operator: Fairway's own manifests replace those of cluster-version-operator
+    error: cannot make release 5.1.0
+      caused by: 4 errors:
+    * operators/network/07_deployment.yaml:16:1: quay.io/example/network:dev stands for image "network", which the release does not have
+    * operators/network/07_deployment.yaml:17:1: 0.0.1-snapshot-kubernetes: unknown version of component "kubernetes"
+    * operators/network/07_deployment.yaml:1:1: deployment "network/network": field spec.template.spec.containers[0].image: image "quay.io/example/network:dev" is not pinned by digest
+    * operators/other/01.yaml:1:1: deployment "other/other": field spec.template.spec.containers[0].image: image "quay.io/example/other:dev" is not pinned by digest
+    hint: add images with --image network=IMAGE; set versions with --component-version kubernetes=VERSION; --allow-unresolved makes the release anyway
+    "#);
+    insta::assert_snapshot!(new(&workshop, &[STORAGE, "--allow-unresolved"]), @r#"
+    exit code: 0
+    ----- stdout -----
+    oci:releases@DIGEST
+    ----- stderr -----
+    skipping operators/cluster-version-operator: Fairway's own manifests replace those of cluster-version-operator
+    warning: operators/network/07_deployment.yaml:16:1: quay.io/example/network:dev stands for image "network", which the release does not have
+    warning: operators/network/07_deployment.yaml:17:1: 0.0.1-snapshot-kubernetes: unknown version of component "kubernetes"
+    warning: operators/network/07_deployment.yaml:1:1: deployment "network/network": field spec.template.spec.containers[0].image: image "quay.io/example/network:dev" is not pinned by digest
+    warning: operators/other/01.yaml:1:1: deployment "other/other": field spec.template.spec.containers[0].image: image "quay.io/example/other:dev" is not pinned by digest
+    warning: no ConfigMap says whose signatures count: without --force, clusters with this release refuse every other
+    1 more warnings: --verbose shows them
+    release 5.1.0: manifests: 23, images: 1
+    "#);
+}
+
+#[test]
+fn new_without_component_version_reads_the_label_of_the_image() {
+    let workshop = workshop();
+    let layer = LayerBuilder::new().file("a", 0o644, "a").unwrap().build().unwrap();
+    let label = ("io.openshift.build.versions".to_owned(), "kubernetes=1.34.2+k3s1".to_owned());
+    let config = ImageConfig { labels: BTreeMap::from([label]), ..ImageConfig::default() };
+    let image = Image::new(vec![layer], &config);
+    layout::add(&workshop.path().join("images"), &image, "network").unwrap();
+    let network = format!("--image=network=oci:images@{}", image.digest());
+    let text = new(&workshop, &[&network, STORAGE]);
+    assert!(text.contains("reading component versions of oci:images@DIGEST\n"), "{text}");
+    let file = "--file=release-manifests/0000_50_network_07_deployment.yaml";
+    let text = workshop.run(&["extract", "releases", file]);
+    assert!(text.contains("{name: KUBERNETES, value: 1.34.2}"), "{text}");
+    let file = "--file=release-manifests/image-references";
+    let text = workshop.run(&["extract", "releases", file]);
+    assert!(text.contains(r#""io.openshift.build.versions": "kubernetes=1.34.2""#), "{text}");
+}
