@@ -10,6 +10,15 @@ pub fn compile(pattern: &str) -> Result<Regex, regex::Error> {
     RegexBuilder::new(&translate(pattern)).size_limit(MAX_COMPILED_BYTES).build()
 }
 
+/// Checks that a pattern is a regular expression. One that is too large to be compiled is: API
+/// servers have no such limit.
+pub fn check(pattern: &str) -> Result<(), regex::Error> {
+    match compile(pattern) {
+        Ok(_) | Err(regex::Error::CompiledTooBig(_)) => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
 /// The API server's classes such as `\d` mean ASCII alone, and its brackets do not nest.
 fn translate(pattern: &str) -> String {
     let mut translated = String::with_capacity(pattern.len());

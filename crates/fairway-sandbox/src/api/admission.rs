@@ -13,7 +13,6 @@ const IMMORTAL: [&str; 3] = ["default", "kube-public", "kube-system"];
 /// What the cluster demands of new objects, and adds to them.
 pub(super) fn create(request: &Request<'_>, object: &mut Value) -> Result<(), Refusal> {
     check_namespace(request, meta::given_name(object))?;
-    check_definition(request, object)?;
     match core_kind(request.resource()) {
         "Pod" => pods::admit(request, object),
         "Service" => services::allocate(object, None, request.api.store()),
@@ -27,7 +26,6 @@ pub(super) fn update(
     object: &mut Value,
     old: &Value,
 ) -> Result<(), Refusal> {
-    check_definition(request, object)?;
     match core_kind(request.resource()) {
         "Service" if request.call.subresource.is_none() => {
             services::allocate(object, Some(old), request.api.store())
@@ -74,15 +72,6 @@ fn check_namespace(request: &Request<'_>, name: &str) -> Result<(), Refusal> {
             &cause,
             "metadata.namespace",
         ));
-    }
-    Ok(())
-}
-
-/// A definition may not promise what cannot be kept.
-fn check_definition(request: &Request<'_>, object: &Value) -> Result<(), Refusal> {
-    let strategy = object.pointer("/spec/conversion/strategy").and_then(Value::as_str);
-    if request.strategy.defines() && strategy == Some("Webhook") {
-        return Err(Refusal::not_implemented("conversion webhooks"));
     }
     Ok(())
 }

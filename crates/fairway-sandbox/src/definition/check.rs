@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use fairway_schema::{children, items, violations_of_default};
 
+use super::rules::without_optionals;
 use super::{expression, structural, with_default_names};
 use crate::field_error::FieldError;
 
@@ -21,6 +22,7 @@ pub(super) fn check(definition: &CustomResourceDefinition) -> Vec<FieldError> {
     if spec.preserve_unknown_fields == Some(true) {
         errors.push(FieldError::invalid("spec.preserveUnknownFields", true, "must be false"));
     }
+    conversion(spec, &mut errors);
     let has_status = |version: &CustomResourceDefinitionVersion| {
         version.subresources.as_ref().is_some_and(|those| those.status.is_some())
     };
@@ -199,6 +201,17 @@ fn defaults(props: &JSONSchemaProps, is_root: bool, path: &str, errors: &mut Vec
     }
 }
 
+/// A conversion webhook needs an address. It is not called: objects are converted as with `None`.
+fn conversion(spec: &CustomResourceDefinitionSpec, errors: &mut Vec<FieldError>) {
+    let Some(conversion) = spec.conversion.as_ref().filter(|it| it.strategy == "Webhook") else {
+        return;
+    };
+    if conversion.webhook.as_ref().is_none_or(|webhook| webhook.client_config.is_none()) {
+        let why = "required when strategy is set to Webhook";
+        errors.push(FieldError::required("spec.conversion.webhookClientConfig", why));
+    }
+}
+
 /// Rules have to compile.
 fn rules(props: &JSONSchemaProps, path: &str, errors: &mut Vec<FieldError>) {
     for (index, rule) in props.x_kubernetes_validations.iter().flatten().enumerate() {
@@ -223,6 +236,8 @@ fn rule_compiles(rule: &ValidationRule, path: &str, errors: &mut Vec<FieldError>
         }
     }
     let compile = || {
+        let mut rule = json!(rule);
+        without_optionals(&mut rule);
         let compiled = compile_schema(&json!({ "x-kubernetes-validations": [rule] }));
         compiled.compilation_errors().first().map(|error| {
             let of_message = matches!(error, CompilationError::MessageExpressionParse { .. });

@@ -6,6 +6,7 @@
 mod check;
 mod expression;
 mod list_type;
+mod optional;
 mod rules;
 mod status;
 mod structural;

@@ -7,7 +7,7 @@ use fairway_schema::{ListKind, MAX_ERRORS, Schema, child, lists};
 use kube_cel::{CompiledSchema, compile_schema, validate_compiled};
 use serde_json::Value;
 
-use super::expression;
+use super::{expression, optional};
 use crate::field_error::{FieldError, FieldErrorKind};
 
 /// How often rules are evaluated for one object: more than any real object needs.
@@ -78,12 +78,25 @@ impl Rules {
 /// A rule sees what lies below it, whose rules are evaluated by themselves.
 fn without_rules_below(schema: &Value) -> Value {
     let mut own = schema.clone();
+    own[EXPRESSIONS].as_array_mut().into_iter().flatten().for_each(without_optionals);
     for part in ["properties", "additionalProperties", "items"] {
         if let Some(part) = own.get_mut(part) {
             remove_rules(part);
         }
     }
     own
+}
+
+/// Writes a rule in standard CEL. Where it says nothing else, its failure quotes it as written.
+pub(super) fn without_optionals(rule: &mut Value) {
+    for part in ["rule", "messageExpression"] {
+        let Some(written) = rule[part].as_str().map(str::to_owned) else { continue };
+        let standard = optional::translated(&written);
+        if part == "rule" && standard != written && rule["message"].is_null() {
+            rule["message"] = format!("failed rule: {written}").into();
+        }
+        rule[part] = standard.into();
+    }
 }
 
 fn remove_rules(schema: &mut Value) {

@@ -251,7 +251,7 @@ fn metadata(props: &JSONSchemaProps, place: Place, path: &str, errors: &mut Vec<
 /// The value validations of a node, and those nested in it by logic.
 fn values(props: &JSONSchemaProps, path: &str, depth: usize, errors: &mut Vec<FieldError>) {
     if let Some(text) = props.pattern.as_deref()
-        && let Err(error) = pattern::compile(text)
+        && let Err(error) = pattern::check(text)
     {
         errors.push(FieldError::invalid(
             format!("{path}.pattern"),

@@ -149,7 +149,7 @@ fn what_may_not_change_of_a_definition() {
     422 Invalid: CustomResourceDefinition.apiextensions.k8s.io "things.example.dev" is invalid: spec.group: Invalid value: "other.dev": field is immutable
     422 Invalid: CustomResourceDefinition.apiextensions.k8s.io "things.example.dev" is invalid: spec.names.kind: Invalid value: "Foo": field is immutable
     422 Invalid: CustomResourceDefinition.apiextensions.k8s.io "things.example.dev" is invalid: spec.names.plural: Invalid value: "foos": field is immutable
-    501 NotImplemented: the sandbox does not know conversion webhooks
+    422 Invalid: CustomResourceDefinition.apiextensions.k8s.io "things.example.dev" is invalid: spec.conversion.webhookClientConfig: Required value: required when strategy is set to Webhook
     "#
     );
 }

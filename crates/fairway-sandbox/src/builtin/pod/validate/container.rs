@@ -92,7 +92,8 @@ fn ports(container: &Value, on_host: bool, path: &Path, errors: &mut Errors) {
             port_number(&port["hostPort"], &at.field("hostPort"), errors);
         }
         one_of(port, "protocol", &["SCTP", "TCP", "UDP"], &at, errors);
-        if on_host && port["hostPort"] != port["containerPort"] {
+        // Pods have it by default, but templates of pods need not.
+        if on_host && host_port != 0 && port["hostPort"] != port["containerPort"] {
             let why = "must match `hostPort` when `hostNetwork` is true";
             let number = port["containerPort"].clone();
             errors.push(FieldError::invalid(at.field("containerPort"), number, why));
