@@ -148,10 +148,10 @@ condition! {
         => "Do what the message asks, then set the gate to \"true\" with \
             `kubectl -n openshift-config edit configmap admin-acks`";
     ADMIN_ACK_UNKNOWN = "AdminAckUnknown":
-        "it cannot be told whether an administrator's confirmation is missing"
-        => "Check that both exist: \
-            `kubectl -n openshift-config-managed get configmap admin-gates`, \
-            `kubectl -n openshift-config get configmap admin-acks`";
+        "a required acknowledgement may be missing: admin-gates cannot be read, or admin-acks is \
+         missing or cannot be read"
+        => "Run `kubectl -n openshift-config-managed get configmap admin-gates` and \
+            `kubectl -n openshift-config get configmap admin-acks`, and correct what they report";
     CLUSTER_OPERATOR_NOT_UPGRADEABLE = "ClusterOperatorNotUpgradeable":
         "a cluster operator says that the cluster must not go to a later minor version now"
         => "Do what the message says; `kubectl describe clusteroperator NAME` tells more";

@@ -7,10 +7,13 @@ use fairway_risk::sources::{self, ConfigData};
 use fairway_risk::{Claim, Concern, Risk, Source, Targets};
 use k8s_openapi::api::core::v1::ConfigMap;
 
-use crate::cluster::Objects;
+use crate::cluster::{Objects, only};
 
 /// What people read about what could not be seen for so long.
 const UNLISTED: &str = "The operator cannot list them; its log says why.";
+
+/// Why a ConfigMap is unknown that was not read for so long.
+const UNREAD: &str = "the operator cannot read it, and its log says why";
 
 /// What was found.
 #[derive(Clone, Copy)]
@@ -18,8 +21,9 @@ pub(super) struct Findings<'a> {
     pub(super) cluster_version: &'a ClusterVersion,
     /// `None` where they cannot be listed.
     pub(super) operators: Option<&'a Objects<ClusterOperator>>,
-    pub(super) admin_gates: Option<&'a ConfigMap>,
-    pub(super) admin_acks: Option<&'a ConfigMap>,
+    /// `None` where it cannot be read; empty where there is none.
+    pub(super) admin_gates: Option<&'a Objects<ConfigMap>>,
+    pub(super) admin_acks: Option<&'a Objects<ConfigMap>>,
     pub(super) alerts: &'a [Concern],
     /// Objects that the release removes, and that are still there.
     pub(super) deleting: &'a [String],
@@ -41,18 +45,21 @@ pub(super) fn remembered_alerts(status: Option<&ClusterVersionStatus>) -> Vec<Co
 }
 
 /// Everything that speaks against updates of a cluster at that version.
-pub(super) fn collect(current: &str, findings: Findings) -> Vec<Concern> {
+pub(super) fn collect<'a>(current: &str, findings: Findings<'a>) -> Vec<Concern> {
     let Findings { cluster_version, operators, admin_gates, admin_acks, alerts, deleting } =
         findings;
     let conditions = cluster_version.status.as_ref().map_or(&[][..], |status| &status.conditions);
     let nothing = ConfigData::new();
-    let gates = admin_gates.map(|gates| gates.data.as_ref().unwrap_or(&nothing));
-    let acks = admin_acks.map(|acks| acks.data.as_ref().unwrap_or(&nothing));
-    let gates = sources::admin_gates(
-        current,
-        gates.ok_or("there is no such ConfigMap"),
-        acks.ok_or("there is no such ConfigMap"),
-    );
+    let data = |map: &'a ConfigMap| map.data.as_ref();
+    // A platform without the ConfigMap has no gates; one whose ConfigMap cannot be read may have.
+    let gates =
+        admin_gates.map(|seen| only(Some(seen)).and_then(|it| data(it)).unwrap_or(&nothing));
+    let acks = match (admin_acks, only(admin_acks)) {
+        (None, _) => Err(UNREAD),
+        (Some(_), None) => Err("there is no such ConfigMap"),
+        (Some(_), Some(acks)) => Ok(data(acks).unwrap_or(&nothing)),
+    };
+    let gates = sources::admin_gates(current, gates.ok_or(UNREAD), acks);
     let operators = match operators {
         Some(operators) => sources::cluster_operators(operators.values().map(AsRef::as_ref)),
         None => vec![sources::unlisted_cluster_operators(UNLISTED)],
@@ -97,6 +104,19 @@ mod tests {
         assert_eq!(risk.name, "DiskFull");
         assert_eq!(risk.claim, Some(Claim::new(true, "Alert:firing", "It fires.")));
         assert_eq!(remembered_alerts(None), []);
+    }
+
+    #[test]
+    fn collect_without_admin_gates_has_no_gate() {
+        let findings = Findings {
+            cluster_version: &ClusterVersion::default(),
+            operators: Some(&Objects::default()),
+            admin_gates: Some(&Objects::default()),
+            admin_acks: Some(&Objects::default()),
+            alerts: &[],
+            deleting: &[],
+        };
+        assert_eq!(collect("5.1.0", findings), []);
     }
 
     #[test]

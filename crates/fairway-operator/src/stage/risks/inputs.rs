@@ -83,8 +83,8 @@ impl Inputs {
         let findings = Findings {
             cluster_version: &cluster_version,
             operators: operators.as_ref(),
-            admin_gates: only(gates.as_ref()).map(AsRef::as_ref),
-            admin_acks: only(acks.as_ref()).map(AsRef::as_ref),
+            admin_gates: gates.as_ref(),
+            admin_acks: acks.as_ref(),
             alerts,
             deleting: &self.deleting,
         };

@@ -181,16 +181,13 @@ async fn what_the_operator_asked_and_what_came_back() -> Result<()> {
     exit code: 3
     ----- stdout -----
     5.2.0: offered from 5.1.0 to clusters that its risks do not concern
-    Recommended=False for this cluster: MultipleReasons, since AGE
+    Recommended=False for this cluster: Proxy, since AGE
 
     Channel: stable-5.1
     Update service: the operator's own choice
     Image: registry.example/release@sha256:8ecd4901ea069209005fa5d998421b30df046f771a2a930189f6c1adad5cea2e
 
     Risks:
-      AdminAckUnknown: may apply to this cluster; from the admin gates
-        It cannot be told whether the release asks an administrator to confirm something before an update to a later minor or major version.
-        The ConfigMap openshift-config-managed/admin-gates cannot be read: there is no such ConfigMap.
       Proxy: applies to this cluster; from the update service
         A proxy may break it.
         The query yields 1: this cluster is exposed.

@@ -67,7 +67,6 @@ async fn the_way_of_a_real_cluster() -> Result<()> {
     see_the_way().await
 }
 
-#[expect(clippy::too_many_lines, reason = "most of them are what is said")]
 async fn see_the_way() -> Result<()> {
     let cluster = TestCluster::in_turn().await?;
     let platform = platform()?;
@@ -83,21 +82,16 @@ async fn see_the_way() -> Result<()> {
     let metrics = |name: &str| format!("--metrics={}", platform.path().join(name).display());
     insta::allow_duplicates! {
         insta::assert_snapshot!(plan(&["--to=5.2.0"]), @"
-        exit code: 4
+        exit code: 0
         ----- stdout -----
-        From 5.0.0 to 5.2.0 in 2 hops. It is not known whether AdminAckUnknown applies.
+        From 5.0.0 to 5.2.0 in 2 hops. Nothing that is known stands in the way.
 
         1. 5.0.0 -> 5.0.1, a patch update
            $ fairway upgrade --to=5.0.1 --wait
 
         2. 5.0.1 -> 5.2.0, a skip-level update, past one minor version
-           AdminAckUnknown may apply: that cannot be found out
-             The ConfigMap openshift-config-managed/admin-gates cannot be read: there is no such ConfigMap.
-             It cannot be told whether the release asks an administrator to confirm something before an update to a later minor or major version.
-             https://fairway.dev/docs/risks#admin-gates
            $ fairway upgrade channel stable-5.2
            $ fairway upgrade --mode=preflight --to=5.2.0 --wait
-           $ fairway upgrade accept AdminAckUnknown --for=5.2.0
            $ fairway upgrade --to=5.2.0 --yes --wait
 
         5.2.0 is not offered now: stable-5.0 does not have it; it is in stable-5.2, stable-5.3.
@@ -105,17 +99,12 @@ async fn see_the_way() -> Result<()> {
         Updates are known from http://ADDRESS/api/upgrades_info/v1/graph, for stable-5.0, stable-5.1, stable-5.2.
         ");
         insta::assert_snapshot!(plan(&["--to=5.2", &metrics("fine.txt")]), @"
-        exit code: 4
+        exit code: 0
         ----- stdout -----
-        From 5.0.0 to 5.2.0 in 2 hops. It is not known whether AdminAckUnknown applies.
+        From 5.0.0 to 5.2.0 in 2 hops. Nothing that is known stands in the way.
 
         1. 5.0.0 -> 5.1.0, an update to the next minor version
-           AdminAckUnknown may apply: that cannot be found out
-             The ConfigMap openshift-config-managed/admin-gates cannot be read: there is no such ConfigMap.
-             It cannot be told whether the release asks an administrator to confirm something before an update to a later minor or major version.
-             https://fairway.dev/docs/risks#admin-gates
            $ fairway upgrade channel stable-5.2
-           $ fairway upgrade accept AdminAckUnknown --for=5.1.0
            $ fairway upgrade --to=5.1.0 --wait
 
         2. 5.1.0 -> 5.2.0, an update to the next minor version
@@ -130,19 +119,14 @@ async fn see_the_way() -> Result<()> {
         insta::assert_snapshot!(plan(&["--to=5.3", &metrics("degraded.txt")]), @"
         exit code: 3
         ----- stdout -----
-        From 5.0.0 to 5.3.0 in 3 hops. 2 risks stand in the way.
+        From 5.0.0 to 5.3.0 in 3 hops. NodesRestart stands in the way.
 
         1. 5.0.0 -> 5.0.1, a patch update
            $ fairway upgrade --to=5.0.1 --wait
 
         2. 5.0.1 -> 5.2.0, a skip-level update, past one minor version
-           AdminAckUnknown may apply: that cannot be found out
-             The ConfigMap openshift-config-managed/admin-gates cannot be read: there is no such ConfigMap.
-             It cannot be told whether the release asks an administrator to confirm something before an update to a later minor or major version.
-             https://fairway.dev/docs/risks#admin-gates
            $ fairway upgrade channel stable-5.2
            $ fairway upgrade --mode=preflight --to=5.2.0 --wait
-           $ fairway upgrade accept AdminAckUnknown --for=5.2.0
            $ fairway upgrade --to=5.2.0 --yes --wait
 
         3. 5.2.0 -> 5.3.0, an update to the next minor version

@@ -3,6 +3,7 @@
 use fairway_api::{ClusterOperator, ClusterVersion};
 use fairway_insight::plan::{Gap, Gates, Outlook};
 use fairway_risk::Outcomes;
+use fairway_risk::sources::ConfigData;
 use futures::{join, try_join};
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::ConfigMap;
@@ -64,19 +65,23 @@ async fn components(source: &Source) -> Result<Vec<ClusterOperator>, String> {
     })
 }
 
+const ADMIN_GATES: &str = "admin-gates";
+
 /// What administrators are asked to confirm.
 async fn gates(source: &Source) -> Gates {
     let data = async |namespace: &str, name: &str| {
         let found = source.one::<ConfigMap>(CONFIG_MAPS.all().within(namespace), name).await;
         match (found, source) {
             (Ok(Some(map)), _) => Ok(map.data.unwrap_or_default()),
+            // A platform without gates has no ConfigMap for them.
+            (Ok(None), Source::Live(_)) if name == ADMIN_GATES => Ok(ConfigData::new()),
             (Ok(None), Source::Live(_)) => Err("there is no such ConfigMap".to_owned()),
             (Ok(None), Source::Recorded(_)) => Err("no file has it".to_owned()),
             (Err(error), _) => Err(in_words(&error)),
         }
     };
     let (asked, confirmed) = join!(
-        data("openshift-config-managed", "admin-gates"),
+        data("openshift-config-managed", ADMIN_GATES),
         data("openshift-config", "admin-acks"),
     );
     Gates { asked, confirmed }
