@@ -221,8 +221,8 @@ async fn apply(
     };
     let mut object = manifest.object();
     mark(&mut object);
-    let place = Place { api, name: &id.name, leadership };
-    match place.make(&object).await {
+    let place = Place::new(&api, &id.name, leadership);
+    match place.make(object).await {
         Err(ApplyError::Api(kube::Error::Api(refusal)))
             if refusal.code == 404 && is_for_later(id) =>
         {

@@ -3,7 +3,7 @@
 use fairway_api::cluster_version::{self, Architecture};
 use fairway_graph::graph::key;
 use fairway_release::inclusion::Filter;
-use fairway_release::{Manifest, ReleaseMetadata, version_hash};
+use fairway_release::{Manifest, ReleaseMetadata, version_hash, with_zero_values};
 
 use crate::stage::updates::problem::Problem;
 use crate::stage::updates::release;
@@ -35,8 +35,9 @@ impl Payload {
         filter: &Filter,
     ) -> Self {
         let included = filter.select(&content.manifests).included;
+        // The hash is that of the existing operator, which hashes manifests as they are written.
         let version_hash = version_hash(included.iter().copied());
-        Self { release, manifests: included.into_iter().cloned().collect(), version_hash }
+        Self { release, manifests: with_zero_values(&included), version_hash }
     }
 }
 

@@ -38,7 +38,7 @@ pub(crate) fn intents(manifests: &[Manifest]) -> BTreeMap<String, Intent> {
         let intent = match manifest.annotation(DELETE) {
             Some("true") => Intent::Deleted,
             // Whoever tries to apply it is told what is wrong with one that cannot be read.
-            _ => Intent::Defined(serde_json::from_str(manifest.json()).ok()?),
+            _ => Intent::Defined(serde_json::from_str(&manifest.json()).ok()?),
         };
         Some((manifest.id.name.clone(), intent))
     });

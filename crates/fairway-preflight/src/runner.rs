@@ -213,7 +213,7 @@ fn plan(
     let mut jobs = BTreeMap::new();
     for (name, operator) in operators {
         match operator {
-            Operator::Check(check) => drop(jobs.insert(name, Arc::new(check))),
+            Operator::Check(check) => drop(jobs.insert(name, Arc::from(check))),
             Operator::Settled(outcome) => engine.ended(&name, outcome, now, 0.0),
         }
     }

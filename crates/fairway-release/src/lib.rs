@@ -6,6 +6,7 @@
 //! * [`payload`] reads all of a release: files in, a [`Release`] out.
 //! * [`inclusion`] tells which of its manifests a cluster gets, and [`version_hash`] names them all
 //!   with one word.
+//! * [`with_zero_values`] adds required fields that a manifest leaves out.
 //! * [`task_graph`] puts them in order, as far as there has to be one.
 //! * [`Verification`] is whose signatures count for the releases that come after it.
 //! * A [`Draft`] is a release that is being made: files of operators in, files of an image out.
@@ -21,11 +22,13 @@ mod image_stream;
 pub mod inclusion;
 pub mod manifest;
 pub mod metadata;
+mod packed;
 pub mod payload;
 pub mod task_graph;
 mod turn;
 mod verification;
 mod version_hash;
+mod zero_values;
 
 pub use draft::{Draft, DraftedRelease};
 pub use image_references::ImageReferences;
@@ -35,3 +38,4 @@ pub use payload::Release;
 pub use task_graph::TaskGraph;
 pub use verification::{Verification, VerificationError};
 pub use version_hash::version_hash;
+pub use zero_values::with_zero_values;

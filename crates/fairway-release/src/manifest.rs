@@ -1,13 +1,16 @@
 //! One object that a release brings, as its file has it.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
+use fairway_schema::ZeroValue;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::packed::PackedJson;
 use crate::turn::Turn;
 
 /// What an object is and how it is called. Its API version does not count: the same object may be
@@ -50,9 +53,9 @@ pub struct Manifest {
     pub version: String,
     /// Its annotations: they say which clusters get it.
     pub annotations: BTreeMap<String, String>,
-    // Text takes a fraction of the memory that a tree takes, and most manifests are looked at once.
-    // Whoever keeps some of a release shares it.
-    pub(crate) json: Arc<str>,
+    /// Required fields that the manifest leaves out; see [`with_zero_values`](crate::with_zero_values).
+    pub(crate) zero_values: Arc<[ZeroValue]>,
+    pub(crate) json: PackedJson,
 }
 
 impl Manifest {
@@ -60,13 +63,37 @@ impl Manifest {
     pub const PREFLIGHT_CHECK: &str = "openshift.io/preflight-check";
 
     /// The object as JSON: as it was written, or made of YAML, with sorted keys.
-    pub fn json(&self) -> &str {
+    pub fn json(&self) -> Cow<'_, str> {
+        self.json.text()
+    }
+
+    /// The length of its JSON.
+    pub fn json_len(&self) -> usize {
+        self.json.len()
+    }
+
+    /// What tells manifests with different content apart, without unpacking it.
+    pub fn content(&self) -> &(impl Ord + use<>) {
         &self.json
     }
 
     /// The object.
     pub fn object(&self) -> Value {
-        serde_json::from_str(&self.json).expect("a manifest is made of JSON that was read")
+        serde_json::from_str(&self.json()).expect("a manifest is made of JSON that was read")
+    }
+
+    /// The object with the zero values of the required fields that it leaves out. A field is left
+    /// out for which `keep` is false.
+    pub fn completed_object(&self, keep: impl Fn(&ZeroValue) -> bool) -> Value {
+        let mut object = self.object();
+        for zero in self.zero_values.iter().filter(|zero| keep(zero)) {
+            let Some((parent, name)) = zero.pointer.rsplit_once('/') else { continue };
+            let name = name.replace("~1", "/").replace("~0", "~");
+            if let Some(Value::Object(fields)) = object.pointer_mut(parent) {
+                fields.entry(name).or_insert_with(|| zero.value.clone());
+            }
+        }
+        object
     }
 
     /// An annotation, if it has it.

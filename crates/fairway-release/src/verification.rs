@@ -77,7 +77,7 @@ impl Verification {
             let place = format!("{file}, line {line}: {id}");
             VerificationError { place, problem }
         };
-        Self::read(manifest.json()).map(Some).map_err(failed)
+        Self::read(&manifest.json()).map(Some).map_err(failed)
     }
 
     fn read(json: &str) -> Result<Self, Problem> {
@@ -152,6 +152,7 @@ mod tests {
             },
             version: "v1".to_owned(),
             annotations: BTreeMap::from([(ANNOTATION.to_owned(), String::new())]),
+            zero_values: [].into(),
             json: object.to_string().into(),
         }
     }

@@ -7,15 +7,16 @@ use crate::manifest::Manifest;
 
 /// The hash of manifests in their order: FNV-1 with 64 bits over their JSON.
 pub fn version_hash<'a>(manifests: impl IntoIterator<Item = &'a Manifest>) -> String {
-    let bytes = manifests.into_iter().flat_map(|manifest| manifest.json().bytes());
-    URL_SAFE.encode(fnv1(bytes).to_be_bytes())
+    let hash = manifests.into_iter().fold(OFFSET_BASIS, |hash, it| fnv1(hash, &it.json()));
+    URL_SAFE.encode(hash.to_be_bytes())
 }
 
-fn fnv1(bytes: impl Iterator<Item = u8>) -> u64 {
-    // The numbers are those of the algorithm.
-    const START: u64 = 0xcbf2_9ce4_8422_2325;
-    const PRIME: u64 = 0x0000_0100_0000_01b3;
-    bytes.fold(START, |hash, byte| hash.wrapping_mul(PRIME) ^ u64::from(byte))
+/// The offset basis and the prime of FNV with 64 bits.
+const OFFSET_BASIS: u64 = 0xcbf2_9ce4_8422_2325;
+const PRIME: u64 = 0x0000_0100_0000_01b3;
+
+fn fnv1(hash: u64, text: &str) -> u64 {
+    text.bytes().fold(hash, |hash, byte| hash.wrapping_mul(PRIME) ^ u64::from(byte))
 }
 
 #[cfg(test)]
@@ -29,7 +30,7 @@ mod tests {
             ("a", 0xaf63_bd4c_8601_b7be),
             ("foobar", 0x340d_8765_a4dd_a9c2),
         ] {
-            assert_eq!(fnv1(text.bytes()), hash, "{text}");
+            assert_eq!(fnv1(OFFSET_BASIS, text), hash, "{text}");
         }
     }
 }

@@ -14,11 +14,13 @@ mod format;
 pub mod lists;
 mod number;
 pub mod pattern;
+mod required;
 mod schema;
 mod shape;
 mod validate;
 
 pub use accept::violations_of_default;
 pub use field_error::{FieldError, FieldErrorKind};
+pub use required::ZeroValue;
 pub use schema::{ListKind, Schema, children, items};
 pub use validate::{MAX_ERRORS, child};

@@ -9,21 +9,28 @@ use kube::Client;
 use kube::core::GroupVersionKind;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
+use tokio::time::Instant;
+use tokio_util::task::TaskTracker;
 
+use super::arrivals::{Arrival, Arrivals};
 use super::changes::{Changes, Listeners};
+use super::discovery::{Discovery, Kind, kind_of, served_kinds};
 use super::error::ApplyError;
 use super::fight::Herald;
-use super::kinds::{Kind, Kinds, kind_of};
+use super::health::Health;
 use super::live::Live;
 use super::place::Place;
 use super::prepare::{Context, Intent};
 use super::task::{Applied, GONE, Task};
-use super::watched::Watched;
+use super::watched::{Key, Watched};
 use crate::election::Leadership;
 use crate::event;
 
 /// Objects that are written at once: as many as an API server takes without making others wait.
 const AT_ONCE: usize = 16;
+
+/// Bytes of a manifest that one slot has room for.
+const BYTES_PER_SLOT: usize = 128 << 10;
 
 /// Brings objects of a release into the cluster; clones share everything. Its watches end with the
 /// last of them.
@@ -33,11 +40,14 @@ pub struct Applier(Arc<Shared>);
 struct Shared {
     client: Client,
     leadership: Leadership,
-    kinds: Arc<Kinds>,
+    discovery: Arc<Discovery>,
+    arrivals: Arc<Arrivals>,
     watches: Mutex<Watches>,
     listeners: Listeners,
     herald: Herald,
     permits: Semaphore,
+    /// Objects that are being written. They outlive whoever asked for them.
+    writes: TaskTracker,
 }
 
 /// One watch for each kind that was applied.
@@ -45,19 +55,24 @@ struct Shared {
 struct Watches {
     of: BTreeMap<(String, String, String), Arc<Watched>>,
     tasks: JoinSet<()>,
+    /// Whether CRDs and `APIServices` are watched: only where a kind was missing.
+    of_kinds: bool,
 }
 
 impl Applier {
     /// One that writes for as long as it leads.
     pub fn new(client: Client, leadership: Leadership) -> Self {
+        let arrivals = Arc::<Arrivals>::default();
         Self(Arc::new(Shared {
-            kinds: Arc::new(Kinds::new(client.clone())),
+            discovery: Arc::new(Discovery::new(client.clone(), Arc::clone(&arrivals))),
+            arrivals,
             herald: Herald::new(client.clone(), leadership.clone()),
             client,
             leadership,
             watches: Mutex::default(),
             listeners: Listeners::default(),
             permits: Semaphore::new(AT_ONCE),
+            writes: TaskTracker::new(),
         }))
     }
 
@@ -94,48 +109,108 @@ impl Applier {
         tasks.spawn(told);
     }
 
-    /// Makes an object what its manifest says; what is right already is not written.
+    /// Writes an object as its manifest says, unless the live object matches already. A write that
+    /// has begun runs to its end, even if the caller stops waiting for it: see [`Self::drain`].
     pub async fn apply(
         &self,
         manifest: &Manifest,
         context: &Context,
     ) -> Result<Applied, ApplyError> {
         let intent = Intent::of(manifest)?;
-        let kind = match self.0.kinds.find(&kind_of(manifest)).await {
+        let kind = match self.0.discovery.find(&kind_of(manifest)).await {
             Err(ApplyError::UnknownKind(_)) if intent == Intent::Delete => return Ok(GONE),
+            Err(error @ ApplyError::UnknownKind(_)) => {
+                self.watch_kinds();
+                return Err(error);
+            }
             kind => kind?,
         };
         let key = kind.key(&manifest.id)?;
         let watched = self.watch(&kind);
         watched.seen().await?;
         watched.keep(key.clone(), manifest.id.clone());
-        // Not before: what waits for its kind or its watch holds up nobody.
-        let _permit = self.0.permits.acquire().await;
-        let leadership = &self.0.leadership;
-        let place = Place { api: kind.api(self.0.client.clone(), &key), name: &key.1, leadership };
-        let task = Task { manifest, context, kind: &kind, place, watched: &watched, key: &key };
-        match intent {
-            Intent::Keep => task.keep().await,
-            Intent::CreateOnly => task.create_only().await,
-            Intent::Delete => task.delete().await,
+        // Not before: an object that waits for its kind or its watch occupies no slot.
+        let _permit = self.0.permits.acquire_many(slots(manifest)).await;
+        let (this, manifest, context) = (self.clone(), manifest.clone(), context.clone());
+        let write = self.0.writes.spawn(async move {
+            let task = this.task(&manifest, &context, &kind, &watched, &key);
+            let applied = match intent {
+                Intent::Keep => task.keep().await,
+                Intent::CreateOnly => task.create_only().await,
+                Intent::Delete => task.delete().await,
+            };
+            if let Ok(Applied { health: Health::Good, .. }) = &applied {
+                this.arrived(&manifest);
+            }
+            applied
+        });
+        match write.await {
+            Ok(applied) => applied,
+            Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
+            // Only the end of the runtime cancels it.
+            Err(_) => std::future::pending().await,
         }
     }
 
-    /// What applying would come to if there is nothing to be done. Nothing is written.
+    /// Whether the API server serves the kind of a manifest now.
+    pub async fn serves_kind(&self, manifest: &Manifest) -> Result<bool, ApplyError> {
+        Ok(self.0.discovery.find_now(&kind_of(manifest)).await?.is_some())
+    }
+
+    /// Waits until every write that has begun is answered: a write of an earlier release must not
+    /// overtake one of the next.
+    pub async fn drain(&self) {
+        self.0.writes.close();
+        self.0.writes.wait().await;
+        self.0.writes.reopen();
+    }
+
+    /// Waits until something arrives that a manifest needs, counted from `since`.
+    pub async fn wait_for(&self, arrival: &Arrival, since: Instant) {
+        self.0.arrivals.wait(arrival, since).await;
+    }
+
+    /// Whether something has arrived since the operator started.
+    pub fn has_arrived(&self, arrival: &Arrival) -> bool {
+        self.0.arrivals.latest(arrival).is_some()
+    }
+
+    /// Tells what waits for it that an object is there.
+    fn arrived(&self, manifest: &Manifest) {
+        self.0.discovery.add(served_kinds(manifest));
+        if manifest.id.group.is_empty() && manifest.id.kind == "Namespace" {
+            self.0.arrivals.record(Arrival::Namespace(manifest.id.name.clone()));
+        }
+    }
+
+    /// What applying would come to if there is nothing to be done. Nothing is written, and a kind
+    /// that is missing is not waited for.
     pub async fn look(
         &self,
         manifest: &Manifest,
         context: &Context,
     ) -> Result<Option<Applied>, ApplyError> {
         let intent = Intent::of(manifest)?;
-        let kind = self.0.kinds.find(&kind_of(manifest)).await?;
+        let Some(kind) = self.0.discovery.find_now(&kind_of(manifest)).await? else {
+            return Ok(None);
+        };
         let key = kind.key(&manifest.id)?;
         let watched = self.watch(&kind);
         watched.seen().await?;
+        self.task(manifest, context, &kind, &watched, &key).look(intent).await
+    }
+
+    fn task<'a>(
+        &'a self,
+        manifest: &'a Manifest,
+        context: &'a Context,
+        kind: &'a Kind,
+        watched: &'a Watched,
+        key: &'a Key,
+    ) -> Task<'a> {
         let leadership = &self.0.leadership;
-        let place = Place { api: kind.api(self.0.client.clone(), &key), name: &key.1, leadership };
-        let task = Task { manifest, context, kind: &kind, place, watched: &watched, key: &key };
-        task.look(intent).await
+        let place = Place::new(&kind.api(self.0.client.clone(), key), &key.1, leadership);
+        Task { manifest, context, kind, place, watched, key }
     }
 
     fn watches(&self) -> std::sync::MutexGuard<'_, Watches> {
@@ -143,9 +218,18 @@ impl Applier {
         self.0.watches.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Watches what adds kinds, from the first time that one is missing.
+    fn watch_kinds(&self) {
+        let Watches { tasks, of_kinds, .. } = &mut *self.watches();
+        if !std::mem::replace(of_kinds, true) {
+            let discovery = Arc::clone(&self.0.discovery);
+            tasks.spawn(async move { discovery.watch_changes().await });
+        }
+    }
+
     /// The watch of a kind, which begins with its first object, and again after it has ended.
     fn watch(&self, kind: &Kind) -> Arc<Watched> {
-        let Watches { of, tasks } = &mut *self.watches();
+        let Watches { of, tasks, .. } = &mut *self.watches();
         let resource = &kind.resource;
         let key = (resource.group.clone(), resource.version.clone(), resource.kind.clone());
         if let Some(watched) = of.get(&key).filter(|watched| !watched.has_ended()) {
@@ -153,16 +237,23 @@ impl Applier {
         }
         let watched = Arc::new(Watched::new(self.0.listeners.clone()));
         of.insert(key, Arc::clone(&watched));
-        let (kinds, client) = (Arc::clone(&self.0.kinds), self.0.client.clone());
+        let (discovery, client) = (Arc::clone(&self.0.discovery), self.0.client.clone());
         let (kind, follower) = (kind.clone(), Arc::clone(&watched));
         while tasks.try_join_next().is_some() {}
         tasks.spawn(async move {
             follower.follow(client, &kind).await;
-            kinds.forget(&kind.resource);
+            discovery.forget(&kind.resource);
             follower.end();
         });
         watched
     }
+}
+
+/// The slots that a manifest occupies while it is written. Large ones occupy several, because the
+/// operator holds them in memory, with what the API server answers.
+fn slots(manifest: &Manifest) -> u32 {
+    let slots = 1 + manifest.json_len() / BYTES_PER_SLOT;
+    u32::try_from(slots.min(AT_ONCE)).unwrap_or(1)
 }
 
 fn kind_key(kind: &GroupVersionKind) -> (String, String, String) {

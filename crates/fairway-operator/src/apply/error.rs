@@ -2,6 +2,7 @@
 
 use fairway_api::reason::{Reason, rollout};
 use kube::core::GroupVersionKind;
+use kube::runtime::watcher;
 
 use super::prepare::Unprepared;
 use crate::election::LostLease;
@@ -109,6 +110,13 @@ pub(super) fn is_untypable(error: &kube::Error) -> bool {
     let kube::Error::Api(status) = error else { return false };
     // Servers without server-side apply do not know the type of its body.
     status.code == 415 || UNTYPABLE.iter().any(|said| status.message.contains(said))
+}
+
+/// Whether a watch failed because the API server does not serve the kind.
+pub(super) fn is_gone(error: &watcher::Error) -> bool {
+    use watcher::Error::{InitialListFailed, WatchStartFailed};
+    let (InitialListFailed(error) | WatchStartFailed(error)) = error else { return false };
+    matches!(error, kube::Error::Api(status) if status.code == 404)
 }
 
 #[cfg(test)]

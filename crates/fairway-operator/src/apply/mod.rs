@@ -7,13 +7,14 @@
 //! whether an object does what it is there for.
 
 mod applier;
+mod arrivals;
 mod canonical;
 mod changes;
+mod discovery;
 mod error;
 mod fight;
 pub mod health;
 mod keeper;
-mod kinds;
 mod live;
 mod ownership;
 mod place;
@@ -27,12 +28,15 @@ mod three_way;
 mod watched;
 
 pub use applier::Applier;
+pub use arrivals::Arrival;
 pub use changes::Changes;
+pub(crate) use discovery::defines;
 pub use error::ApplyError;
 pub use health::Health;
 pub use keeper::Keeper;
 pub use live::Live;
 pub(crate) use place::Place;
+pub(crate) use prepare::depends_on_surroundings;
 pub use prepare::{Context, Owner, Unprepared};
 pub use rehearsal::{Rehearsal, Rehearsed};
 pub(crate) use request::within_time;

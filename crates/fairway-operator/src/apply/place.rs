@@ -1,7 +1,8 @@
 //! One object in the API: how it is read and written.
 
-use kube::Api;
-use kube::api::{DeleteParams, DynamicObject, Patch, PatchParams, PostParams};
+use kube::api::{DeleteParams, DynamicObject, GetParams, Patch, PatchParams, PostParams};
+use kube::core::Request;
+use kube::{Api, Client};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -15,44 +16,66 @@ use crate::election::Leadership;
 /// it otherwise.
 const TRIES: usize = 5;
 
-/// One object in the API.
+/// One object in the API. Answers are read as plain JSON: a CRD may have megabytes, and every copy
+/// of it as a tree takes ten times as much.
 pub(crate) struct Place<'a> {
-    pub(crate) api: Api<DynamicObject>,
-    pub(crate) name: &'a str,
-    pub(crate) leadership: &'a Leadership,
+    client: Client,
+    requests: Request,
+    name: &'a str,
+    leadership: &'a Leadership,
 }
 
 type Answer = Result<Value, ApplyError>;
 
-impl Place<'_> {
+impl<'a> Place<'a> {
+    pub(crate) fn new(api: &Api<DynamicObject>, name: &'a str, leadership: &'a Leadership) -> Self {
+        let requests = Request::new(api.resource_url());
+        Self { client: api.clone().into_client(), requests, name, leadership }
+    }
+
     /// The object, if it is there.
     pub(crate) async fn get(&self) -> Result<Option<Value>, ApplyError> {
-        within_time(self.api.get_opt(self.name)).await?.as_ref().map(value).transpose()
+        let request = self.requests.get(self.name, &GetParams::default()).map_err(built)?;
+        match within_time(self.client.request(request)).await {
+            Ok(object) => Ok(Some(object)),
+            Err(error) if is_status(&error, 404) => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     /// Creates the object as it is; `None` if somebody else was faster.
     pub(super) async fn create(&self, object: &Value) -> Result<Option<Value>, ApplyError> {
         let params = PostParams { field_manager: Some(FIELD_MANAGER.to_owned()), dry_run: false };
-        let object = dynamic(object)?;
-        match self.write(self.api.create(&params, &object)).await {
+        let request = self.requests.create(&params, bytes(object)?).map_err(built)?;
+        match self.write(request).await {
             Ok(created) => Ok(Some(created)),
             Err(error) if is_status(&error, 409) => Ok(None),
             Err(error) => Err(error),
         }
     }
 
-    /// Makes the object what is wanted, and nothing else of ours.
-    pub(crate) async fn make(&self, wanted: &Value) -> Answer {
-        match self.apply(wanted).await {
-            Ok(applied) => self.own(wanted, applied).await,
-            Err(ApplyError::Api(error)) if is_untypable(&error) => self.replace(wanted).await,
+    /// Makes the object what is wanted, and nothing else of ours. Returns what is wanted, and the
+    /// object.
+    pub(crate) async fn make(&self, wanted: Value) -> Result<(Value, Value), ApplyError> {
+        // While the API server works, the text is enough.
+        let body = bytes(&wanted)?;
+        drop(wanted);
+        let applied = self.apply(body.clone()).await;
+        let wanted: Value = serde_json::from_slice(&body).map_err(read)?;
+        drop(body);
+        let made = match applied {
+            Ok(applied) => self.own(&wanted, applied).await,
+            Err(ApplyError::Api(error)) if is_untypable(&error) => self.replace(&wanted).await,
             Err(error) => Err(error),
-        }
+        };
+        Ok((wanted, made?))
     }
 
-    async fn apply(&self, wanted: &Value) -> Answer {
+    async fn apply(&self, body: Vec<u8>) -> Answer {
         let params = PatchParams::apply(FIELD_MANAGER).force();
-        self.write(self.api.patch(self.name, &params, &Patch::Apply(wanted))).await
+        let empty = Patch::Apply(Value::Null);
+        let request = self.requests.patch(self.name, &params, &empty).map_err(built)?;
+        self.write(request.map(|_| body)).await
     }
 
     /// Goes on with an object that was applied: what we or our predecessor wrote otherwise is
@@ -79,7 +102,7 @@ impl Place<'_> {
     async fn without_the_rest(&self, wanted: &Value, moved: Value) -> Answer {
         match difference(wanted, &moved) {
             None => Ok(moved),
-            Some(_) => self.apply(wanted).await,
+            Some(_) => self.apply(bytes(wanted)?).await,
         }
     }
 
@@ -113,14 +136,16 @@ impl Place<'_> {
 
     async fn put(&self, object: &Value) -> Answer {
         let params = PostParams { field_manager: Some(FIELD_MANAGER.to_owned()), dry_run: false };
-        let object = dynamic(object)?;
-        self.write(self.api.replace(self.name, &params, &object)).await
+        let request = self.requests.replace(self.name, &params, bytes(object)?).map_err(built)?;
+        self.write(request).await
     }
 
     async fn merge(&self, patch: &(impl Serialize + std::fmt::Debug + Sync)) -> Answer {
         let params =
             PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() };
-        self.write(self.api.patch(self.name, &params, &Patch::Merge(patch))).await
+        let patch = Patch::Merge(patch);
+        let request = self.requests.patch(self.name, &params, &patch).map_err(built)?;
+        self.write(request).await
     }
 
     /// Makes the watch tell of the object.
@@ -132,25 +157,33 @@ impl Place<'_> {
     /// Asks for the object's deletion; whether it was there.
     pub(super) async fn delete(&self) -> Result<bool, ApplyError> {
         let params = DeleteParams::background();
-        let deletion = within_time(self.api.delete(self.name, &params));
-        match self.leadership.write(deletion).await? {
+        let request = self.requests.delete(self.name, &params).map_err(built)?;
+        match self.write(request).await {
             Ok(_) => Ok(true),
             Err(error) if is_status(&error, 404) => Ok(false),
             Err(error) => Err(error),
         }
     }
 
-    async fn write(&self, write: impl Future<Output = kube::Result<DynamicObject>>) -> Answer {
-        value(&self.leadership.write(within_time(write)).await??)
+    async fn write(&self, request: http::Request<Vec<u8>>) -> Answer {
+        self.leadership.write(within_time(self.client.request(request))).await?
     }
+}
+
+fn bytes(object: &Value) -> Result<Vec<u8>, ApplyError> {
+    serde_json::to_vec(object).map_err(read)
+}
+
+fn read(error: serde_json::Error) -> ApplyError {
+    ApplyError::Api(kube::Error::SerdeError(error))
+}
+
+fn built(error: kube::core::request::Error) -> ApplyError {
+    ApplyError::Api(kube::Error::BuildRequest(error))
 }
 
 fn is_status(error: &ApplyError, code: u16) -> bool {
     matches!(error, ApplyError::Api(kube::Error::Api(status)) if status.code == code)
-}
-
-fn value(object: &DynamicObject) -> Answer {
-    serde_json::to_value(object).map_err(|error| ApplyError::Api(kube::Error::SerdeError(error)))
 }
 
 pub(super) fn dynamic(object: &Value) -> Result<DynamicObject, ApplyError> {

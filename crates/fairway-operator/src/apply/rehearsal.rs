@@ -1,5 +1,6 @@
 //! What the API server would say to an object of a release: it is asked, and nothing is written.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use fairway_release::Manifest;
@@ -9,8 +10,8 @@ use serde_json::Value;
 use tokio::sync::Mutex;
 use tokio::time::{Interval, MissedTickBehavior, interval};
 
+use super::discovery::{Discovery, kind_of};
 use super::error::{ApplyError, is_untypable};
-use super::kinds::{Kinds, kind_of};
 use super::place::dynamic;
 use super::prepare::{Context, Intent, prepare};
 use super::request::within_time;
@@ -20,7 +21,7 @@ use super::{FIELD_MANAGER, three_way};
 /// request that could write says `dryRun=All`, and each waits for its turn.
 pub struct Rehearsal {
     client: Client,
-    kinds: Kinds,
+    discovery: Discovery,
     turns: Mutex<Interval>,
 }
 
@@ -40,7 +41,11 @@ impl Rehearsal {
     pub fn new(client: Client, between: Duration) -> Self {
         let mut turns = interval(between);
         turns.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        Self { kinds: Kinds::new(client.clone()), client, turns: Mutex::new(turns) }
+        Self {
+            discovery: Discovery::new(client.clone(), Arc::default()),
+            client,
+            turns: Mutex::new(turns),
+        }
     }
 
     async fn turn(&self) {
@@ -58,7 +63,7 @@ impl Rehearsal {
             return Ok(Rehearsed::Left);
         }
         self.turn().await;
-        let Some(kind) = self.kinds.find_now(&kind_of(manifest)).await? else {
+        let Some(kind) = self.discovery.find_now(&kind_of(manifest)).await? else {
             return Ok(Rehearsed::UnknownKind);
         };
         let key = kind.key(&manifest.id)?;

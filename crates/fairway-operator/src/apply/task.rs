@@ -3,9 +3,9 @@
 use fairway_release::Manifest;
 use serde_json::Value;
 
+use super::discovery::Kind;
 use super::error::ApplyError;
 use super::health::{self, Health};
-use super::kinds::Kind;
 use super::live::Live;
 use super::place::Place;
 use super::prepare::{Context, Intent, Unprepared, prepare};
@@ -82,7 +82,10 @@ impl Task<'_> {
                 let right = Applied { outcome: Outcome::Right, health };
                 Ok(self.is_right(&wanted, &known).then_some(right))
             }
-            Intent::CreateOnly => Ok(self.there().await?.map(|_| well(Outcome::Left))),
+            Intent::CreateOnly => Ok(self.is_created().await?.then(|| well(Outcome::Left))),
+            Intent::Delete if !self.context.updating && self.known().is_none() => {
+                Ok(Some(well(Outcome::Left)))
+            }
             Intent::Delete => Ok(match self.there().await? {
                 None => Some(GONE),
                 Some(object) if is_being_deleted(&object) => Some(well(Outcome::Deleting)),
@@ -102,7 +105,7 @@ impl Task<'_> {
         {
             return Ok(Applied { outcome: Outcome::Right, health: health(&object) });
         }
-        let object = self.place.make(&wanted).await?;
+        let (wanted, object) = self.place.make(wanted).await?;
         let settled = wrong(&wanted, &object).map(|wrong| {
             tracing::info!(object = %self.manifest.id, "the API server has it otherwise: {wrong}");
             Settled::of(&wanted, &object)
@@ -123,14 +126,26 @@ impl Task<'_> {
         settled
     }
 
+    /// Whether the object is there. A new cluster has none that are not watched, so that a request
+    /// for each would be for nothing: creating it finds those of others.
+    async fn is_created(&self) -> Result<bool, ApplyError> {
+        let is_known = self.known().is_some();
+        Ok(is_known || (!self.context.installing && self.place.get().await?.is_some()))
+    }
+
     /// Creates the object if it is not there.
     pub(super) async fn create_only(&self) -> Result<Applied, ApplyError> {
         let left = Applied { outcome: Outcome::Left, health: Health::Good };
-        if self.there().await?.is_some() {
+        if self.is_created().await? {
             return Ok(left);
         }
         let wanted = self.wanted(Intent::CreateOnly, None)?;
-        let Some(created) = self.place.create(&wanted).await? else { return Ok(left) };
+        let created = match self.place.create(&wanted).await {
+            // The API server validates before it looks whether the object exists.
+            Err(error) if self.place.get().await?.is_none() => return Err(error),
+            created => created.unwrap_or_default(),
+        };
+        let Some(created) = created else { return Ok(left) };
         self.watched.learn(self.key.clone(), Live::pack(created));
         Ok(Applied { outcome: Outcome::Written, health: Health::Good })
     }
@@ -138,6 +153,9 @@ impl Task<'_> {
     /// Deletes the object, but only during an update: what appears again later belongs to others.
     pub(super) async fn delete(&self) -> Result<Applied, ApplyError> {
         let is_watched = self.known().is_some();
+        if !is_watched && !self.context.updating {
+            return Ok(Applied { outcome: Outcome::Left, health: Health::Good });
+        }
         let Some(object) = self.there().await? else { return Ok(GONE) };
         let is_being_deleted = is_being_deleted(&object);
         if !is_being_deleted && !self.context.updating {

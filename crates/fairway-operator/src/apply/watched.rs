@@ -12,8 +12,8 @@ use tokio::sync::watch;
 use tokio::time::timeout;
 
 use super::changes::Listeners;
-use super::error::ApplyError;
-use super::kinds::Kind;
+use super::discovery::Kind;
+use super::error::{ApplyError, is_gone};
 use super::live::Live;
 use super::settled::Settled;
 use super::{MANAGED, request};
@@ -75,7 +75,7 @@ impl Watched {
         let mut events = std::pin::pin!(events);
         while let Some(event) = events.next().await {
             match event {
-                Err(error) if is_unknown(&error) => {
+                Err(error) if is_gone(&error) => {
                     tracing::info!(kind, "the API server has no such objects any more");
                     return;
                 }
@@ -211,13 +211,6 @@ impl State {
         let changed = listed.into_iter().flat_map(|(key, live)| self.insert(key, live));
         gone.into_iter().chain(changed.collect::<Vec<_>>()).collect()
     }
-}
-
-/// Whether the API server does not have the kind.
-fn is_unknown(error: &watcher::Error) -> bool {
-    use watcher::Error::{InitialListFailed, WatchStartFailed};
-    let (InitialListFailed(error) | WatchStartFailed(error)) = error else { return false };
-    matches!(error, kube::Error::Api(status) if status.code == 404)
 }
 
 fn key(live: &Live) -> Key {

@@ -44,7 +44,11 @@ async fn what_is_to_go_goes_during_an_update_and_is_seen_to_be_gone() -> Result<
     let mut ground = Ground::prepare().await?;
     let plain = ground.config_map("a", &json!({"a": "1"}));
     let object = annotated(plain.clone(), DELETE);
-    assert_eq!(ground.apply(&object).await?, Outcome::Gone);
+    assert_eq!(
+        ground.apply(&object).await?,
+        Outcome::Left,
+        "outside updates, nothing is asked for"
+    );
     // Nobody has marked it: the watch does not know it.
     ground.create(&plain, "installer").await?;
     ground.edit(&plain, &json!({"metadata": {"finalizers": ["example.com/wait"]}})).await?;

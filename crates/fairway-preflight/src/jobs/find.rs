@@ -13,7 +13,7 @@ use crate::resources::CLUSTER_OPERATORS;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Operator {
     /// Its check runs.
-    Check(OperatorCheck),
+    Check(Box<OperatorCheck>),
     /// Nothing: the outcome is known.
     Settled(Outcome),
 }
@@ -81,11 +81,11 @@ pub fn operators(
             let of_same = |manifest: &&&Manifest| !is_job(manifest) && manifest.operator() == name;
             let access = checks.iter().filter(of_same).map(|&manifest| manifest.clone());
             let says = names.into_iter().flatten().map(|name| cluster_operator(name));
-            Operator::Check(OperatorCheck {
+            Operator::Check(Box::new(OperatorCheck {
                 job: (*job).clone(),
                 access: access.collect(),
                 says: says.collect(),
-            })
+            }))
         };
         found.insert(name.to_owned(), operator);
     }

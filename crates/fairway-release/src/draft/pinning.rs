@@ -82,6 +82,7 @@ mod tests {
             id: ObjectId { group: group.to_owned(), kind: kind.to_owned(), ..ObjectId::default() },
             version: "v1".to_owned(),
             annotations: BTreeMap::new(),
+            zero_values: [].into(),
             json: object.to_string().into(),
         }
     }

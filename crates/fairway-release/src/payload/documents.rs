@@ -109,6 +109,7 @@ fn manifest(
         id,
         version: version.to_owned(),
         annotations,
+        zero_values: [].into(),
         json: json.into(),
     }))
 }

@@ -232,7 +232,7 @@ impl Loading {
         match document {
             Ok(None) => {}
             Ok(Some(manifest)) => {
-                self.bytes += manifest.json().len();
+                self.bytes += manifest.json.len();
                 self.manifests.push(manifest);
             }
             Err(problem) => self.problems.push(problem),

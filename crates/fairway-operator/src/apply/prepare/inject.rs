@@ -13,6 +13,12 @@ const PROXY: &str = "config.openshift.io/inject-proxy";
 /// Asks for the cluster's TLS settings in a configuration.
 const TLS: &str = "config.openshift.io/inject-tls";
 
+/// Whether the object of a manifest depends on the surroundings.
+pub(crate) fn depends_on_surroundings(manifest: &Manifest) -> bool {
+    let asks = |annotation: &str| manifest.annotation(annotation).is_some();
+    asks(PROXY) || asks(TLS) || is_the_operator(&manifest.id)
+}
+
 pub(super) fn inject(
     manifest: &Manifest,
     object: &mut Value,

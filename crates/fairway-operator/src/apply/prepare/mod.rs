@@ -6,6 +6,8 @@ mod pods;
 mod tls;
 mod unmanaged;
 
+pub(crate) use inject::depends_on_surroundings;
+
 use fairway_api::CLUSTER_VERSION_NAME;
 use fairway_release::Manifest;
 use serde_json::{Map, Value, json};
@@ -18,6 +20,8 @@ use crate::cluster::Surroundings;
 pub struct Context {
     /// Who owns them.
     pub owner: Owner,
+    /// Whether the cluster gets its first release.
+    pub installing: bool,
     /// Whether an update is under way: only then, what a release wants deleted is deleted.
     pub updating: bool,
     /// What manifests can ask for.
@@ -98,7 +102,11 @@ pub(super) fn prepare(
     live: Option<&Value>,
     context: &Context,
 ) -> Result<Value, Unprepared> {
-    let mut object = manifest.object();
+    // A zero value that another client has replaced is theirs: writing it again would reset it.
+    let mut object = manifest.completed_object(|zero| {
+        let live = live.and_then(|live| live.pointer(&zero.pointer));
+        live.is_none_or(|live| *live == zero.value)
+    });
     if let Some(fields) = object.as_object_mut() {
         fields.remove("status");
         let metadata = fields.entry("metadata").or_insert_with(|| json!({}));

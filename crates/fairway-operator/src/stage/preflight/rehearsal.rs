@@ -177,7 +177,7 @@ pub(super) fn filter(
 pub(super) fn context(cluster_version: &ClusterVersion, surroundings: &Surroundings) -> Context {
     let uid = cluster_version.uid().unwrap_or_default();
     let surroundings = surroundings.cluster.clone();
-    Context { owner: Owner { uid }, updating: true, surroundings }
+    Context { owner: Owner { uid }, updating: true, surroundings, ..Context::default() }
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use tokio::time::Instant;
 
 use super::work::Work;
 use super::{Effect, Failure, Phase, cluster_operator, failure};
-use crate::apply::{Applied, ApplyError, Context, Health, Outcome};
+use crate::apply::{Applied, ApplyError, Arrival, Context, Health, Outcome};
 use crate::clock;
 use crate::dice::dice;
 use crate::names;
@@ -47,6 +47,13 @@ impl Place {
     }
 }
 
+impl Place {
+    /// The next write is not a repair: what the object is to be has changed.
+    pub(super) fn expect_write(&self) {
+        self.is_kept.store(false, Ordering::Relaxed);
+    }
+}
+
 /// What came of attending to a manifest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Attended {
@@ -62,7 +69,8 @@ pub(super) enum Attended {
 enum Try {
     InPlace,
     Awaited,
-    Failed,
+    /// It failed; the arrival of something that it needs is noticed, if that is why.
+    Failed(Option<Arrival>),
     Superseded,
 }
 
@@ -79,6 +87,7 @@ impl Work<'_> {
         let place = &self.places[task.position];
         let mut failures = Failures::default();
         loop {
+            let began = Instant::now();
             match self.attempt(task, &mut failures).await {
                 Try::InPlace => {
                     // What happened since it was looked at has rung meanwhile.
@@ -88,12 +97,16 @@ impl Work<'_> {
                     }
                 }
                 Try::Superseded => return Attended::Superseded,
-                Try::Awaited | Try::Failed if !holds_up => return Attended::Left,
+                Try::Awaited | Try::Failed(_) if !holds_up => return Attended::Left,
                 Try::Awaited => tokio::select! {
                     () = place.bell.notified() => {}
                     () = self.operator_reports(task) => {}
                 },
-                Try::Failed => self.pause(place, &failures).await,
+                Try::Failed(None) => self.pause(place, &failures).await,
+                Try::Failed(Some(arrival)) => tokio::select! {
+                    () = self.pause(place, &failures) => {}
+                    () = self.site.hands.applier.wait_for(&arrival, began) => {}
+                },
             }
         }
     }
@@ -117,7 +130,7 @@ impl Work<'_> {
             Err(ApplyError::LostLease(_)) => std::future::pending().await,
             Err(error) => {
                 self.failed(task, &error, failures);
-                Try::Failed
+                Try::Failed(Arrival::awaited(manifest, &error))
             }
         }
     }
@@ -141,8 +154,12 @@ impl Work<'_> {
     }
 
     pub(super) fn context(&self) -> Context {
-        let updating = self.phase() == Phase::Updating;
-        Context { updating, ..self.assignment.context.clone() }
+        Context {
+            owner: self.assignment.owner.clone(),
+            installing: self.phase() == Phase::Installing,
+            updating: self.phase() == Phase::Updating,
+            surroundings: self.site.surroundings.borrow().clone().unwrap_or_default(),
+        }
     }
 
     /// Whether that manifest is another operator, which goes on from here. Its own pods are never

@@ -1,52 +1,60 @@
-//! Cluster operators are there before whoever reports in them.
+//! ClusterOperators are created before the components that report in them.
 
-use fairway_api::ClusterOperator;
+use fairway_api::{ClusterOperator, ClusterOperatorStatus};
 use fairway_release::Manifest;
 use fairway_release::task_graph::Task;
 use kube::Api;
 use kube::api::{Patch, PatchParams};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::work::Work;
-use crate::apply::{FIELD_MANAGER, Outcome, within_time};
+use crate::apply::{FIELD_MANAGER, within_time};
+use crate::text;
 
 impl Work<'_> {
-    /// Creates the cluster operators of a node that are not there yet, with the objects to look at:
-    /// whoever collects data about a component that never came up finds them there. Nothing depends
-    /// on it, for each has its own turn later.
+    /// Creates the ClusterOperators of a node that are missing, with their related objects: tools
+    /// that collect data about a component that never came up find them there. Nothing waits for
+    /// it, because each ClusterOperator is applied again in its turn.
     pub(super) async fn introduce(&self, tasks: &[Task]) {
         for task in tasks {
             let place = &self.places[task.position];
-            let name = &task.id.name;
-            let is_there =
-                self.site.operators.borrow().as_ref().is_some_and(|known| known.contains_key(name));
-            if !place.is_wanted || place.versions.is_none() || is_there {
+            if !place.is_wanted || place.versions.is_none() {
                 continue;
             }
             let manifest = &self.manifests()[task.position];
-            match self.apply(manifest).await {
-                Ok(applied) if applied.outcome == Outcome::Written => {
-                    self.relate(name, manifest).await;
-                }
-                Ok(_) => {}
-                Err(error) => {
-                    tracing::debug!(%task, %error, "cannot be introduced; it has its turn later");
-                }
+            let operators = self.site.operators.borrow().clone().unwrap_or_default();
+            match operators.get(&task.id.name) {
+                // An interrupted attempt may have created it, and nothing else.
+                Some(known) if is_reported(known.status.as_ref()) => {}
+                Some(_) => self.relate(&task.id.name, manifest).await,
+                None => match self.apply(manifest).await {
+                    Ok(_) => self.relate(&task.id.name, manifest).await,
+                    Err(error) => {
+                        let error = text::cause(&error);
+                        tracing::debug!(%task, error, "cannot create the ClusterOperator early");
+                    }
+                },
             }
         }
     }
 
     async fn relate(&self, name: &str, manifest: &Manifest) {
-        let object = manifest.object();
-        let Some(related) = object.pointer("/status/relatedObjects") else { return };
+        let object = manifest.completed_object(|_| true);
+        let related = object.pointer("/status/relatedObjects");
+        let Some(related @ Value::Array(_)) = related else { return };
         let api: Api<ClusterOperator> = Api::all(self.site.hands.client.clone());
         let patch = Patch::Merge(json!({ "status": { "relatedObjects": related } }));
         let params =
             PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() };
         let write = within_time(api.patch_status(name, &params, &patch));
         if let Ok(Err(error)) = self.site.hands.leadership.write(write).await {
-            let error: &dyn std::error::Error = &error;
-            tracing::debug!(name, error, "related objects are not told");
+            let error = text::cause(&error);
+            tracing::warn!(name, error, "cannot write relatedObjects of the ClusterOperator");
         }
     }
+}
+
+/// Whether a component, or an earlier attempt, has written the status.
+fn is_reported(status: Option<&ClusterOperatorStatus>) -> bool {
+    status.is_some_and(|it| !it.related_objects.is_empty() || !it.conditions.is_empty())
 }

@@ -1,20 +1,25 @@
 //! Following the target.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use fairway_api::{ClusterOperator, ClusterVersion};
 use kube::{Client, ResourceExt as _};
 use tokio::sync::watch;
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use super::board::Board;
 use super::work::{Site, Superseded, Work};
 use super::{Pace, Phase, Rollout};
-use crate::apply::{Applier, Context, Owner};
+use crate::apply::{Applier, Owner};
 use crate::cluster::{Objects, Surroundings, only};
 use crate::election::Leadership;
 use crate::metrics;
 use crate::stage::target::Target;
+
+/// For how long the operator of another release is kept waiting for writes that have begun.
+const HANDOVER_GRACE_PERIOD: Duration = Duration::from_secs(10);
 
 /// What the stage looks at.
 pub struct Inputs {
@@ -54,6 +59,7 @@ pub async fn run(
     let site = Site {
         own_image: inputs.own_image.clone(),
         operators: inputs.cluster_operators.clone(),
+        surroundings: inputs.surroundings.clone(),
         board: Board::new(out, metrics.clone()),
         hands,
         pace,
@@ -64,15 +70,20 @@ pub async fn run(
         let work = Work::new(&site, &assignment);
         let next = tokio::select! {
             Superseded = work.run(&mut changes) => {
-                tracing::info!("the operator of the new release goes on");
+                tracing::info!("handing over to the operator of the new release");
+                let drained = site.hands.applier.drain();
+                if timeout(HANDOVER_GRACE_PERIOD, drained).await.is_err() {
+                    tracing::warn!("writes are still unanswered at the handover");
+                }
                 superseded.cancel();
                 return std::future::pending().await;
             }
-            // Whatever is being written is given up in the middle: the next one looks at
-            // everything anew, as after a crash.
+            // Only the waiting is cancelled. Writes that have begun are answered before the next
+            // assignment starts, so that none of them can overtake a newer one.
             next = inputs.next(|next| !next.is_same_work(&assignment)) => next,
         };
         let Some(next) = next else { return };
+        site.hands.applier.drain().await;
         assignment = next;
     }
 }
@@ -81,7 +92,7 @@ pub async fn run(
 pub(super) struct Assignment {
     pub(super) target: Arc<Target>,
     pub(super) phase: Phase,
-    pub(super) context: Context,
+    pub(super) owner: Owner,
 }
 
 impl Assignment {
@@ -90,13 +101,14 @@ impl Assignment {
         board.phase_of(&self.target.payload.release.image).unwrap_or(self.phase)
     }
 
-    /// Whether the same objects would come of it.
+    /// Whether it is about the same manifests. Surroundings that change concern a few of them, and
+    /// the work in progress applies those again.
     fn is_same_work(&self, other: &Self) -> bool {
         let parts = |assignment: &Self| {
             let Target { payload, filter, .. } = &*assignment.target;
             (payload.release.image.clone(), payload.version_hash.clone(), filter.clone())
         };
-        self.context == other.context && parts(self) == parts(other)
+        self.owner == other.owner && parts(self) == parts(other)
     }
 }
 
@@ -123,15 +135,12 @@ impl Inputs {
         let target = self.target.borrow_and_update().clone().filter(|target| target.is_read);
         let cluster_version = only(self.cluster_version.borrow_and_update().as_ref()).cloned();
         let operators_seen = self.cluster_operators.borrow_and_update().is_some();
-        let surroundings = self.surroundings.borrow_and_update().clone();
-        let (target, cluster_version) = (target?, cluster_version.filter(|_| operators_seen)?);
+        let surroundings_seen = self.surroundings.borrow_and_update().is_some();
+        let all_seen = operators_seen && surroundings_seen;
+        let (target, cluster_version) = (target?, cluster_version.filter(|_| all_seen)?);
         let history = cluster_version.status.as_ref().map_or(&[][..], |status| &status.history);
         let phase = Phase::of(history, &target.payload.release.image)?;
-        let context = Context {
-            owner: Owner { uid: cluster_version.uid()? },
-            updating: false,
-            surroundings: surroundings?,
-        };
-        Some(Assignment { target, phase, context })
+        let owner = Owner { uid: cluster_version.uid()? };
+        Some(Assignment { target, phase, owner })
     }
 }

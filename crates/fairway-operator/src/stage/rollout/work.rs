@@ -3,24 +3,28 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use fairway_api::ClusterOperator;
 use fairway_release::task_graph::{Round, Task};
 use fairway_release::{Manifest, ObjectId, TaskGraph};
 use futures::StreamExt as _;
 use futures::stream::FuturesUnordered;
-use tokio::sync::watch;
-use tokio::time::Instant;
+use tokio::sync::{mpsc, watch};
+use tokio::time::{Instant, timeout};
 
 use super::attend::{Attended, Place};
 use super::board::Board;
 use super::run::{Assignment, Hands};
 use super::{Pace, Phase};
-use crate::apply::{Changes, Keeper};
+use crate::apply::{Arrival, Changes, Keeper, defines, depends_on_surroundings};
 use crate::clock;
-use crate::cluster::Objects;
+use crate::cluster::{Objects, Surroundings};
 use crate::metrics;
 use crate::stage::target::Target;
+
+/// For how long a manifest waits for its namespace before it is applied.
+const NAMESPACE_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// The operator of another release goes on from here.
 pub(super) struct Superseded;
@@ -31,6 +35,7 @@ pub(super) struct Site {
     pub(super) own_image: String,
     pub(super) hands: Hands,
     pub(super) operators: watch::Receiver<Option<Objects<ClusterOperator>>>,
+    pub(super) surroundings: watch::Receiver<Option<Surroundings>>,
     pub(super) pace: Pace,
     pub(super) board: Board,
     pub(super) metrics: metrics::Rollout,
@@ -42,6 +47,8 @@ pub(super) struct Work<'a> {
     pub(super) site: &'a Site,
     pub(super) assignment: &'a Assignment,
     pub(super) places: Vec<Place>,
+    /// The namespaces that the release creates.
+    namespaces: BTreeSet<String>,
     graph: TaskGraph,
     keeper: Mutex<Keeper>,
 }
@@ -55,7 +62,11 @@ impl<'a> Work<'a> {
         Self {
             site,
             assignment,
-            places: manifests.map(|it| Place::new(it, is_wanted(it))).collect(),
+            places: manifests.clone().map(|it| Place::new(it, is_wanted(it))).collect(),
+            namespaces: manifests
+                .filter(|it| it.id.group.is_empty() && it.id.kind == "Namespace" && is_wanted(it))
+                .map(|it| it.id.name.clone())
+                .collect(),
             graph: TaskGraph::new(&payload.manifests, assignment.phase_on(&site.board).mode()),
             keeper: Mutex::default(),
         }
@@ -91,10 +102,13 @@ impl<'a> Work<'a> {
         let mut attended = FuturesUnordered::new();
         let mut operators = self.site.operators.clone();
         operators.mark_unchanged();
+        let mut surroundings = self.site.surroundings.clone();
+        surroundings.mark_unchanged();
+        let (left, mut left_behind) = mpsc::unbounded_channel();
         loop {
             while let Some(node) = round.start() {
-                let tasks = &self.graph.nodes()[node].tasks;
-                nodes.push(async move { (node, self.walk(tasks, phase).await) });
+                let (tasks, left) = (&self.graph.nodes()[node].tasks, left.clone());
+                nodes.push(async move { (node, self.walk(tasks, phase, &left).await) });
             }
             if round.is_over() {
                 self.site.board.complete();
@@ -108,11 +122,9 @@ impl<'a> Work<'a> {
             tokio::select! {
                 Some((node, walked)) = nodes.next() => match walked {
                     Err(superseded) => return superseded,
-                    Ok(left) => {
-                        round.succeeded(node);
-                        attended.extend(left.into_iter().map(|task| self.attend(task, true)));
-                    }
+                    Ok(()) => round.succeeded(node),
                 },
+                Some(task) = left_behind.recv() => attended.push(self.attend(task, true)),
                 Some(end) = attended.next() => {
                     if end == Attended::Superseded {
                         return Superseded;
@@ -120,24 +132,78 @@ impl<'a> Work<'a> {
                 }
                 ids = changes.next() => self.changed(ids),
                 Ok(()) = operators.changed() => self.tasks().for_each(|task| self.look_again(task)),
+                Ok(()) = surroundings.changed() => self.surroundings_changed(),
                 () = clock::sleep_until(wake) => {}
             }
         }
     }
 
-    /// Attends to the tasks of a node, one after the other. Those are returned that are not in place
-    /// and hold up nothing.
-    async fn walk<'t>(&self, tasks: &'t [Task], phase: Phase) -> Result<Vec<&'t Task>, Superseded> {
+    /// Has the manifests applied again that depend on the surroundings.
+    fn surroundings_changed(&self) {
+        let now = Instant::now();
+        for task in self.tasks() {
+            let position = task.position;
+            if depends_on_surroundings(&self.manifests()[position]) {
+                self.places[position].expect_write();
+                self.keeper().noticed(task.id.clone(), now);
+            }
+        }
+    }
+
+    /// Attends to the tasks of a node, one after the other. Those that are not in place and hold up
+    /// nothing are sent to `left` at once: a later task of the node may wait for them, as a
+    /// ClusterOperator waits for its Deployment.
+    async fn walk<'t>(
+        &self,
+        tasks: &'t [Task],
+        phase: Phase,
+        left: &mpsc::UnboundedSender<&'t Task>,
+    ) -> Result<(), Superseded> {
         self.introduce(tasks).await;
-        let mut left = Vec::new();
         for task in tasks.iter().filter(|task| self.places[task.position].is_wanted) {
+            if self.precedes_its_crd(task).await {
+                let _ = left.send(task);
+                continue;
+            }
+            self.await_namespace(task, phase).await;
             match self.attend(task, phase.holds_up(&task.id)).await {
                 Attended::InPlace => {}
-                Attended::Left => left.push(task),
+                // `run` receives for as long as it polls this future.
+                Attended::Left => {
+                    let _ = left.send(task);
+                }
                 Attended::Superseded => return Err(Superseded),
             }
         }
-        Ok(left)
+        Ok(())
+    }
+
+    /// On a new cluster everything starts at once, and most manifests need a namespace that another
+    /// one creates in a moment: waiting for it saves a request that fails.
+    async fn await_namespace(&self, task: &Task, phase: Phase) {
+        let namespace = &task.id.namespace;
+        if phase != Phase::Installing || !self.namespaces.contains(namespace) {
+            return;
+        }
+        let arrival = Arrival::Namespace(namespace.clone());
+        let (applier, since) = (&self.site.hands.applier, Instant::now());
+        if !applier.has_arrived(&arrival) {
+            let arrived = applier.wait_for(&arrival, since);
+            // Should the namespace not come, applying the manifest says what is missing.
+            let _ = timeout(NAMESPACE_TIMEOUT, arrived).await;
+        }
+    }
+
+    /// Whether the kind of a manifest is missing until a later manifest adds it. Waiting for it would
+    /// be a deadlock: real releases have custom resources on a level before that of their CRD.
+    async fn precedes_its_crd(&self, task: &Task) -> bool {
+        let manifest = &self.manifests()[task.position];
+        let defines_it = |(position, later): (usize, &Manifest)| {
+            self.places[position].is_wanted && defines(later, manifest)
+        };
+        // An API server that does not answer has its turn when the manifest is applied.
+        let is_served = self.site.hands.applier.serves_kind(manifest).await.unwrap_or(true);
+        !is_served && self.manifests().iter().enumerate().skip(task.position + 1).any(defines_it)
     }
 
     /// An object has changed: whoever attends to it looks again; `true` where nobody does.

@@ -4,6 +4,7 @@ mod errors;
 mod keeping;
 mod operators;
 mod order;
+mod real_manifests;
 mod resuming;
 mod stage;
 mod superseding;

@@ -17,7 +17,7 @@ use fairway_operator::stage::rollout::{Hands, Inputs, Pace, Rollout, run};
 use fairway_operator::stage::target::{Capabilities, Target};
 use fairway_release::inclusion::Filter;
 use fairway_release::payload::Files;
-use fairway_release::{Release, version_hash};
+use fairway_release::{Release, version_hash, with_zero_values};
 use fairway_testkit::wait::PATIENCE;
 use fairway_testkit::{TestCluster, TestNamespace, objects, wait};
 use k8s_openapi::api::core::v1::ConfigMap;
@@ -238,7 +238,7 @@ async fn operators_get(api: &Api<ClusterOperator>, name: &str) -> Result<Option<
     Ok(api.get_opt(name).await?)
 }
 
-fn object(api_version: &str, kind: &str, mut metadata: Value, rest: Value) -> Value {
+pub(crate) fn object(api_version: &str, kind: &str, mut metadata: Value, rest: Value) -> Value {
     metadata["annotations"] = json!({ format!("include.release.openshift.io/{PROFILE}"): "true" });
     let mut object = json!({ "apiVersion": api_version, "kind": kind, "metadata": metadata });
     if let (Some(object), Value::Object(rest)) = (object.as_object_mut(), rest) {
@@ -282,5 +282,6 @@ fn payload(version: &str, manifests: &[(&str, Value)]) -> Payload {
     let release = objects::release(version);
     let loaded = Release::load(&files, &release.image, PROFILE).expect("a release");
     let version_hash = version_hash(&loaded.manifests);
-    Payload { release, manifests: loaded.manifests, version_hash }
+    let manifests = with_zero_values(&loaded.manifests.iter().collect::<Vec<_>>());
+    Payload { release, manifests, version_hash }
 }

@@ -16,8 +16,8 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use fairway_findings::{CheckReport, Finding};
-use fairway_release::Manifest;
 use fairway_release::inclusion::Filter;
+use fairway_release::{Manifest, with_zero_values};
 use kube::Client;
 use tokio::time::Instant;
 
@@ -71,8 +71,9 @@ pub async fn dry_run(
     mut progress: impl FnMut(usize, usize),
 ) -> (CheckReport, Vec<Finding>) {
     let started = clock::now();
-    let mut inquiry = Inquiry::new(client, trial, settings);
-    let mut pending = trial.wanted();
+    let wanted = with_zero_values(&trial.wanted());
+    let mut inquiry = Inquiry::new(client, trial, &wanted, settings);
+    let mut pending: Vec<&Manifest> = wanted.iter().collect();
     let total = pending.len();
     let mut tally = Tally::default();
     for round in 1..=ROUNDS {
@@ -106,7 +107,7 @@ impl<'a> Trial<'a> {
         manifests
             .filter(|manifest| self.filter.check(manifest).is_ok())
             .filter(|manifest| !manifest.is_preflight_check())
-            .filter(|manifest| seen.insert((&manifest.id, manifest.json())))
+            .filter(|manifest| seen.insert((&manifest.id, manifest.content())))
             .collect()
     }
 }
@@ -121,11 +122,11 @@ struct Inquiry<'a> {
 }
 
 impl<'a> Inquiry<'a> {
-    fn new(client: Client, trial: &Trial<'a>, settings: Settings) -> Self {
+    fn new(client: Client, trial: &Trial<'a>, wanted: &[Manifest], settings: Settings) -> Self {
         Self {
             rehearsal: Rehearsal::new(client, settings.between),
             context: trial.context,
-            brought: Brought::by(trial.wanted()),
+            brought: Brought::by(wanted),
             silence: 0,
         }
     }
