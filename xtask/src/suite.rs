@@ -27,6 +27,7 @@ pub(crate) const ON_KUBERNETES: Suite = Suite(&[
     ("fairway-operator", "chain"),
     ("fairway-example", "operators"),
     ("fairway-olm", "guard"),
+    ("fairway", "payloads"),
     BEHAVIOUR_PROGRAM,
 ]);
 

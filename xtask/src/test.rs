@@ -76,6 +76,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     if std::env::var_os(environment::CONFORMANCE).is_none() {
         steps.skip("vectors of other projects", "FAIRWAY_CONFORMANCE names no directory");
     }
+    if std::env::var_os(environment::PAYLOADS).is_none() {
+        steps.skip("payloads of real operators", "FAIRWAY_PAYLOADS names no directory");
+    }
     steps.report();
     println!("\n{cases}");
     Ok(())

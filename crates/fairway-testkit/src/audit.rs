@@ -7,6 +7,7 @@ use std::io::{Read, Seek, SeekFrom};
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, ensure};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
 use serde::Deserialize;
 
 /// Every request that the API server answered.
@@ -34,6 +35,8 @@ pub struct AuditEvent {
     /// What was asked for, to the letter.
     #[serde(default, rename = "requestURI")]
     pub request_uri: String,
+    /// When the API server received it.
+    pub request_received_timestamp: Option<MicroTime>,
     /// To what it was done; missing for requests that concern no object.
     pub object_ref: Option<AuditObject>,
     /// How it was answered.

@@ -12,6 +12,12 @@ pub fn conformance(folder: &str) -> Option<PathBuf> {
     std::env::var_os(CONFORMANCE).map(|root| PathBuf::from(root).join(folder))
 }
 
+/// The directory with payloads of real operators, where there is one. Tests without it end early;
+/// the test command says so.
+pub fn payloads() -> Option<PathBuf> {
+    std::env::var_os(PAYLOADS).map(PathBuf::from)
+}
+
 /// Releases of the size of a platform's, where there are such: their directories, by version.
 pub fn bench_payload() -> Result<Option<Vec<PathBuf>>> {
     let Some(root) = std::env::var_os(BENCH_PAYLOAD).map(PathBuf::from) else { return Ok(None) };

@@ -6,6 +6,7 @@
 //! * [`objects`] makes the objects that tests need, [`images`] the images.
 //! * [`olm`] has the kinds of OLM.
 //! * [`platform`] has the data of a whole platform, real or of the same size.
+//! * [`real`] has the payloads of real operators.
 //! * [`releases`] makes releases, as directories and as images.
 //! * [`story`] is what several of them tell parts of.
 //! * [`line`] is a bad line to a server.
@@ -27,6 +28,7 @@ mod namespace;
 pub mod objects;
 pub mod olm;
 pub mod platform;
+pub mod real;
 pub mod releases;
 mod requests;
 pub mod story;

@@ -2,12 +2,14 @@
 //! server, kept right and left alone, beside a bare client that sends the same writes, 16 at a
 //! time, to another one.
 //!
-//! `FAIRWAY_BENCH_PAYLOAD` names the directory of the two releases; `--turns=COUNT` and
+//! `FAIRWAY_BENCH_PAYLOAD` names the directory of the two releases, `FAIRWAY_PAYLOADS` that of the
+//! payloads of real operators, of which one is installed; `--turns=COUNT` and
 //! `--idle=SECONDS` shorten or lengthen it.
 #![expect(clippy::print_stdout, reason = "a bench prints its table")]
 
 mod bare;
 mod drift;
+mod real;
 mod releases;
 mod reporter;
 mod site;
@@ -43,6 +45,13 @@ const MOST_MEMORY: Figure = Figure::Bytes(50 << 20);
 fn main() -> Result<()> {
     let (turns, idle) = (argument("--turns=")?.unwrap_or(TURNS), argument("--idle=")?);
     let idle = Duration::from_secs(idle.unwrap_or(IDLE));
+    match environment::payloads() {
+        Some(payloads) if is_asked_for("real payload") => {
+            tokio::runtime::Runtime::new()?.block_on(real::install(&payloads))?;
+        }
+        Some(_) => {}
+        None => println!("\nLEFT OUT: a real payload, for {} is unset", environment::PAYLOADS),
+    }
     let Some(directories) = environment::bench_payload()? else {
         println!("\nLEFT OUT: what a rollout costs, for {} is unset", environment::BENCH_PAYLOAD);
         return Ok(());

@@ -1,0 +1,8 @@
+//! Releases of real operators: they load, install and update.
+//!
+//! `FAIRWAY_PAYLOADS` names the directory with their payloads.
+
+mod crds;
+mod install;
+mod load;
+mod update;
