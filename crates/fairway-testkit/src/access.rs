@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use axum::Router;
+use axum::http::header::USER_AGENT;
 use fairway_sandbox::rbac::User;
 use fairway_sandbox::sandbox::Sandbox;
 use kube::config::{AuthInfo, KubeConfigOptions, Kubeconfig};
@@ -38,6 +39,13 @@ impl Access {
     pub(crate) async fn bearing(kubeconfig: &Path, token: &str) -> Result<Client> {
         let mut config = config(kubeconfig).await?;
         config.auth_info = AuthInfo { token: Some(token.into()), ..AuthInfo::default() };
+        Ok(Client::try_from(config)?)
+    }
+
+    /// An administrator's client with that `User-Agent`.
+    pub(crate) async fn named(kubeconfig: &Path, user_agent: &str) -> Result<Client> {
+        let mut config = config(kubeconfig).await?;
+        config.headers.push((USER_AGENT, user_agent.parse()?));
         Ok(Client::try_from(config)?)
     }
 }

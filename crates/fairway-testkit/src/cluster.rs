@@ -162,6 +162,12 @@ impl TestCluster {
         Access::bearing(&self.kubeconfig, token).await
     }
 
+    /// A client with all permissions whose requests the audit log tells apart from those of other
+    /// tests on the same cluster.
+    pub async fn client_named(&self, user_agent: &str) -> Result<Client> {
+        Access::named(&self.kubeconfig, user_agent).await
+    }
+
     /// How other programs reach the cluster.
     pub fn kubeconfig(&self) -> &Path {
         &self.kubeconfig
