@@ -1,12 +1,15 @@
 //! What brings objects into the cluster.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use fairway_release::Manifest;
 use k8s_openapi::api::core::v1::ObjectReference;
 use kube::Client;
 use kube::core::GroupVersionKind;
+use kube::discovery::ApiResource;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
@@ -19,18 +22,31 @@ use super::error::ApplyError;
 use super::fight::Herald;
 use super::health::Health;
 use super::live::Live;
+use super::new_kinds::NewKinds;
 use super::place::Place;
 use super::prepare::{Context, Intent};
 use super::task::{Applied, GONE, Task};
 use super::watched::{Key, Watched};
 use crate::election::Leadership;
-use crate::event;
+use crate::{clock, event};
 
 /// Objects that are written at once: as many as an API server takes without making others wait.
 const AT_ONCE: usize = 16;
 
-/// Bytes of a manifest that one slot has room for.
-const BYTES_PER_SLOT: usize = 128 << 10;
+/// Manifests with more bytes are large: the operator holds them in memory while they are written,
+/// with what the API server answers, as trees that take ten times as much.
+const LARGE: usize = 32 << 10;
+
+/// Kibibytes of large manifests that are written at once. The largest may be larger: it is alone.
+const LARGE_AT_ONCE: usize = 512;
+
+/// How long after the first use of a new kind it is watched. API servers refuse that until they have
+/// read the first object, and a second longer.
+const NEW_KIND_DELAY: Duration = Duration::from_secs(5);
+
+/// How long API servers hold up the creation of an object after its CRD was established. Waiting
+/// here keeps the slot for other objects.
+const CREATION_DELAY: Duration = Duration::from_secs(2);
 
 /// Brings objects of a release into the cluster; clones share everything. Its watches end with the
 /// last of them.
@@ -42,10 +58,15 @@ struct Shared {
     leadership: Leadership,
     discovery: Arc<Discovery>,
     arrivals: Arc<Arrivals>,
+    new_kinds: NewKinds,
     watches: Mutex<Watches>,
     listeners: Listeners,
+    /// Whether the API server is taken to stream lists.
+    streams_lists: Arc<AtomicBool>,
     herald: Herald,
     permits: Semaphore,
+    /// Large ones wait for each other, and hold up no others.
+    large: Semaphore,
     /// Objects that are being written. They outlive whoever asked for them.
     writes: TaskTracker,
 }
@@ -66,12 +87,15 @@ impl Applier {
         Self(Arc::new(Shared {
             discovery: Arc::new(Discovery::new(client.clone(), Arc::clone(&arrivals))),
             arrivals,
+            new_kinds: NewKinds::default(),
             herald: Herald::new(client.clone(), leadership.clone()),
             client,
             leadership,
             watches: Mutex::default(),
+            streams_lists: Arc::new(AtomicBool::new(true)),
             listeners: Listeners::default(),
             permits: Semaphore::new(AT_ONCE),
+            large: Semaphore::new(LARGE_AT_ONCE),
             writes: TaskTracker::new(),
         }))
     }
@@ -129,8 +153,12 @@ impl Applier {
         let watched = self.watch(&kind);
         watched.seen().await?;
         watched.keep(key.clone(), manifest.id.clone());
+        if intent == Intent::CreateOnly {
+            self.await_creation(&kind).await;
+        }
         // Not before: an object that waits for its kind or its watch occupies no slot.
-        let _permit = self.0.permits.acquire_many(slots(manifest)).await;
+        let _room = self.0.large.acquire_many(kibibytes_if_large(manifest)).await;
+        let _permit = self.0.permits.acquire().await;
         let (this, manifest, context) = (self.clone(), manifest.clone(), context.clone());
         let write = self.0.writes.spawn(async move {
             let task = this.task(&manifest, &context, &kind, &watched, &key);
@@ -149,6 +177,15 @@ impl Applier {
             Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
             // Only the end of the runtime cancels it.
             Err(_) => std::future::pending().await,
+        }
+    }
+
+    /// Waits until the API server creates objects of a kind at once.
+    async fn await_creation(&self, kind: &Kind) {
+        let ApiResource { group, kind, .. } = &kind.resource;
+        let arrived = self.0.arrivals.latest(&Arrival::Kind(group.clone(), kind.clone()));
+        if let Some(arrived) = arrived {
+            clock::sleep_until(Some(arrived + CREATION_DELAY)).await;
         }
     }
 
@@ -210,7 +247,7 @@ impl Applier {
     ) -> Task<'a> {
         let leadership = &self.0.leadership;
         let place = Place::new(&kind.api(self.0.client.clone(), key), &key.1, leadership);
-        Task { manifest, context, kind, place, watched, key }
+        Task { manifest, context, kind, place, watched, key, new_kinds: &self.0.new_kinds }
     }
 
     fn watches(&self) -> std::sync::MutexGuard<'_, Watches> {
@@ -235,13 +272,21 @@ impl Applier {
         if let Some(watched) = of.get(&key).filter(|watched| !watched.has_ended()) {
             return Arc::clone(watched);
         }
-        let watched = Arc::new(Watched::new(self.0.listeners.clone()));
+        let listeners = self.0.listeners.clone();
+        let (watched, delay) = if self.0.new_kinds.take(resource) {
+            (Watched::of_new_kind(listeners), NEW_KIND_DELAY)
+        } else {
+            (Watched::new(listeners), Duration::ZERO)
+        };
+        let (watched, start) = (Arc::new(watched), Instant::now() + delay);
         of.insert(key, Arc::clone(&watched));
         let (discovery, client) = (Arc::clone(&self.0.discovery), self.0.client.clone());
+        let streams_lists = Arc::clone(&self.0.streams_lists);
         let (kind, follower) = (kind.clone(), Arc::clone(&watched));
         while tasks.try_join_next().is_some() {}
         tasks.spawn(async move {
-            follower.follow(client, &kind).await;
+            clock::sleep_until(Some(start)).await;
+            follower.follow(client, &kind, &streams_lists).await;
             discovery.forget(&kind.resource);
             follower.end();
         });
@@ -249,11 +294,11 @@ impl Applier {
     }
 }
 
-/// The slots that a manifest occupies while it is written. Large ones occupy several, because the
-/// operator holds them in memory, with what the API server answers.
-fn slots(manifest: &Manifest) -> u32 {
-    let slots = 1 + manifest.json_len() / BYTES_PER_SLOT;
-    u32::try_from(slots.min(AT_ONCE)).unwrap_or(1)
+/// How much of [`LARGE_AT_ONCE`] a manifest takes.
+fn kibibytes_if_large(manifest: &Manifest) -> u32 {
+    let length = manifest.json_len();
+    let kibibytes = if length > LARGE { (length >> 10).min(LARGE_AT_ONCE) } else { 0 };
+    u32::try_from(kibibytes).unwrap_or_default()
 }
 
 fn kind_key(kind: &GroupVersionKind) -> (String, String, String) {

@@ -21,6 +21,7 @@ use kube::discovery::ApiResource;
 use kube::runtime::WatchStreamExt as _;
 use kube::runtime::watcher::{self, Event, watcher};
 use kube::{Api, Client, Resource, ResourceExt as _};
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio::time::Instant;
@@ -62,20 +63,45 @@ pub(super) fn served_kinds(manifest: &Manifest) -> Vec<Kind> {
     {
         return Vec::new();
     }
-    let object = manifest.object();
-    let spec = &object["spec"];
-    let text = |pointer: &str| spec.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
-    let (group, kind, plural) = (text("/group"), text("/names/kind"), text("/names/plural"));
-    let namespaced = text("/scope") == "Namespaced";
-    let versions = spec["versions"].as_array().into_iter().flatten();
-    let served = versions.filter(|version| version["served"] == true);
-    let names = served.filter_map(|version| version["name"].as_str());
-    names
+    let Ok(Definition { spec }) = serde_json::from_str(&manifest.json()) else { return Vec::new() };
+    let DefinitionNames { kind, plural } = &spec.names;
+    let namespaced = spec.scope == "Namespaced";
+    let served = spec.versions.iter().filter(|version| version.served);
+    served
         .map(|version| {
-            let kind = GroupVersionKind::gvk(group, version, kind);
+            let kind = GroupVersionKind::gvk(&spec.group, &version.name, kind);
             Kind { resource: ApiResource::from_gvk_with_plural(&kind, plural), namespaced }
         })
         .collect()
+}
+
+/// What tells the kinds of a CRD: reading its schemas would take a hundred times the memory.
+#[derive(Deserialize)]
+struct Definition {
+    spec: DefinitionSpec,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct DefinitionSpec {
+    group: String,
+    names: DefinitionNames,
+    scope: String,
+    versions: Vec<DefinitionVersion>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct DefinitionNames {
+    kind: String,
+    plural: String,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct DefinitionVersion {
+    name: String,
+    served: bool,
 }
 
 /// Whether a manifest is the CRD of another one's kind.

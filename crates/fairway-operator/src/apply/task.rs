@@ -7,6 +7,7 @@ use super::discovery::Kind;
 use super::error::ApplyError;
 use super::health::{self, Health};
 use super::live::Live;
+use super::new_kinds::NewKinds;
 use super::place::Place;
 use super::prepare::{Context, Intent, Unprepared, prepare};
 use super::right::difference;
@@ -49,6 +50,7 @@ pub(super) struct Task<'a> {
     pub(super) place: Place<'a>,
     pub(super) watched: &'a Watched,
     pub(super) key: &'a Key,
+    pub(super) new_kinds: &'a NewKinds,
 }
 
 impl Task<'_> {
@@ -111,6 +113,7 @@ impl Task<'_> {
             Settled::of(&wanted, &object)
         });
         self.watched.settle(self.key.clone(), settled);
+        self.new_kinds.note(self.manifest, &object);
         let health = health(&object);
         self.watched.learn(self.key.clone(), Live::pack(object));
         Ok(Applied { outcome: Outcome::Written, health })

@@ -1,6 +1,7 @@
 //! The objects of one kind that carry the managed label: an exact cache, by one watch.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use fairway_release::ObjectId;
@@ -53,9 +54,32 @@ enum Sight {
     Ended,
 }
 
+/// How a watch learns which objects there are.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Lists {
+    /// The API server sends them first.
+    Streamed,
+    /// By a list request.
+    Asked,
+}
+
+/// Why a watch ended.
+#[derive(Debug, PartialEq, Eq)]
+enum End {
+    /// The API server does not serve the kind.
+    Gone,
+    /// The API server does not send lists as part of a watch.
+    NoStreaming,
+}
+
 impl Watched {
     pub(super) fn new(listeners: Listeners) -> Self {
         Self { state: Mutex::default(), sight: watch::Sender::default(), listeners }
+    }
+
+    /// Of a kind that has no objects yet.
+    pub(super) fn of_new_kind(listeners: Listeners) -> Self {
+        Self { sight: watch::Sender::new(Sight::Seen), ..Self::new(listeners) }
     }
 
     /// No code of others runs under the lock, so a poisoned one guards whole values.
@@ -63,22 +87,43 @@ impl Watched {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Watches for as long as the API server has the kind.
-    pub(super) async fn follow(&self, client: Client, kind: &Kind) {
+    /// Watches for as long as the API server has the kind. Its objects come with the watch where the
+    /// API server streams lists, which saves a request, and from a list where it cannot.
+    pub(super) async fn follow(&self, client: Client, kind: &Kind, streams_lists: &AtomicBool) {
         let api: Api<Live> = Api::all_with(client, &kind.resource);
         let (label, value) = MANAGED;
-        let config = watcher::Config::default().labels(&format!("{label}={value}")).page_size(PAGE);
-        self.take_in(&kind.resource.kind, watcher(api, config).default_backoff()).await;
+        let listing =
+            watcher::Config::default().labels(&format!("{label}={value}")).page_size(PAGE);
+        let name = &kind.resource.kind;
+        if streams_lists.load(Ordering::Relaxed) {
+            let streaming = listing.clone().streaming_lists();
+            let events = watcher(api.clone(), streaming).default_backoff();
+            match self.take_in(name, Lists::Streamed, events).await {
+                End::Gone => return,
+                End::NoStreaming => streams_lists.store(false, Ordering::Relaxed),
+            }
+        }
+        self.take_in(name, Lists::Asked, watcher(api, listing).default_backoff()).await;
     }
 
-    async fn take_in(&self, kind: &str, events: impl Stream<Item = watcher::Result<Event<Live>>>) {
+    /// Takes in events until the watch cannot go on.
+    async fn take_in(
+        &self,
+        kind: &str,
+        lists: Lists,
+        events: impl Stream<Item = watcher::Result<Event<Live>>>,
+    ) -> End {
         let mut events = std::pin::pin!(events);
+        let mut is_listed = false;
         while let Some(event) = events.next().await {
+            is_listed |= matches!(event, Ok(Event::InitDone));
             match event {
                 Err(error) if is_gone(&error) => {
                     tracing::info!(kind, "the API server has no such objects any more");
-                    return;
+                    return End::Gone;
                 }
+                // Old API servers find the parameters invalid; new ones with an old etcd fail.
+                Err(_) if lists == Lists::Streamed && !is_listed => return End::NoStreaming,
                 Ok(event) => {
                     let changed = self.state().take_in(event);
                     if let Some(changed) = changed {
@@ -103,6 +148,7 @@ impl Watched {
                 }
             }
         }
+        End::Gone
     }
 
     /// Nothing is told of the objects from now on: whoever wants one looks for its kind again.
@@ -288,6 +334,24 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn where_lists_are_not_streamed_they_are_asked_for() {
+        let watched = Watched::new(Listeners::default());
+        let failed = || {
+            let status = kube::core::Status { code: 500, ..kube::core::Status::default() };
+            Err(watcher::Error::WatchError(Box::new(status)))
+        };
+        let take_in = |lists, events: Vec<_>| {
+            let events = futures::stream::iter(events).chain(futures::stream::pending());
+            watched.take_in("Widget", lists, events).now_or_never()
+        };
+        let first = || vec![Ok(Event::Init), failed()];
+        assert_eq!(take_in(Lists::Streamed, first()), Some(End::NoStreaming));
+        assert_eq!(take_in(Lists::Asked, first()), None);
+        let later = vec![Ok(Event::Init), Ok(Event::InitDone), failed()];
+        assert_eq!(take_in(Lists::Streamed, later), None, "it worked before");
+    }
+
+    #[tokio::test]
     async fn a_watch_ends_with_its_kind_and_says_so() {
         let listeners = Listeners::default();
         let mut changes = listeners.listen();
@@ -299,9 +363,10 @@ mod tests {
         };
         let then =
             |last| futures::stream::iter([failed(500), last]).chain(futures::stream::pending());
-        let restarts = watched.take_in("Widget", then(failed(503))).now_or_never();
+        let restarts = watched.take_in("Widget", Lists::Asked, then(failed(503))).now_or_never();
         assert!(restarts.is_none(), "an API server that restarts is waited for");
-        assert!(watched.take_in("Widget", then(failed(404))).now_or_never().is_some());
+        let end = |code| watched.take_in("Widget", Lists::Asked, then(failed(code))).now_or_never();
+        assert_eq!(end(404), Some(End::Gone));
         watched.end();
         assert_eq!(changes.next().await, [id("a")].into());
         assert!(watched.has_ended() && watched.seen().await.is_err());

@@ -10,6 +10,13 @@ use tempfile::TempDir;
 use super::RealPayload;
 use crate::{TestCluster, environment};
 
+/// What the Deployment of the operator sets for its memory.
+const MEMORY: [(&str, &str); 3] = [
+    ("MALLOC_ARENA_MAX", "1"),
+    ("MALLOC_MMAP_THRESHOLD_", "131072"),
+    ("MALLOC_TRIM_THRESHOLD_", "131072"),
+];
+
 /// The operator of a release. Ends with this value.
 pub struct OperatorProcess {
     child: Child,
@@ -35,6 +42,7 @@ impl OperatorProcess {
             .arg(directory.path().join("results"))
             .arg("--kubeconfig")
             .arg(cluster.kubeconfig())
+            .envs(MEMORY)
             .env("FAIRWAY_LOG", std::env::var("FAIRWAY_LOG").unwrap_or("info".to_owned()))
             .stdout(log.try_clone()?)
             .stderr(log)

@@ -95,6 +95,11 @@ impl Intent {
     }
 }
 
+/// Whether an object only has to be there, and may be changed by anybody.
+pub(crate) fn is_create_only(manifest: &Manifest) -> bool {
+    Intent::of(manifest) == Ok(Intent::CreateOnly)
+}
+
 /// What an object is to be. What it is now matters only where a part of it is not managed.
 pub(super) fn prepare(
     manifest: &Manifest,

@@ -17,14 +17,14 @@ use super::attend::{Attended, Place};
 use super::board::Board;
 use super::run::{Assignment, Hands};
 use super::{Pace, Phase};
-use crate::apply::{Arrival, Changes, Keeper, defines, depends_on_surroundings};
+use crate::apply::{Arrival, Changes, Keeper, defines, depends_on_surroundings, is_create_only};
 use crate::clock;
 use crate::cluster::{Objects, Surroundings};
 use crate::metrics;
 use crate::stage::target::Target;
 
 /// For how long a manifest waits for its namespace before it is applied.
-const NAMESPACE_TIMEOUT: Duration = Duration::from_secs(15);
+const NAMESPACE_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// The operator of another release goes on from here.
 pub(super) struct Superseded;
@@ -105,6 +105,7 @@ impl<'a> Work<'a> {
         let mut surroundings = self.site.surroundings.clone();
         surroundings.mark_unchanged();
         let (left, mut left_behind) = mpsc::unbounded_channel();
+        attended.extend(self.first_tasks(phase).map(|task| self.attend(task, true)));
         loop {
             while let Some(node) = round.start() {
                 let (tasks, left) = (&self.graph.nodes()[node].tasks, left.clone());
@@ -138,6 +139,12 @@ impl<'a> Work<'a> {
         }
     }
 
+    /// What is begun before everything else.
+    fn first_tasks(&self, phase: Phase) -> impl Iterator<Item = &Task> {
+        let is_wanted = |task: &&Task| self.places[task.position].is_wanted;
+        self.tasks().filter(is_wanted).filter(move |task| comes_first(task, phase))
+    }
+
     /// Has the manifests applied again that depend on the surroundings.
     fn surroundings_changed(&self) {
         let now = Instant::now();
@@ -160,12 +167,19 @@ impl<'a> Work<'a> {
         left: &mpsc::UnboundedSender<&'t Task>,
     ) -> Result<(), Superseded> {
         self.introduce(tasks).await;
-        for task in tasks.iter().filter(|task| self.places[task.position].is_wanted) {
+        let is_left =
+            |task: &&Task| self.places[task.position].is_wanted && !comes_first(task, phase);
+        for task in tasks.iter().filter(is_left) {
             if self.precedes_its_crd(task).await {
                 let _ = left.send(task);
                 continue;
             }
             self.await_namespace(task, phase).await;
+            // What others may own, nothing of the release can depend on.
+            if phase == Phase::Installing && is_create_only(&self.manifests()[task.position]) {
+                let _ = left.send(task);
+                continue;
+            }
             match self.attend(task, phase.holds_up(&task.id)).await {
                 Attended::InPlace => {}
                 // `run` receives for as long as it polls this future.
@@ -236,4 +250,12 @@ impl<'a> Work<'a> {
         }
         tasks
     }
+}
+
+/// Whether a manifest is applied before all others. On a new cluster these are the CRDs: they need
+/// nothing, and API servers take long until they serve a new kind.
+fn comes_first(task: &Task, phase: Phase) -> bool {
+    phase == Phase::Installing
+        && task.id.group == "apiextensions.k8s.io"
+        && task.id.kind == "CustomResourceDefinition"
 }
