@@ -4,6 +4,7 @@ mod api_server;
 mod bad_input;
 mod crd_schema;
 mod recorded_clusters;
+mod recorded_versions;
 mod unknown_fields;
 mod validation;
 mod vectors;

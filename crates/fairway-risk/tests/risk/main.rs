@@ -7,6 +7,7 @@ mod gate;
 mod ledger;
 mod platform;
 mod properties;
+mod recorded_versions;
 mod rules;
 mod schedule;
 mod sources;

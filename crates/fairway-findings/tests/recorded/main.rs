@@ -1,0 +1,179 @@
+//! Files and records of preflights that released versions wrote: the current reader understands
+//! them without losing a field.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use fairway_findings::answer::{self, Ending};
+use fairway_findings::jobs::{self, JobAnswers, JobRequests};
+use fairway_findings::record::{self, Failure, Run};
+use fairway_findings::{CheckStatus, Document, ExecutionStatus, Expected};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+/// The runs of preflights that `fixtures/record` records.
+const RUNS: [&str; 7] =
+    ["accepted", "failed", "findings", "next-release", "nothing-found", "running", "started"];
+
+#[test]
+fn results_of_v0_1_are_read_without_losing_a_field() {
+    for run in RUNS {
+        let bytes = file(&format!("preflight/{run}/result.json"));
+        let recorded: Value = serde_json::from_slice(&bytes).unwrap();
+        let word = |field: &str| recorded[field].as_str().unwrap();
+        let expected = Expected {
+            run: word("preflightID"),
+            target_version: word("targetVersion"),
+            target_image: word("targetImage"),
+        };
+        let reading = Document::read(&bytes, &expected).unwrap();
+        assert_eq!(reading.dropped, Vec::<String>::new(), "{run}");
+        assert_eq!(serde_json::to_value(&reading.document).unwrap(), recorded, "{run}");
+    }
+}
+
+#[test]
+fn results_of_v0_1_keep_their_meaning() {
+    let read = |run: &str| {
+        Document::read_any(&file(&format!("preflight/{run}/result.json"))).unwrap().document
+    };
+    for (run, status, is_complete, findings) in [
+        ("started", ExecutionStatus::Running, false, &[][..]),
+        (
+            "findings",
+            ExecutionStatus::Completed,
+            true,
+            &["CloudCredentialPermissionsIncomplete", "StorageCSIDriverIncompatible"],
+        ),
+        ("accepted", ExecutionStatus::Completed, true, &["CloudCredentialPermissionsIncomplete"]),
+        ("nothing-found", ExecutionStatus::Completed, true, &[]),
+    ] {
+        let document = read(run);
+        let names: Vec<&str> = document.risks.iter().map(|finding| &*finding.name).collect();
+        assert_eq!(
+            (document.execution_status, document.is_complete(), &names[..]),
+            (status, is_complete, findings),
+            "{run}"
+        );
+    }
+    let failed = read("failed").checks.into_iter().find(|check| check.name == "fragile").unwrap();
+    assert_eq!(failed.status, CheckStatus::Failed);
+}
+
+#[test]
+fn job_files_of_v0_1_are_read_without_losing_a_field() {
+    for run in RUNS {
+        let id = value(&format!("preflight/{run}/result.json"))["preflightID"].clone();
+        let id = id.as_str().unwrap();
+        let (requests, answers) = (
+            format!("preflight/{run}/{}", jobs::REQUESTS),
+            format!("preflight/{run}/{}", jobs::ANSWERS),
+        );
+        let read = JobRequests::read(&file(&requests), id).unwrap();
+        assert_eq!(serde_json::to_value(&read).unwrap(), value(&requests), "{run}");
+        let read = JobAnswers::read(&file(&answers), id).unwrap();
+        assert_eq!(serde_json::to_value(&read).unwrap(), value(&answers), "{run}");
+    }
+    let started = value("preflight/started/jobs.json");
+    let jobs = started["jobs"].as_array().unwrap();
+    assert!(jobs.iter().any(|job| job["access"].is_array()), "no check asks for access");
+}
+
+#[test]
+fn answers_of_v0_1_checks_become_findings() {
+    for (check, status, finding) in [
+        ("machine-config", CheckStatus::Passed, None),
+        ("storage", CheckStatus::Found, Some("StorageCSIDriverIncompatible")),
+    ] {
+        let log = file(&format!("preflight/answers/{check}.json"));
+        let ending = Ending {
+            log: &log,
+            termination_message: "",
+            exit_code: 0,
+            reason: "Completed",
+            command: &[],
+        };
+        let outcome = answer::understand(check, &ending);
+        let found = outcome.findings.first().map(|finding| &*finding.name);
+        assert_eq!((outcome.status, found), (status, finding), "{check}");
+        assert_eq!(outcome.dropped, Vec::<String>::new(), "{check}");
+    }
+}
+
+#[test]
+fn records_of_v0_1_are_read_without_losing_a_field() {
+    let (mut complete, mut partial, mut failures) = (0, 0, 0);
+    for (file, map) in records() {
+        let image = map["metadata"]["annotations"][record::TARGET_IMAGE].as_str().unwrap();
+        assert_eq!(record::name(image).as_deref(), map["metadata"]["name"].as_str(), "{file}");
+        assert_eq!(map["metadata"]["labels"][record::LABEL], "true", "{file}");
+        for (key, text) in map["data"].as_object().unwrap() {
+            let text = text.as_str().unwrap();
+            match key.as_str() {
+                record::COMPLETE => {
+                    assert!(document(&file, text).is_complete(), "{file}");
+                    complete += 1;
+                }
+                record::PARTIAL => {
+                    document(&file, text);
+                    partial += 1;
+                }
+                record::HISTORY => drop(round_trip::<Vec<Run>>(&file, text)),
+                record::FAILURE => {
+                    let failure: Failure = round_trip(&file, text);
+                    assert_eq!(failure.reason, "PreflightNotSupported", "{file}");
+                    failures += 1;
+                }
+                other => panic!("{file} has the key {other}"),
+            }
+        }
+    }
+    assert!(complete > 0 && partial > 0 && failures > 0, "{complete} {partial} {failures}");
+}
+
+/// Reads a document and compares what is written of it with what was recorded.
+fn document(file: &str, text: &str) -> Document {
+    let reading = Document::read_any(text.as_bytes()).unwrap();
+    assert_eq!(reading.dropped, Vec::<String>::new(), "{file}");
+    round_trip::<Document>(file, text);
+    reading.document
+}
+
+fn round_trip<T: DeserializeOwned + Serialize>(file: &str, text: &str) -> T {
+    let typed: T = serde_json::from_str(text).unwrap();
+    let recorded: Value = serde_json::from_str(text).unwrap();
+    assert_eq!(serde_json::to_value(&typed).unwrap(), recorded, "{file}");
+    typed
+}
+
+/// Every recorded ConfigMap of a preflight, with the name of its file.
+fn records() -> Vec<(String, Value)> {
+    let mut records = Vec::new();
+    for entry in fs::read_dir(fixtures().join("config-maps")).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        if name.starts_with("preflight-") {
+            let list = value(&format!("config-maps/{name}"));
+            let items = list["items"].as_array().unwrap();
+            records.extend(items.iter().map(|map| (name.clone(), map.clone())));
+        }
+    }
+    records
+}
+
+fn value(path: &str) -> Value {
+    serde_json::from_slice(&file(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+fn file(path: &str) -> Vec<u8> {
+    fs::read(fixtures().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+fn fixtures() -> PathBuf {
+    let mut parents = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors();
+    let found = parents.find_map(|parent| {
+        let fixtures = parent.join("fixtures/v0.1.0");
+        fixtures.is_dir().then_some(fixtures)
+    });
+    found.expect("fixtures/v0.1.0 at the root of the repository")
+}
