@@ -4,10 +4,11 @@
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
+use fairway_fixtures::environment;
 use fairway_registry::base::Packing;
 use fairway_testbed::kube::{Cluster, Options};
 use fairway_testbed::registry::{self, Registry};
-use fairway_testbed::{environment, install_packages, is_root};
+use fairway_testbed::{install_packages, is_root};
 
 use crate::test::{Selection, Tier, Variables, run_tests};
 use crate::{cargo, detached, image, suite};

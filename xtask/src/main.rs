@@ -2,12 +2,16 @@
 
 mod bench;
 mod cargo;
+mod check;
 mod detached;
 mod generated;
 mod ground;
 mod image;
 mod kube;
+mod layers;
+mod metadata;
 mod platform;
+mod policy;
 mod removed_apis;
 mod services;
 mod soak;
@@ -36,6 +40,10 @@ enum Chore {
     /// and whether generated files are current. Starts what the tests need and stops it again.
     /// Once Kubernetes and the dependencies are built, it takes some twenty minutes.
     Test(test::Arguments),
+    /// Format, lints and tests of the crates with changes (a minute)
+    ///
+    /// All tests of core crates, and the unit tests of others.
+    Check(check::Arguments),
     /// Write the generated files: CRDs, reference pages, the table of removed APIs (seconds)
     Gen(generated::Arguments),
     /// Make an OCI image of the program and what it needs (minutes: a release build)
@@ -71,6 +79,7 @@ fn main() -> ExitCode {
 fn run(chore: Chore) -> Result<ExitCode> {
     match chore {
         Chore::Test(arguments) => test::run(&arguments)?,
+        Chore::Check(arguments) => check::run(&arguments)?,
         Chore::Gen(arguments) => generated::run(&arguments)?,
         Chore::Image(arguments) => image::run(&arguments)?,
         Chore::Platform(arguments) => platform::run(&arguments)?,

@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use anyhow::{Context, Result, bail, ensure};
 
 /// Where the facts are.
-pub(crate) const SOURCE: &str = "crates/fairway-compat/removed-apis.csv";
+pub(crate) const SOURCE: &str = "crates/core/compat/removed-apis.csv";
 
 /// Where the program has them.
-pub(crate) const TABLE: &str = "crates/fairway-compat/src/removed_apis/table.rs";
+pub(crate) const TABLE: &str = "crates/core/compat/src/removed_apis/table.rs";
 
 const HEAD: &str = "\
 //! The table, from `removed-apis.csv`: `cargo xtask gen` writes it.
@@ -105,8 +105,8 @@ mod tests {
 
     #[test]
     fn the_table_is_what_the_facts_say() -> Result<()> {
-        let facts = include_str!("../../crates/fairway-compat/removed-apis.csv");
-        let committed = include_str!("../../crates/fairway-compat/src/removed_apis/table.rs");
+        let facts = include_str!("../../crates/core/compat/removed-apis.csv");
+        let committed = include_str!("../../crates/core/compat/src/removed_apis/table.rs");
         assert_eq!(table(facts)?, committed, "`cargo xtask gen` writes it");
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! `cargo xtask soak`: the tests with more rounds, for a night rather than for a change.
 
 use anyhow::{Result, bail};
-use fairway_testbed::environment;
+use fairway_fixtures::environment;
 
 use crate::ground::Ground;
 use crate::test::{self, Selection, Tier};

@@ -7,12 +7,12 @@ use std::num::NonZero;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use fairway_testbed::environment;
+use fairway_fixtures::environment;
 use fairway_testbed::wait::Stopwatch;
 
 use crate::cargo::{self, cargo};
 use crate::ground::Ground;
-use crate::{generated, suite};
+use crate::{generated, layers, policy, suite};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
@@ -87,6 +87,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
 /// What runs on every machine.
 fn everywhere(filter: Option<&str>, steps: &mut Steps, cases: &mut Cases) -> Result<()> {
     if filter.is_none() {
+        steps.step("layers, licences and sources", || {
+            layers::check()?;
+            policy::check()
+        })?;
         steps.step("format", || cargo::run(&mut cargo(["fmt", "--all", "--check"])))?;
         steps.step("lints", || {
             let clippy = ["clippy", "--workspace", "--all-targets", "--", "--deny", "warnings"];

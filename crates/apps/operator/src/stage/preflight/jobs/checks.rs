@@ -1,0 +1,195 @@
+//! What the release that was verified has for a preflight: nothing else is created for its checks.
+
+use std::collections::BTreeMap;
+
+use fairway_findings::jobs::{JobRequest, JobState};
+use fairway_findings::{CheckKind, Document, vet};
+use fairway_release::Manifest;
+use fairway_release::inclusion::Filter;
+use serde_json::Value;
+
+use crate::text;
+
+/// Bytes that are quoted of a name that somebody else chose.
+const QUOTED: usize = 100;
+
+/// What a release has for a preflight of this cluster, by operator, as it is in the release.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Checks(BTreeMap<String, Vec<Value>>);
+
+impl FromIterator<(String, Value)> for Checks {
+    fn from_iter<I: IntoIterator<Item = (String, Value)>>(objects: I) -> Self {
+        let mut checks: BTreeMap<String, Vec<Value>> = BTreeMap::new();
+        for (operator, object) in objects {
+            checks.entry(operator).or_default().push(object);
+        }
+        Self(checks)
+    }
+}
+
+impl Checks {
+    /// Those of these manifests that this cluster would get.
+    pub fn of(manifests: &[Manifest], filter: &Filter) -> Self {
+        let checks = filter.select(manifests).preflight_checks.into_iter();
+        checks.map(|manifest| (manifest.operator().to_owned(), manifest.object())).collect()
+    }
+
+    /// Looks whether the release has just what is asked for: what became of it otherwise, and why.
+    pub fn vouch(&self, request: &JobRequest) -> Result<(), (JobState, String)> {
+        let Some(objects) = self.of_check(&request.check) else {
+            return Err((JobState::Refused, "the release has no check for it".to_owned()));
+        };
+        let known = |object: &Value| objects.contains(object);
+        if !is_job(&request.manifest) || !known(&request.manifest) {
+            let why = format!("{}: the release has no such Job", named(&request.manifest));
+            return Err((JobState::Refused, why));
+        }
+        match request.access.iter().find(|object| !known(object)) {
+            None => Ok(()),
+            Some(other) => {
+                let why = format!("{}: the release does not have it for its check", named(other));
+                Err((JobState::AccessRefused, why))
+            }
+        }
+    }
+
+    /// Says which of the checks that ran were granted something, and what. Whatever the document said
+    /// about that goes: it is not for it to say.
+    pub fn tell(&self, document: &mut Document) {
+        for check in &mut document.checks {
+            let has_run = check.kind == CheckKind::Operator && check.status.has_run();
+            check.granted = if has_run { self.granted(&check.name) } else { Vec::new() };
+        }
+    }
+
+    fn granted(&self, check: &str) -> Vec<String> {
+        let objects = self.of_check(check).unwrap_or_default();
+        let (jobs, access): (Vec<Value>, Vec<Value>) = objects.iter().cloned().partition(is_job);
+        jobs.first().map(|job| vet::granted(check, job, &access)).unwrap_or_default()
+    }
+
+    /// What belongs to a check. It is called by its operator, or `etcd-operator` where a built-in
+    /// check has that name.
+    fn of_check(&self, check: &str) -> Option<&[Value]> {
+        let operator = check.strip_suffix("-operator").and_then(|operator| self.0.get(operator));
+        self.0.get(check).or(operator).map(Vec::as_slice)
+    }
+}
+
+fn is_job(object: &Value) -> bool {
+    object["kind"] == "Job"
+}
+
+/// Kind and name of an object that somebody else made.
+fn named(object: &Value) -> String {
+    let word = |value: &Value| {
+        fairway_text::excerpt(&text::one_line(value.as_str().unwrap_or_default()), QUOTED)
+            .into_owned()
+    };
+    format!("{} {}", word(&object["kind"]), word(&object["metadata"]["name"]))
+}
+
+#[cfg(test)]
+mod tests {
+    use fairway_findings::{CheckReport, CheckStatus};
+    use serde_json::json;
+
+    use super::*;
+
+    fn object(kind: &str, name: &str) -> Value {
+        let annotations = json!({vet::ANNOTATION: "true"});
+        let version = match kind {
+            "Job" => "batch/v1",
+            "ServiceAccount" => "v1",
+            _ => "rbac.authorization.k8s.io/v1",
+        };
+        let metadata =
+            json!({"name": name, "namespace": "openshift-dns", "annotations": annotations});
+        json!({"apiVersion": version, "kind": kind, "metadata": metadata})
+    }
+
+    fn checks() -> Checks {
+        let mut job = object("Job", "dns");
+        job["spec"]["template"]["spec"]["serviceAccountName"] = json!("reader");
+        let mut role = object("Role", "reader");
+        role["rules"] = json!([{"apiGroups": [""], "resources": ["secrets"], "verbs": ["get"], "resourceNames": ["key"]}]);
+        let mut binding = object("RoleBinding", "reader");
+        binding["roleRef"] = json!({"kind": "Role", "name": "reader"});
+        binding["subjects"] =
+            json!([{"kind": "ServiceAccount", "name": "reader", "namespace": "openshift-dns"}]);
+        let dns = [job, object("ServiceAccount", "reader"), role, binding];
+        let etcd = [object("Job", "etcd"), object("ServiceAccount", "etcd")];
+        let of = |operator: &'static str| move |object: Value| (operator.to_owned(), object);
+        dns.into_iter().map(of("dns")).chain(etcd.into_iter().map(of("etcd"))).collect()
+    }
+
+    fn request(check: &str, manifest: &Value, access: &[Value]) -> JobRequest {
+        let (check, manifest, access) = (check.to_owned(), manifest.clone(), access.to_vec());
+        JobRequest { name: "a-x1y2z".to_owned(), check, manifest, access }
+    }
+
+    #[test]
+    fn only_what_the_release_has_is_asked_for() {
+        let checks = checks();
+        let [dns, etcd] = ["dns", "etcd"].map(|operator| checks.0[operator].clone());
+        let mut other_image = dns[0].clone();
+        other_image["spec"]["template"]["spec"]["containers"] = json!([{"image": "evil@sha256:1"}]);
+        let mut other_rules = dns[2].clone();
+        other_rules["rules"][0]["resourceNames"] = json!(["crown-jewels"]);
+        let mut other_namespace = dns[2].clone();
+        other_namespace["metadata"]["namespace"] = json!("kube-system");
+        let told: Vec<_> = [
+            request("dns", &dns[0], &dns[1..]),
+            request("etcd-operator", &etcd[0], &[]),
+            request("shiny", &dns[0], &[]),
+            request("dns", &other_image, &[]),
+            request("dns", &etcd[0], &[]),
+            request("dns", &dns[2], &[]),
+            request("dns", &dns[0], &[other_rules]),
+            request("dns", &dns[0], &[other_namespace]),
+            request("dns", &dns[0], &etcd[1..]),
+            request("dns", &json!({"kind": "Job"}), &[]),
+        ]
+        .iter()
+        .map(|request| match checks.vouch(request) {
+            Ok(()) => "it has it".to_owned(),
+            Err((state, why)) => format!("{state}: {why}"),
+        })
+        .collect();
+        insta::assert_snapshot!(told.join("\n"), @r"
+        it has it
+        it has it
+        refused: the release has no check for it
+        refused: Job dns: the release has no such Job
+        refused: Job etcd: the release has no such Job
+        refused: Role reader: the release has no such Job
+        accessRefused: Role reader: the release does not have it for its check
+        accessRefused: Role reader: the release does not have it for its check
+        accessRefused: ServiceAccount etcd: the release does not have it for its check
+        refused: Job : the release has no such Job
+        ");
+    }
+
+    #[test]
+    fn what_was_granted_is_for_nobody_else_to_say() {
+        let check = |name: &str, status| CheckReport {
+            name: name.to_owned(),
+            status,
+            granted: vec!["nothing at all".to_owned()],
+            ..CheckReport::default()
+        };
+        let mut document = Document {
+            checks: vec![
+                check("dns", CheckStatus::Passed),
+                check("dns", CheckStatus::AccessRefused),
+                check("etcd-operator", CheckStatus::Passed),
+                CheckReport { kind: CheckKind::BuiltIn, ..check("dns", CheckStatus::Passed) },
+            ],
+            ..Document::default()
+        };
+        checks().tell(&mut document);
+        let told: Vec<_> = document.checks.iter().map(|check| check.granted.join("; ")).collect();
+        let granted = "an account of its own, reader; get secrets (key) in openshift-dns";
+        assert_eq!(told, [granted, "", "", ""]);
+    }
+}

@@ -1,0 +1,192 @@
+//! The manifests that are deployed.
+
+use std::fs;
+use std::path::PathBuf;
+
+use anyhow::{Context as _, Result};
+use fairway_findings::jobs::JobRequest;
+use fairway_findings::labels;
+use fairway_findings::vet::{self, Scope};
+use fairway_operator::manifests::{monitoring_manifests, openshift_manifests, own_manifests};
+use fairway_release::Release;
+use fairway_release::inclusion::{DEFAULT_PROFILE, Filter};
+use fairway_release::payload::Files;
+use serde_json::{Value, json};
+
+/// A file of `deploy/operator`.
+pub(crate) fn path(file: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../deploy/operator").join(file)
+}
+
+/// The objects in it.
+pub(crate) fn objects(file: &str) -> Result<Vec<Value>> {
+    let text = fs::read_to_string(path(file)).with_context(|| format!("cannot read {file}"))?;
+    Ok(serde_saphyr::from_multiple(&text)?)
+}
+
+#[test]
+fn the_deployment_is_as_the_design_wants_it() -> Result<()> {
+    let [deployment] = &objects("deployment.yaml")?[..] else { panic!("one object") };
+    assert_eq!(deployment["spec"]["replicas"], 1);
+    assert_eq!(deployment["spec"]["strategy"]["type"], "Recreate");
+    let container = &deployment["spec"]["template"]["spec"]["containers"][0];
+    let arguments: Vec<&str> =
+        container["args"].as_array().context("args")?.iter().filter_map(Value::as_str).collect();
+    assert!(arguments.contains(&"--release-image={{.ReleaseImage}}"), "{arguments:?}");
+    let variables = container["env"].as_array().context("env")?;
+    let variables: Vec<_> = variables.iter().map(|variable| &variable["name"]).collect();
+    let memory = ["MALLOC_ARENA_MAX", "MALLOC_MMAP_THRESHOLD_", "MALLOC_TRIM_THRESHOLD_"];
+    assert_eq!(variables, [&memory[..], &["NODE_NAME", "POD_UID"]].concat());
+    Ok(())
+}
+
+#[test]
+fn everything_is_in_the_namespaces_of_the_platform() -> Result<()> {
+    for file in [
+        "namespaces.yaml",
+        "preflight.yaml",
+        "rbac.yaml",
+        "service.yaml",
+        "deployment.yaml",
+        "monitoring.yaml",
+        "alerts.yaml",
+        "openshift.yaml",
+    ] {
+        for object in objects(file)? {
+            let (kind, metadata) = (&object["kind"], &object["metadata"]);
+            let cluster_wide =
+                ["Namespace", "ClusterRole", "ClusterRoleBinding", "SecurityContextConstraints"];
+            let is_cluster_wide = cluster_wide.iter().any(|word| kind == word);
+            assert_eq!(metadata["namespace"].is_null(), is_cluster_wide, "{file}: {kind}");
+            assert!(metadata["name"].is_string(), "{file}: {kind}");
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn whoever_is_asked_about_the_cluster_may_only_read() -> Result<()> {
+    let objects = objects("preflight.yaml")?;
+    let (mut roles, mut bound) = (Vec::new(), Vec::new());
+    for object in &objects {
+        let name = object["metadata"]["name"].as_str().context("no name")?;
+        let scope = match object["kind"].as_str().context("no kind")? {
+            "Role" => Scope::Namespace,
+            "ClusterRole" => Scope::Cluster,
+            "RoleBinding" | "ClusterRoleBinding" => {
+                bound.push(object["roleRef"]["name"].as_str().context("no role")?);
+                continue;
+            }
+            _ => continue,
+        };
+        roles.push(name);
+        if object["aggregationRule"].is_null() {
+            assert_eq!(vet::read_only(object, scope), Ok(()), "{name}");
+        } else {
+            assert_eq!(object["rules"], json!([]), "{name} has what platforms add");
+            // The roles that the operator looks at before every run are those, and no others.
+            assert_eq!(name, "preflight-reader-of-the-platform");
+            let labelled = json!([{"matchLabels": {labels::AGGREGATE: "true"}}]);
+            assert_eq!(object["aggregationRule"]["clusterRoleSelectors"], labelled);
+        }
+    }
+    roles.sort_unstable();
+    bound.sort_unstable();
+    assert_eq!(roles, bound, "nothing else is bound");
+    let resources: Vec<_> = objects
+        .iter()
+        .flat_map(|object| object["rules"].as_array().into_iter().flatten())
+        .flat_map(|rule| rule["resources"].as_array().into_iter().flatten())
+        .filter_map(Value::as_str)
+        .filter(|resource| resource.contains('/') || resource.contains("secret"))
+        .collect();
+    assert_eq!(resources, ["pods/log"], "and that in the namespace of checks alone");
+    Ok(())
+}
+
+#[test]
+fn openshift_lets_checks_in_as_they_are_made() -> Result<()> {
+    let objects = objects("openshift.yaml")?;
+    let constraints = objects.iter().find(|it| it["metadata"]["name"] == "fairway-preflight-check");
+    let constraints = constraints.context("no constraints for checks")?;
+    let container = json!({"name": "dns", "image": "registry.example/dns@sha256:1"});
+    let manifest = json!({
+        "apiVersion": "batch/v1", "kind": "Job",
+        "metadata": {"name": "dns", "annotations": {vet::ANNOTATION: "true"}},
+        "spec": {"template": {"spec": {"containers": [container]}}},
+    });
+    let request = JobRequest { name: "dns-x1y2z".to_owned(), manifest, ..JobRequest::default() };
+    let job = vet::plan(&request, &vet::Run::default(), jiff::Timestamp::UNIX_EPOCH)?.job;
+    let pod = &job["spec"]["template"]["spec"];
+    assert_eq!(pod["securityContext"]["runAsUser"], constraints["runAsUser"]["uid"]);
+    assert_eq!(
+        constraints["groups"],
+        json!([format!("system:serviceaccounts:{}", vet::NAMESPACE)])
+    );
+    let allowed = constraints["volumes"].as_array().context("no volumes")?;
+    for volume in pod["volumes"].as_array().context("no volumes")? {
+        let has = |kind: &Value| kind.as_str().is_some_and(|kind| !volume[kind].is_null());
+        assert!(allowed.iter().any(has), "{volume}");
+    }
+    for (name, value) in constraints.as_object().context("no object")? {
+        let wants = name.starts_with("allowHost") || name.starts_with("allowPrivileg");
+        assert!(!wants || *value == json!(false), "{name}");
+    }
+    Ok(())
+}
+
+#[test]
+fn every_cluster_gets_all_of_them_in_this_order() -> Result<()> {
+    let mut files: Files = [
+        ("release-manifests/release-metadata", r#"{"kind": "cincinnati-metadata-v0", "version": "5.0.0"}"#),
+        ("release-manifests/image-references", r#"{"apiVersion": "image.openshift.io/v1", "kind": "ImageStream", "metadata": {"name": "5.0.0"}}"#),
+    ]
+    .map(|(path, text)| (path.to_owned(), text.into()))
+    .into();
+    let own = own_manifests().into_iter().chain(monitoring_manifests());
+    let own = own.chain(openshift_manifests());
+    files.extend(own.map(|(path, text)| (path, text.into_bytes())));
+    let release = Release::load(&files, "registry.example/release@sha256:1", DEFAULT_PROFILE)?;
+    assert_eq!(release.warnings, []);
+    let filter = Filter { profile: Some(DEFAULT_PROFILE.to_owned()), ..Filter::default() };
+    let selection = filter.select(&release.manifests);
+    assert_eq!(selection.excluded, []);
+    let told: Vec<String> = selection
+        .included
+        .iter()
+        .map(|manifest| format!("{}: {}", manifest.file, manifest.id))
+        .collect();
+    insta::assert_snapshot!(told.join("\n"), @r#"
+    0000_00_cluster-version-operator_00_namespaces.yaml: namespace "openshift-cluster-version"
+    0000_00_cluster-version-operator_00_namespaces.yaml: namespace "openshift-config"
+    0000_00_cluster-version-operator_00_namespaces.yaml: namespace "openshift-config-managed"
+    0000_00_cluster-version-operator_01_clusteroperators.json: customresourcedefinition "clusteroperators.config.openshift.io"
+    0000_00_cluster-version-operator_01_clusterversions.json: customresourcedefinition "clusterversions.config.openshift.io"
+    0000_00_cluster-version-operator_02_preflight.yaml: namespace "openshift-cluster-version-preflight"
+    0000_00_cluster-version-operator_02_preflight.yaml: resourcequota "openshift-cluster-version-preflight/preflight"
+    0000_00_cluster-version-operator_02_preflight.yaml: networkpolicy "openshift-cluster-version-preflight/preflight"
+    0000_00_cluster-version-operator_02_preflight.yaml: serviceaccount "openshift-cluster-version/preflight-runner"
+    0000_00_cluster-version-operator_02_preflight.yaml: serviceaccount "openshift-cluster-version-preflight/preflight-check"
+    0000_00_cluster-version-operator_02_preflight.yaml: clusterrole "preflight-reader"
+    0000_00_cluster-version-operator_02_preflight.yaml: clusterrole "preflight-reader-of-the-platform"
+    0000_00_cluster-version-operator_02_preflight.yaml: clusterrolebinding "preflight-reader"
+    0000_00_cluster-version-operator_02_preflight.yaml: clusterrolebinding "preflight-reader-of-the-platform"
+    0000_00_cluster-version-operator_02_preflight.yaml: role "openshift-cluster-version-preflight/preflight-runner"
+    0000_00_cluster-version-operator_02_preflight.yaml: rolebinding "openshift-cluster-version-preflight/preflight-runner"
+    0000_00_cluster-version-operator_02_rbac.yaml: serviceaccount "openshift-cluster-version/cluster-version-operator"
+    0000_00_cluster-version-operator_02_rbac.yaml: clusterrolebinding "cluster-version-operator"
+    0000_00_cluster-version-operator_02_service.yaml: service "openshift-cluster-version/cluster-version-operator"
+    0000_00_cluster-version-operator_03_deployment.yaml: deployment "openshift-cluster-version/cluster-version-operator"
+    0000_90_cluster-version-operator_00_openshift.yaml: securitycontextconstraints "fairway-preflight-runner"
+    0000_90_cluster-version-operator_00_openshift.yaml: securitycontextconstraints "fairway-preflight-check"
+    0000_90_cluster-version-operator_01_monitoring.yaml: role "openshift-cluster-version/prometheus-k8s"
+    0000_90_cluster-version-operator_01_monitoring.yaml: rolebinding "openshift-cluster-version/prometheus-k8s"
+    0000_90_cluster-version-operator_01_monitoring.yaml: servicemonitor "openshift-cluster-version/cluster-version-operator"
+    0000_90_cluster-version-operator_02_alerts.yaml: prometheusrule "openshift-cluster-version/cluster-version-operator"
+    "#);
+    let deployment = release.manifests.iter().find(|manifest| manifest.id.kind == "Deployment");
+    let deployment = deployment.context("no Deployment")?.object();
+    let container = &deployment["spec"]["template"]["spec"]["containers"][0];
+    assert_eq!(container["image"], "registry.example/release@sha256:1");
+    Ok(())
+}

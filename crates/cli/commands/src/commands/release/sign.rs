@@ -1,0 +1,175 @@
+//! `fairway release sign`: a signature of a release, for a store or for a cluster.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::fs::{self, File};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use fairway_registry::Digest;
+use fairway_registry::signature::{self, Signed};
+use k8s_openapi::ByteString;
+use k8s_openapi::api::core::v1::ConfigMap;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::input::Pinned;
+use super::signing;
+use crate::args::release::SignArgs;
+use crate::args::report::ReportFormat;
+use crate::errors::{WithHint, WrongUsage};
+use crate::exit::ExitStatus;
+use crate::foreign_text::OneLine;
+use crate::output;
+use crate::printer::Printer;
+use crate::schema::{self, Shape};
+use fairway_clock::now;
+
+/// Where clusters look for signatures of their own, and how they are marked.
+const NAMESPACE: &str = "openshift-config-managed";
+const LABEL: &str = "release.openshift.io/verification-signatures";
+
+/// As many signatures of one image are asked for.
+const MOST_SIGNATURES: usize = 9;
+
+/// What documents of it are called.
+const KIND: &str = "ReleaseSignature";
+
+/// The shape of those documents.
+pub(super) fn shape() -> Shape {
+    schema::of::<Report>(KIND)
+}
+
+pub(crate) fn run(args: &SignArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
+    let image = signing::resolve(&args.image, &args.access)?;
+    let identity = identity(args)?;
+    let signed = sign(args, &image.digest, identity)?;
+    match &args.store {
+        Some(store) => {
+            let file = add(store, &image.digest, &signed.signature)?;
+            let report = Report::new(&image, identity, signed, &file);
+            output::report(printer.stdout(), args.output.output, KIND, &report)?;
+        }
+        None => print(&config_map(&image.digest, signed), args.output.output, printer)?,
+    }
+    Ok(ExitStatus::Yes)
+}
+
+/// What the signature calls the image.
+fn identity(args: &SignArgs) -> Result<&str, WrongUsage> {
+    let given = args.identity.as_deref();
+    let called = || {
+        let in_registry = !args.image.starts_with("oci:") && !Path::new(&args.image).exists();
+        let name = args.image.rsplit_once("://").map_or(args.image.as_str(), |(_, name)| name);
+        in_registry.then_some(name)
+    };
+    given.or_else(called).ok_or_else(|| {
+        let why = "an image in a layout has no name that others know it by: add --identity";
+        WrongUsage(why.to_owned())
+    })
+}
+
+fn sign(args: &SignArgs, image: &Digest, identity: &str) -> anyhow::Result<Signed> {
+    let path = args.key.display();
+    let hint = || WithHint {
+        message: format!("cannot sign with the key in {path}"),
+        hint: "write one key with `gpg --armor --export-secret-keys KEY > FILE`; its passphrase \
+               is read with --passphrase-file"
+            .to_owned(),
+    };
+    let key = signing::file(&args.key).with_context(hint)?;
+    let passphrase = args.passphrase_file.as_deref().map(passphrase).transpose()?;
+    signature::sign(image, identity, &key, passphrase.as_deref(), now()).with_context(hint)
+}
+
+fn passphrase(path: &Path) -> anyhow::Result<String> {
+    let hint = || WithHint {
+        message: format!("cannot read the passphrase in {}", path.display()),
+        hint: "name a file that has it on its first line".to_owned(),
+    };
+    let text = String::from_utf8(signing::file(path).with_context(hint)?);
+    let text = text.context("it is not text").with_context(hint)?;
+    Ok(text.lines().next().unwrap_or_default().to_owned())
+}
+
+/// Adds a signature to a store, unless it is there.
+fn add(store: &Path, image: &Digest, signature: &[u8]) -> anyhow::Result<PathBuf> {
+    let directory = store.join(format!("sha256={}", image.hex()));
+    output::directory(&directory)?;
+    for number in 1..=MOST_SIGNATURES {
+        let path = directory.join(format!("signature-{number}"));
+        match File::create_new(&path).and_then(|mut file| file.write_all(signature)) {
+            Ok(()) => return Ok(path),
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+                return Err(error).with_context(|| WithHint {
+                    message: format!("cannot write {}", path.display()),
+                    hint: "name a directory that you may write to".to_owned(),
+                });
+            }
+            Err(_) if fs::read(&path).is_ok_and(|known| known == signature) => return Ok(path),
+            Err(_) => {}
+        }
+    }
+    Err(anyhow::Error::new(WithHint {
+        message: format!("{} has {MOST_SIGNATURES} signatures", directory.display()),
+        hint: "clusters ask for no more: remove those that do not count any longer".to_owned(),
+    }))
+}
+
+/// A signature as clusters keep it. Each signer has a ConfigMap: none replaces another's.
+fn config_map(image: &Digest, signed: Signed) -> ConfigMap {
+    let Signed { signature, signer } = signed;
+    let digest = format!("sha256-{}", image.hex());
+    let name = format!("{digest}-{}", signer.to_lowercase());
+    ConfigMap {
+        metadata: ObjectMeta {
+            name: Some(name),
+            namespace: Some(NAMESPACE.to_owned()),
+            labels: Some(BTreeMap::from([(LABEL.to_owned(), String::new())])),
+            ..ObjectMeta::default()
+        },
+        binary_data: Some(BTreeMap::from([(format!("{digest}-1"), ByteString(signature))])),
+        ..ConfigMap::default()
+    }
+}
+
+fn print(config_map: &ConfigMap, format: ReportFormat, printer: &Printer) -> anyhow::Result<()> {
+    let mut stdout = printer.stdout();
+    match format {
+        ReportFormat::Json => output::json(stdout, config_map),
+        ReportFormat::Text | ReportFormat::Yaml => {
+            Ok(stdout.write_all(output::yaml(config_map)?.as_bytes())?)
+        }
+    }
+}
+
+/// What was signed.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct Report {
+    image: String,
+    identity: String,
+    signer: String,
+    file: String,
+}
+
+impl Report {
+    fn new(image: &Pinned, identity: &str, signed: Signed, file: &Path) -> Self {
+        Self {
+            image: image.to_string(),
+            identity: identity.to_owned(),
+            signer: signed.signer,
+            file: file.display().to_string(),
+        }
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { image, identity, signer, file } = self;
+        write!(f, "{} is signed by {signer}, as {}", OneLine(image), OneLine(identity))?;
+        write!(f, "\nwrote {}", OneLine(file))
+    }
+}

@@ -1,0 +1,128 @@
+//! `fairway release verify`: whether everybody who has to has signed a release.
+
+use std::fmt;
+use std::time::Duration;
+
+use anyhow::Context;
+use fairway_registry::signature::{Sources, StoreAddress, Unverified, Verified, Verifier};
+use fairway_release::Verification;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{input, signing};
+use crate::args::registry::AccessArgs;
+use crate::args::release::VerifyArgs;
+use crate::commands::registry;
+use crate::errors::WithHint;
+use crate::exit::ExitStatus;
+use crate::foreign_text::OneLine;
+use crate::output;
+use crate::printer::Printer;
+use crate::schema::{self, Shape};
+use fairway_clock::now;
+
+/// How long somebody waits for stores: they have a few kilobytes to send.
+const PATIENCE: Duration = Duration::from_mins(1);
+
+/// What documents of it are called.
+const KIND: &str = "ReleaseVerification";
+
+/// The shape of those documents.
+pub(super) fn shape() -> Shape {
+    schema::of::<Report>(KIND)
+}
+
+pub(crate) fn run(args: &VerifyArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
+    let verifier = verifier(args)?;
+    let image = signing::resolve(&args.image, &args.access)?;
+    let stores = args.stores.iter().map(|url| StoreAddress { url, authorities: &[] }).collect();
+    let stores = Some(stores).filter(|stores: &Vec<_>| !stores.is_empty());
+    let options = registry::options(&args.access)?;
+    let sources = Sources { cluster: Vec::new(), stores, options: &options, patience: PATIENCE };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let verdict = runtime.block_on(verifier.verify(&image.digest, &sources, now()));
+    let status = match &verdict {
+        Ok(_) => ExitStatus::Yes,
+        Err(unverified) if unverified.is_transient() => ExitStatus::CannotTell,
+        Err(_) => ExitStatus::No,
+    };
+    let report = Report { image: image.to_string(), verdict: verdict.into() };
+    output::report(printer.stdout(), args.output.output, KIND, &report)?;
+    Ok(status)
+}
+
+/// Whose signatures count, by the arguments.
+fn verifier(args: &VerifyArgs) -> anyhow::Result<Verifier> {
+    let VerifyArgs { keyrings, from_release, access, .. } = args;
+    let trusted = from_release.as_deref().map(|name| trusted_by(name, access)).transpose()?;
+    let mut verification = trusted.unwrap_or_default();
+    for path in keyrings {
+        let keyring = signing::file(path)
+            .with_context(|| hint(format!("cannot use the keys in {}", path.display())))?;
+        verification.keyrings.insert(path.display().to_string(), keyring);
+    }
+    Verifier::new(&verification).with_context(|| hint("cannot verify signatures".to_owned()))
+}
+
+fn hint(message: String) -> WithHint {
+    WithHint { message, hint: "write them with `gpg --armor --export KEY > FILE`".to_owned() }
+}
+
+/// Whose signatures count for a cluster that runs that release.
+fn trusted_by(name: &str, access: &AccessArgs) -> anyhow::Result<Verification> {
+    let release = input::read(name, access)?.load()?;
+    let hint = || WithHint {
+        message: format!("{name} does not say whose signatures count"),
+        hint: "add a ConfigMap with the annotation release.openshift.io/verification-config-map \
+               to its manifests, or name keys with --keyring"
+            .to_owned(),
+    };
+    let verification = Verification::of(&release.manifests).with_context(hint)?;
+    verification.context("it has no ConfigMap for that").with_context(hint)
+}
+
+/// What came of it.
+#[derive(Serialize, JsonSchema)]
+struct Report {
+    image: String,
+    #[serde(flatten)]
+    verdict: Verdict,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[serde(tag = "verdict")]
+enum Verdict {
+    Verified(Verified),
+    Unverified(Unverified),
+}
+
+impl From<Result<Verified, Unverified>> for Verdict {
+    fn from(verdict: Result<Verified, Unverified>) -> Self {
+        match verdict {
+            Ok(verified) => Self::Verified(verified),
+            Err(unverified) => Self::Unverified(unverified),
+        }
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { image, verdict } = self;
+        let image = OneLine(image);
+        match verdict {
+            Verdict::Verified(Verified { digest: _, signatures }) => {
+                write!(f, "{image} is verified")?;
+                listed(f, signatures)
+            }
+            Verdict::Unverified(Unverified { digest: _, keyrings, findings }) => {
+                let keyrings = keyrings.join(" or ");
+                write!(f, "{image} is not verified: no signature satisfies {keyrings}")?;
+                listed(f, findings)
+            }
+        }
+    }
+}
+
+fn listed(f: &mut fmt::Formatter<'_>, found: &[impl ToString]) -> fmt::Result {
+    found.iter().try_for_each(|one| write!(f, "\n  {}", OneLine(&one.to_string())))
+}

@@ -1,0 +1,200 @@
+//! Releases and graph-data that are images.
+
+use std::fs;
+
+use super::{Desk, IMAGES};
+
+#[test]
+fn a_graph_is_built_of_images() {
+    let desk = Desk::new();
+    desk.images();
+    // A tag that is no release is left out, and said.
+    let index = desk.path().join("release-images/index.json");
+    let text = fs::read_to_string(&index).unwrap();
+    let digest = text.split('"').find(|part| part.starts_with("sha256:")).unwrap().to_owned();
+    let missing = text.replace(&digest, &format!("sha256:{}", "0".repeat(64)));
+    let entry = missing.split_once('[').unwrap().1.rsplit_once(']').unwrap().0;
+    let entry = entry.replace("5.1.1", "broken");
+    fs::write(&index, text.replacen('[', &format!("[{entry},"), 1)).unwrap();
+
+    let said = desk.run(&[&["show", "--channel=stable-5.1"][..], &IMAGES].concat());
+    let said = said.replace(&desk.path().display().to_string(), "DESK");
+    insta::assert_snapshot!(said, @"
+    exit code: 0
+    ----- stdout -----
+    stable-5.1, amd64
+    releases: 1, recommended updates: 0, conditional updates: 0
+
+    5.1
+      5.1.1  no updates lead here
+    ----- stderr -----
+    releases in registry.example/releases: 1 found, 1 left out
+    warning: registry.example/releases:broken is left out: release-images/blobs/sha256/0000000000000000000000000000000000000000000000000000000000000000 does not exist
+    ");
+    let why = desk.run(&[&["why", "5.0.1", "5.1.1", "-q"][..], &IMAGES].concat());
+    insta::assert_snapshot!(why, @"
+    exit code: 3
+    ----- stdout -----
+    5.0.1+amd64 -> 5.1.1+amd64: 5.0.1+amd64 is named by other releases, but there is no release of it
+    ");
+    let lint = desk.run(&["lint", "graph-data", "--oci-layout=release-images"]);
+    assert!(lint.contains("1 found, 1 left out"), "{lint}");
+}
+
+#[test]
+fn what_is_wrong_with_images_is_said() {
+    let desk = Desk::new();
+    desk.images();
+    desk.write("secret.json", "{}");
+    desk.write("keys.gpg", "keys");
+    desk.write("authorities.pem", "none");
+    let build = |arguments: &[&str]| desk.run(&[&["build"], arguments].concat());
+    let layout = "--oci-layout=release-images";
+    let said = [
+        build(&["--registry=releases"]),
+        build(&["--registry=user:password@registry.example/releases"]),
+        build(&["--registry=http://registry.example/releases"]),
+        build(&["--registry=127.0.0.1:1/releases", "--pull-secret=secret.json"]),
+        build(&["--registry=127.0.0.1:1/releases", "--registry-ca=authorities.pem"]),
+        build(&["--oci-layout=graph-data"]),
+        build(&[layout, "--graph-data-image=oci:graph-data"]),
+        build(&[layout, "--graph-data-image=oci:release-images"]),
+        build(&[layout, "--graph-data-image=oci:graph-data-image:other"]),
+        build(&[
+            layout,
+            "--graph-data-image=oci:graph-data-image",
+            "--graph-data-keyring=keys.gpg",
+            "--graph-data-signatures=signatures",
+        ]),
+    ];
+    let said = anonymous(&said.join("\n"));
+    assert!(!said.contains("password@"), "{said}");
+    insta::assert_snapshot!(said, @r#"
+    exit code: 1
+    ----- stderr -----
+    error: cannot read the releases
+      caused by: "releases" is not a repository such as registry.example/team/releases
+    hint: name it without a tag and without a password; passwords are in --pull-secret
+
+    exit code: 1
+    ----- stderr -----
+    error: cannot read the releases
+      caused by: "…@registry.example/releases" is not a repository such as registry.example/team/releases
+    hint: name it without a tag and without a password; passwords are in --pull-secret
+
+    exit code: 1
+    ----- stderr -----
+    error: cannot read the releases
+      caused by: registry.example is on another machine, and would be spoken to without TLS
+    hint: --plain-http allows it
+
+    exit code: 1
+    ----- stderr -----
+    error: cannot use the pull secret secret.json
+      caused by: the pull secret is not JSON with `auths`: line 1, column 2
+    hint: it is JSON such as `docker login` writes: {"auths": {"registry.example": {"auth": …}}}
+
+    exit code: 1
+    ----- stderr -----
+    error: cannot use the certificates in authorities.pem
+      caused by: there is no certificate in it
+    hint: name a file that has certificates as PEM
+
+    exit code: 1
+    ----- stderr -----
+    error: cannot read the releases
+      caused by: cannot read graph-data/oci-layout
+      caused by: No such file or directory (os error 2)
+    hint: name a directory such as `skopeo copy docker://… oci:DIR:NAME` writes
+
+    exit code: 1
+    ----- stderr -----
+    error: cannot read the graph-data
+      caused by: cannot read graph-data/oci-layout
+      caused by: No such file or directory (os error 2)
+    hint: name an image in a registry, or one in an OCI image layout: oci:DIR:NAME
+
+    exit code: 1
+    ----- stderr -----
+    error: cannot read the graph-data image oci:release-images
+      caused by: DIGEST has no graph-data, neither in /var/lib/cincinnati-graph-data nor at the top
+    hint: check its name, --pull-secret if it is not for everybody, and its signatures if there is a keyring
+
+    exit code: 1
+    ----- stderr -----
+    error: cannot read the graph-data image oci:graph-data-image:other
+      caused by: oci:graph-data-image:other does not exist
+    hint: check its name, --pull-secret if it is not for everybody, and its signatures if there is a keyring
+
+    exit code: 1
+    ----- stderr -----
+    error: cannot use the keys in keys.gpg
+      caused by: keyring does not consist of OpenPGP public keys: not an OpenPGP packet
+    hint: write them with `gpg --export KEY > FILE`
+    "#);
+}
+
+#[test]
+fn images_that_are_named_in_vain() {
+    let desk = Desk::new();
+    let build = |arguments: &[&str]| desk.run(&[&["build", "--oci-layout=l"], arguments].concat());
+    let said = [
+        build(&["--graph-data-image=oci:g", "--graph-data-keyring=keys.gpg"]),
+        build(&["--graph-data=graph-data", "--graph-data-image=oci:g"]),
+        build(&["--releases=releases.json"]),
+    ];
+    insta::assert_snapshot!(said.join("\n"), @"
+    exit code: 2
+    ----- stderr -----
+    error: the following required arguments were not provided:
+      --graph-data-signatures <DIR|URL>
+
+    Usage: fairway graph build --graph-data-image <IMAGE> --graph-data-keyring <FILE> --graph-data-signatures <DIR|URL> <--releases <FILE>|--registry <REPOSITORY>|--oci-layout <DIR>|--from-graph <FILE>>
+
+    For more information, try '--help'.
+
+    exit code: 2
+    ----- stderr -----
+    error: the argument '--graph-data <DIR>' cannot be used with '--graph-data-image <IMAGE>'
+
+    Usage: fairway graph build --graph-data <DIR> <--releases <FILE>|--registry <REPOSITORY>|--oci-layout <DIR>|--from-graph <FILE>>
+
+    For more information, try '--help'.
+
+    exit code: 2
+    ----- stderr -----
+    error: the argument '--oci-layout <DIR>' cannot be used with '--releases <FILE>'
+
+    Usage: fairway graph build <--releases <FILE>|--registry <REPOSITORY>|--oci-layout <DIR>|--from-graph <FILE>>
+
+    For more information, try '--help'.
+    ");
+}
+
+#[test]
+fn unsigned_graph_data_is_refused() {
+    let desk = Desk::new();
+    desk.images();
+    let keys = include_str!("../../../../../io/registry/src/signature/fixtures/plain.asc");
+    desk.write("keys.asc", keys);
+    let signed = ["--graph-data-keyring=keys.asc", "--graph-data-signatures=signatures"];
+    let said = desk.run(&[&["build"][..], &IMAGES, &signed].concat());
+    insta::assert_snapshot!(anonymous(&said), @"
+    exit code: 1
+    ----- stderr -----
+    error: cannot read the graph-data image oci:graph-data-image:latest
+      caused by: DIGEST is not signed
+    hint: check its name, --pull-secret if it is not for everybody, and its signatures if there is a keyring
+    ");
+}
+
+/// The text without digests, which depend on how layers are compressed.
+fn anonymous(text: &str) -> String {
+    let mut parts = text.split("sha256:");
+    let mut anonymous = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        anonymous.push_str("DIGEST");
+        anonymous.push_str(part.trim_start_matches(|digit: char| digit.is_ascii_hexdigit()));
+    }
+    anonymous
+}

@@ -1,0 +1,126 @@
+//! The rules in the generated schema, evaluated in process: not every API server knows them.
+
+use fairway_api::crds;
+use fairway_fixtures::environment;
+use serde_json::{Value, json};
+
+use crate::vectors::{self, Expected};
+
+/// The schema of ClusterVersion.
+fn schema() -> Value {
+    let crd = crds::all().into_iter().find(|crd| crd.spec.names.kind == "ClusterVersion").unwrap();
+    let mut schema = serde_json::to_value(&crd.spec.versions[0].schema).unwrap();
+    schema["openAPIV3Schema"].take()
+}
+
+/// What an API server with CEL would say about a ClusterVersion.
+fn broken_rules(object: &Value) -> Vec<String> {
+    let broken = kube_cel::Validator::new().validate(&schema(), object, None);
+    broken.err().into_iter().flatten().map(|error| error.to_string()).collect()
+}
+
+fn with_spec(spec: &Value) -> Value {
+    json!({ "apiVersion": "config.openshift.io/v1", "kind": "ClusterVersion", "spec": spec })
+}
+
+#[test]
+fn the_vectors_about_a_status_that_old_servers_do_not_refuse() {
+    let mut refused = 0;
+    for vector in vectors::all() {
+        let object = vector.updated.as_ref().unwrap_or(&vector.initial);
+        let mut broken = broken_rules(object);
+        list_types(&schema(), object, &mut broken);
+        match vector.expected {
+            Expected::Accepted(_) => assert!(broken.is_empty(), "{}: {broken:?}", vector.name),
+            Expected::StatusRefused(why) if !why.contains("should have at least") => {
+                assert!(
+                    broken.iter().any(|said| said.contains(&why)),
+                    "{}: {broken:?}",
+                    vector.name
+                );
+                refused += 1;
+            }
+            // What every server refuses, the real one is asked about.
+            Expected::Refused(_) | Expected::StatusRefused(_) => {}
+        }
+    }
+    assert!(refused == 2 || environment::conformance("api").is_none(), "{refused} were refused");
+}
+
+/// What an API server says about lists that have to be sets or maps.
+fn list_types(schema: &Value, value: &Value, said: &mut Vec<String>) {
+    if let (Some(properties), Some(fields)) = (schema["properties"].as_object(), value.as_object())
+    {
+        for (name, field) in fields {
+            list_types(properties.get(name).unwrap_or(&Value::Null), field, said);
+        }
+    }
+    let Some(items) = value.as_array() else { return };
+    let key = |item: &Value| match schema["x-kubernetes-list-type"].as_str() {
+        Some("set") => Some(item.clone()),
+        Some("map") => {
+            let keys = schema["x-kubernetes-list-map-keys"].as_array().cloned().unwrap_or_default();
+            Some(keys.iter().map(|key| item[key.as_str().unwrap_or_default()].clone()).collect())
+        }
+        _ => None,
+    };
+    let mut seen = Vec::new();
+    for item in items {
+        list_types(&schema["items"], item, said);
+        let Some(key) = key(item) else { continue };
+        if seen.contains(&key) {
+            said.push(format!("Duplicate value: {key}"));
+        }
+        seen.push(key);
+    }
+}
+
+#[test]
+fn an_architecture_excludes_an_image_and_needs_a_version() {
+    for (update, rule) in [
+        (json!({ "architecture": "Multi", "version": "5.1.0" }), None),
+        (json!({ "architecture": "", "image": "i" }), None),
+        (json!({ "architecture": "Multi", "version": "5.1.0", "image": "" }), None),
+        (
+            json!({ "architecture": "Multi", "version": "5.1.0", "image": "i" }),
+            Some("exclude each other"),
+        ),
+        (json!({ "architecture": "Multi" }), Some("needs a version")),
+        (json!({ "architecture": "Multi", "version": "" }), Some("needs a version")),
+    ] {
+        let broken =
+            broken_rules(&with_spec(&json!({ "clusterID": "c", "desiredUpdate": update })));
+        match rule {
+            None => assert!(broken.is_empty(), "{update}: {broken:?}"),
+            Some(rule) => {
+                assert!(broken.len() == 1 && broken[0].contains(rule), "{update}: {broken:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn capabilities_that_need_others() {
+    let wants = |additional: &[&str], enabled: &[&str]| {
+        let mut object = with_spec(&json!({
+            "clusterID": "c",
+            "capabilities": { "baselineCapabilitySet": "None", "additionalEnabledCapabilities": additional },
+        }));
+        object["status"] = json!({ "capabilities": { "enabledCapabilities": enabled } });
+        broken_rules(&object).join("; ")
+    };
+    assert_eq!(wants(&["marketplace", "OperatorLifecycleManager"], &[]), "");
+    assert_eq!(wants(&["marketplace"], &["OperatorLifecycleManager"]), "");
+    assert!(wants(&["marketplace"], &[]).contains("needs the capability OperatorLifecycleManager"));
+    assert!(wants(&["ClusterAPI"], &[]).contains("needs the capability CompatibilityRequirements"));
+    assert_eq!(wants(&["ClusterAPI", "CompatibilityRequirements"], &[]), "");
+}
+
+#[test]
+fn a_signature_store_is_a_url() {
+    let with_store = |url: &str| {
+        broken_rules(&with_spec(&json!({ "clusterID": "c", "signatureStores": [{ "url": url }] })))
+    };
+    assert!(with_store("https://signatures.example/store").is_empty());
+    assert_eq!(with_store("signatures").len(), 1);
+}

@@ -1,0 +1,87 @@
+//! What several of these tests need.
+
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+
+use fairway_api::Version;
+use fairway_fixtures::environment;
+use fairway_graph::build::build;
+use fairway_graph::{Edge, Files, Graph, GraphData, ReleaseImage, directory, releases};
+use fairway_release::ReleaseMetadata;
+
+/// The vectors of the existing update service, where there are any.
+pub(crate) fn vectors() -> Option<PathBuf> {
+    environment::conformance("cincinnati")
+}
+
+/// The graph-data of a whole platform and the graph made with it, where `FAIRWAY_DATA` names a
+/// directory that has them. Tests without it end early.
+pub(crate) fn platform() -> Option<&'static (GraphData, Graph)> {
+    static PLATFORM: LazyLock<Option<(GraphData, Graph)>> = LazyLock::new(|| {
+        let directory = PathBuf::from(std::env::var_os("FAIRWAY_DATA")?);
+        let data = graph_data(&directory.join("graph-data-2026-08"));
+        let (graph, problems) = build(declared(&directory.join("releases-2026-08.json")), &data);
+        assert_eq!(problems, []);
+        Some((data, graph))
+    });
+    PLATFORM.as_ref()
+}
+
+pub(crate) fn graph_data(directory: &Path) -> GraphData {
+    GraphData::read(&directory::read(directory).unwrap()).unwrap()
+}
+
+pub(crate) fn declared(file: &Path) -> Graph {
+    let (releases, problems) =
+        releases::read("releases.json", &std::fs::read(file).unwrap()).unwrap();
+    assert_eq!(problems, []);
+    let (declared, problems) = releases::declare(releases);
+    assert_eq!(problems, []);
+    declared
+}
+
+/// Files from their paths and texts.
+pub(crate) fn files<'a>(texts: impl IntoIterator<Item = (&'a str, &'a str)>) -> Files {
+    let mut files = Files::default();
+    for (path, text) in texts {
+        files.insert(path, text.as_bytes().to_vec()).unwrap();
+    }
+    files
+}
+
+/// Graph-data with these files, and with all it needs besides.
+pub(crate) fn data<'a>(texts: impl IntoIterator<Item = (&'a str, &'a str)>) -> GraphData {
+    let needed = [("version", "1.1.0\n"), ("channels/c.yaml", "name: stable-4.7\nversions: []\n")];
+    GraphData::read(&files(needed.into_iter().chain(texts))).unwrap()
+}
+
+/// A release of one architecture, and the versions before it.
+pub(crate) fn release(version: &str, architecture: &str, previous: &[&str]) -> ReleaseImage {
+    let parse = |text: &&str| Version::parse(text).unwrap();
+    let mut metadata = ReleaseMetadata::new(Version::parse(version).unwrap());
+    metadata.previous = previous.iter().map(parse).collect();
+    let image = format!("registry.example/release@sha256:{version}-{architecture}");
+    ReleaseImage { image, arch: architecture.to_owned(), release_metadata: metadata }
+}
+
+/// The graph that releases declare, if nothing is wrong with them.
+pub(crate) fn declare(releases: Vec<ReleaseImage>) -> Graph {
+    let (graph, problems) = releases::declare(releases);
+    assert_eq!(problems, []);
+    graph
+}
+
+/// The edges of a graph, one a line, with the names of their risks.
+pub(crate) fn edges(graph: &Graph) -> String {
+    let line = |edge: &Edge| {
+        let ends = format!("{} {}", graph.node(edge.from).version, graph.node(edge.to).version);
+        let risks: Vec<&str> = graph.risks(*edge).map(|risk| risk.name.as_str()).collect();
+        if risks.is_empty() { ends } else { format!("{ends} {}", risks.join(",")) }
+    };
+    graph.edges().iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// Anything, one a line.
+pub(crate) fn lines<T: ToString>(items: &[T]) -> String {
+    items.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+}

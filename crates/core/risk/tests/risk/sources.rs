@@ -1,0 +1,295 @@
+//! What parts of the cluster say, as concerns.
+
+use std::collections::BTreeMap;
+
+use fairway_api::cluster_version::ComponentOverride;
+use fairway_api::{ClusterOperator, OperatorCondition};
+use fairway_fixtures::environment;
+use fairway_risk::sources::{
+    admin_gates, alerts, cluster_operators, deletions, overrides, updating,
+};
+use fairway_risk::{Concern, Ledger};
+use serde_json::{Value, json};
+
+use crate::support::*;
+
+/// `Name [targets] from source: message url`, and what is claimed.
+fn told(concerns: &[Concern]) -> String {
+    let told = concerns.iter().map(|Concern { risk, source, targets }| {
+        let claim = risk.claim.as_ref().map(|claim| {
+            format!("\n  Applies={} {}: {}", claim.status, claim.reason, claim.message)
+        });
+        format!(
+            "{} {targets:?} from {source}: {} {}{}",
+            risk.name,
+            risk.message,
+            risk.url,
+            claim.unwrap_or_default()
+        )
+    });
+    told.collect::<Vec<_>>().join("\n")
+}
+
+fn operator(name: &str, status: &Value) -> ClusterOperator {
+    let object = json!({"metadata": {"name": name}, "spec": {}, "status": status});
+    serde_json::from_value(object).unwrap()
+}
+
+fn not_upgradeable(name: &str, extension: &Value) -> ClusterOperator {
+    let condition = json!({"type": "Upgradeable", "status": "False", "reason": "Busy", "message": "Wait for the migration."});
+    operator(name, &json!({"conditions": [condition], "extension": extension}))
+}
+
+#[test]
+fn operators_that_are_not_upgradeable() {
+    let condition = |status: &str, more: Value| {
+        let mut condition = json!({"type": "Upgradeable", "status": status});
+        condition.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        json!({"conditions": [condition]})
+    };
+    let operators = [
+        not_upgradeable("dns", &Value::Null),
+        operator("reason", &condition("False", json!({"reason": "Busy"}))),
+        operator("silent", &condition("False", json!({}))),
+        operator("fine", &condition("True", json!({}))),
+        operator("unsure", &condition("Unknown", json!({}))),
+        operator("quiet", &json!({})),
+    ];
+    insta::assert_snapshot!(told(&cluster_operators(&operators)), @"
+    ClusterOperatorUpgradeable-dns MinorOrMajor from the cluster operator dns: Wait for the migration. https://fairway.dev/docs/risks#cluster-operators
+    ClusterOperatorUpgradeable-reason MinorOrMajor from the cluster operator reason: The cluster operator reason is not upgradeable: Busy. https://fairway.dev/docs/risks#cluster-operators
+    ClusterOperatorUpgradeable-silent MinorOrMajor from the cluster operator silent: The cluster operator silent is not upgradeable, and does not say why. https://fairway.dev/docs/risks#cluster-operators
+    ");
+}
+
+#[test]
+fn risk_reports_replace_the_blanket_condition() {
+    let report = json!({"kind": "RiskReport", "version": "v1", "risks": [
+        {"name": "OldOperators", "message": "Some operators do not run on 4.8.", "url": "https://example.com/old", "targets": ">=4.8.0"},
+        {"name": "Everywhere", "message": "This concerns all updates."},
+        {"name": "Confused", "message": "Something is wrong.", "targets": "soon"},
+    ]});
+    insta::assert_snapshot!(told(&cluster_operators(&[not_upgradeable("olm", &report)])), @r#"
+    OldOperators Range(Range { text: ">=4.8.0", alternatives: [[AtLeast(Version(Version { major: 4, minor: 8, patch: 0 }))]] }) from the risk report of olm: Some operators do not run on 4.8. https://example.com/old
+    Everywhere All from the risk report of olm: This concerns all updates. https://fairway.dev/docs/risks#risk-reports
+    Confused All from the risk report of olm: Something is wrong. It counts for every update, because its targets cannot be read: "soon" is not a comparison such as >=5.2.0, <5.4, ~5.2.1, ^5.2.0 or 5.2.x. https://fairway.dev/docs/risks#risk-reports
+    "#);
+    let empty = json!({"kind": "RiskReport", "version": "v1", "risks": []});
+    let kept = cluster_operators(&[not_upgradeable("olm", &empty)]);
+    assert_eq!(kept[0].risk.name, "ClusterOperatorUpgradeable-olm");
+    let other = json!({"kind": "SomethingElse", "risks": 5});
+    assert_eq!(cluster_operators(&[not_upgradeable("olm", &other)]).len(), 1);
+}
+
+#[test]
+fn unreadable_reports_are_concerns_of_their_own() {
+    let report = |rest: Value| {
+        let mut report = json!({"kind": "RiskReport"});
+        report.as_object_mut().unwrap().extend(rest.as_object().unwrap().clone());
+        cluster_operators(&[operator("olm", &json!({"extension": report}))])
+    };
+    let huge = json!({"version": "v1", "risks": [{"name": "A", "message": "x".repeat(100_000)}]});
+    let many = json!({"version": "v1", "risks": vec![json!({"name": "A"}); 51]});
+    let said = [
+        report(json!({})),
+        report(json!({"version": "v2"})),
+        report(json!({"version": "v1", "risks": {"name": "A"}})),
+        report(huge),
+        report(many),
+    ]
+    .map(|concerns| concerns[0].risk.message.clone());
+    insta::assert_snapshot!(said.join("\n"), @r#"
+    The cluster operator olm reports risks of updates in a form that cannot be read: it has no version.
+    The cluster operator olm reports risks of updates in a form that cannot be read: its version is "v2", and only v1 is known.
+    The cluster operator olm reports risks of updates in a form that cannot be read: its risks are not a list.
+    The cluster operator olm reports risks of updates in a form that cannot be read: it has 100072 bytes, and at most 65536 are read.
+    The cluster operator olm reports risks of updates in a form that cannot be read: it has 51 risks, and at most 50 are read.
+    "#);
+    let kept = json!({"kind": "RiskReport"});
+    assert_eq!(cluster_operators(&[not_upgradeable("olm", &kept)]).len(), 2, "both count");
+
+    let odd = report(json!({"version": "v1", "risks": [5, {"name": 7}, {}]}));
+    let ledger = Ledger::new(CURRENT, vec![candidate("4.6.30", vec![])], odd);
+    assert_eq!(ledger.evaluate(World::default().round()).available_updates, []);
+}
+
+#[test]
+fn gates_that_nobody_has_confirmed() {
+    let data = |entries: &[(&str, &str)]| {
+        let owned = entries.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
+        owned.collect::<BTreeMap<_, _>>()
+    };
+    let gates = data(&[
+        ("ack-4.6-apis", "APIs are removed. See https://example.com/apis."),
+        ("ack-4.6-confirmed", "Confirmed."),
+        ("ack-4.6-denied", "Denied."),
+        ("ack-4.6-empty", " "),
+        ("ack-4.7-later", "Not yet."),
+        ("ack-4.6--x", "Odd."),
+        ("nonsense", "Odd."),
+    ]);
+    let acks = data(&[("ack-4.6-confirmed", "true"), ("ack-4.6-denied", "yes")]);
+    insta::assert_snapshot!(told(&admin_gates(CURRENT, Ok(&gates), Ok(&acks))), @r#"
+    AdminAck-ack-4.6--x MinorOrMajor from the admin gates: The gate ack-4.6--x in the ConfigMap openshift-config-managed/admin-gates is invalid: its name should be ack-X.Y-WHAT. To confirm: kubectl -n openshift-config patch configmap admin-acks --type=merge -p '{"data":{"ack-4.6--x":"true"}}' https://fairway.dev/docs/risks#admin-gates
+    AdminAck-ack-4.6-apis MinorOrMajor from the admin gates: APIs are removed. See https://example.com/apis. To confirm: kubectl -n openshift-config patch configmap admin-acks --type=merge -p '{"data":{"ack-4.6-apis":"true"}}' https://example.com/apis
+    AdminAck-ack-4.6-denied MinorOrMajor from the admin gates: Denied. To confirm: kubectl -n openshift-config patch configmap admin-acks --type=merge -p '{"data":{"ack-4.6-denied":"true"}}' https://fairway.dev/docs/risks#admin-gates
+    AdminAck-ack-4.6-empty MinorOrMajor from the admin gates: The gate ack-4.6-empty in the ConfigMap openshift-config-managed/admin-gates does not say what to confirm. To confirm: kubectl -n openshift-config patch configmap admin-acks --type=merge -p '{"data":{"ack-4.6-empty":"true"}}' https://fairway.dev/docs/risks#admin-gates
+    AdminAck-nonsense MinorOrMajor from the admin gates: The gate nonsense in the ConfigMap openshift-config-managed/admin-gates is invalid: its name should be ack-X.Y-WHAT. To confirm: kubectl -n openshift-config patch configmap admin-acks --type=merge -p '{"data":{"nonsense":"true"}}' https://fairway.dev/docs/risks#admin-gates
+    "#);
+
+    insta::assert_snapshot!(told(&admin_gates(CURRENT, Err("not found"), Ok(&acks))), @"
+    AdminAckUnknown MinorOrMajor from the admin gates: It cannot be told whether the release asks an administrator to confirm something before an update to a later minor or major version. https://fairway.dev/docs/risks#admin-gates
+      Applies=Unknown EvaluationFailed: The ConfigMap openshift-config-managed/admin-gates cannot be read: not found.
+    ");
+    insta::assert_snapshot!(told(&admin_gates(CURRENT, Ok(&gates), Err("not found"))), @"
+    AdminAckUnknown MinorOrMajor from the admin gates: It cannot be told whether the release asks an administrator to confirm something before an update to a later minor or major version. https://fairway.dev/docs/risks#admin-gates
+      Applies=Unknown EvaluationFailed: The ConfigMap openshift-config/admin-acks cannot be read: not found.
+    ");
+    assert_eq!(admin_gates(CURRENT, Ok(&data(&[("ack-4.7-later", "x")])), Err("not found")), []);
+    assert_eq!(admin_gates("odd", Ok(&data(&[("ack-4.7-later", "x")])), Ok(&acks)).len(), 1);
+    let many: BTreeMap<String, String> =
+        (0..60).map(|number| (format!("ack-4.6-{number}"), "x".to_owned())).collect();
+    let concerns = admin_gates(CURRENT, Ok(&many), Ok(&acks));
+    insta::assert_snapshot!(told(&concerns[50..]), @"AdminAck-more MinorOrMajor from the admin gates: 10 more gates were not confirmed than can be shown. https://fairway.dev/docs/risks#admin-gates");
+}
+
+#[test]
+fn overrides_and_updates_in_progress() {
+    let object = |number: usize, unmanaged| ComponentOverride {
+        kind: "Deployment".into(),
+        namespace: if number == 0 { String::new() } else { "openshift-dns".into() },
+        name: format!("object-{number}"),
+        unmanaged,
+        ..ComponentOverride::default()
+    };
+    assert_eq!(overrides(&[object(0, false)]), None);
+    let two = overrides(&[object(0, true), object(1, true), object(2, false)]).unwrap();
+    insta::assert_snapshot!(told(&[two]), @"ClusterVersionOverrides MinorOrMajor from spec.overrides: Objects are excluded from management by spec.overrides, so an update to a later minor or major version would not change them: Deployment object-0, Deployment openshift-dns/object-1. Remove the overrides before such an update. https://fairway.dev/docs/risks#overrides");
+    let many: Vec<_> = (0..9).map(|number| object(number, true)).collect();
+    assert!(overrides(&many).unwrap().risk.message.contains("and 4 more."));
+
+    let progressing = |status| [OperatorCondition::new("Progressing", status)];
+    assert_eq!(updating(&[]), None);
+    assert_eq!(updating(&progressing(false)), None);
+    insta::assert_snapshot!(told(&[updating(&progressing(true)).unwrap()]), @"ClusterVersionUpdating MinorOrMajor from the update in progress: An update is in progress; the condition Progressing has the details. Until it ends, only patch releases should be chosen. https://fairway.dev/docs/risks#update-in-progress");
+}
+
+#[test]
+fn objects_that_are_not_gone_yet_stand_against_minor_versions() {
+    assert_eq!(deletions(&[]), None);
+    let objects: Vec<String> = (1..=7).map(|number| format!("secret \"a/{number}\"")).collect();
+    let some = [deletions(&objects[..2]).unwrap(), deletions(&objects).unwrap()];
+    insta::assert_snapshot!(told(&some), @r#"
+    ResourceDeletionInProgress MinorOrMajor from the deletions in progress: Objects that the release removes are not gone yet: secret "a/1", secret "a/2". Until they are, only patch releases should be chosen. https://fairway.dev/docs/risks#deletions-in-progress
+    ResourceDeletionInProgress MinorOrMajor from the deletions in progress: Objects that the release removes are not gone yet: secret "a/1", secret "a/2", secret "a/3", secret "a/4", secret "a/5" and 2 more. Until they are, only patch releases should be chosen. https://fairway.dev/docs/risks#deletions-in-progress
+    "#);
+}
+
+fn alert(name: &str, labels: &[(&str, &str)], state: &str) -> Value {
+    let mut all = json!({"alertname": name, "namespace": "openshift-x"});
+    for (label, value) in labels {
+        all[*label] = json!(value);
+    }
+    json!({
+        "labels": all,
+        "annotations": {"summary": format!("{name} is unwell"), "description": "Look at it."},
+        "state": state,
+        "activeAt": "2021-08-27T23:00:54.844366438Z",
+    })
+}
+
+fn answer(alerts: &[Value]) -> Vec<u8> {
+    json!({"status": "success", "data": {"alerts": alerts}}).to_string().into_bytes()
+}
+
+#[test]
+fn alerts_that_matter_for_an_update() {
+    let mut runbook = alert("Critical", &[("severity", "critical")], "firing");
+    runbook["annotations"]["runbook_url"] = json!("https://example.com/runbook");
+    let mut again = alert("Critical", &[("severity", "critical"), ("pod", "b")], "firing");
+    again["activeAt"] = json!("2021-08-27T22:00:00Z");
+    again["annotations"] = json!({"summary": "Critical is unwell", "message": "Elsewhere."});
+    let list = [
+        runbook,
+        again,
+        alert("Critical", &[("severity", "critical")], "pending"),
+        alert(
+            "PodDisruptionBudgetAtLimit",
+            &[("severity", "warning"), ("poddisruptionbudget", "web")],
+            "firing",
+        ),
+        alert("KubeNodeNotReady", &[("severity", "warning")], "firing"),
+        alert("Precheck", &[("openShiftUpdatePrecheck", "true")], "firing"),
+        alert("Harmless", &[("severity", "warning")], "firing"),
+    ];
+    let concerns = alerts(&answer(&list)).unwrap();
+    insta::assert_snapshot!(told(&concerns), @"
+    Critical All from the alerts: Critical is unwell. https://example.com/runbook
+      Applies=True Alert:firing: critical alert Critical firing, suggesting significant cluster issues worth investigating. Critical is unwell. The alert description is: Elsewhere. https://github.com/openshift/runbooks/tree/master/alerts?runbook=notfound; critical alert Critical firing, suggesting significant cluster issues worth investigating. Critical is unwell. The alert description is: Look at it. https://example.com/runbook
+    KubeNodeNotReady All from the alerts: KubeNodeNotReady is unwell. https://github.com/openshift/runbooks/tree/master/alerts?runbook=notfound
+      Applies=True Alert:firing: warning alert KubeNodeNotReady firing, which may slow workload redistribution during rolling node updates. KubeNodeNotReady is unwell. The alert description is: Look at it. https://github.com/openshift/runbooks/tree/master/alerts?runbook=notfound
+    PodDisruptionBudgetAtLimit All from the alerts: PodDisruptionBudgetAtLimit is unwell. https://github.com/openshift/runbooks/tree/master/alerts?runbook=notfound
+      Applies=True Alert:firing: warning alert PodDisruptionBudgetAtLimit firing, which might slow node drains. Namespace=openshift-x, PodDisruptionBudget=web. PodDisruptionBudgetAtLimit is unwell. The alert description is: Look at it. https://github.com/openshift/runbooks/tree/master/alerts?runbook=notfound
+    Precheck All from the alerts: Precheck is unwell. https://github.com/openshift/runbooks/tree/master/alerts?runbook=notfound
+      Applies=True Alert:firing: alert Precheck firing, suggesting issues worth investigating before updating the cluster. Precheck is unwell. The alert description is: Look at it. https://github.com/openshift/runbooks/tree/master/alerts?runbook=notfound
+    ");
+    assert_eq!(
+        concerns[0].risk.claim.as_ref().unwrap().since.unwrap().to_string(),
+        "2021-08-27T22:00:00Z"
+    );
+    let mut reversed = list.to_vec();
+    reversed.reverse();
+    assert_eq!(alerts(&answer(&reversed)).unwrap(), concerns);
+}
+
+#[test]
+fn alerts_that_cannot_be_read() {
+    let refusals = [
+        alerts(b"no"),
+        alerts(br#"{"status": "success", "data": {"alerts": [{"labels": 5}]}}"#),
+        alerts(br#"{"status": "error", "error": "shutting down"}"#),
+        alerts(&vec![b' '; 17 << 20]),
+    ]
+    .map(|refused| refused.unwrap_err().to_string());
+    insta::assert_snapshot!(refusals.join("\n"), @"
+    the list of alerts cannot be read: expected ident at line 1 column 2
+    the list of alerts cannot be read: invalid type: integer `5`, expected a map at line 1 column 54
+    the metrics server has no list of alerts: shutting down
+    the list of alerts has 17825792 bytes, and at most 16777216 are read
+    ");
+}
+
+#[test]
+fn more_alerts_than_can_be_shown_are_counted() {
+    let many: Vec<Value> = (0..103)
+        .map(|number| alert(&format!("Alert{number:03}"), &[("severity", "critical")], "firing"))
+        .collect();
+    let concerns = alerts(&answer(&many)).unwrap();
+    insta::assert_snapshot!(told(&concerns[100..]), @"
+    MoreAlerts All from the alerts: 3 more alerts are firing that should be looked into before an update: Alert100, Alert101, Alert102 https://fairway.dev/docs/risks#alerts
+      Applies=True Alert:firing: 3 more alerts are firing that should be looked into before an update: Alert100, Alert101, Alert102
+    ");
+}
+
+#[test]
+fn the_alerts_of_a_real_cluster() {
+    let Some(folder) = environment::conformance("oc") else {
+        println!("left out: FAIRWAY_CONFORMANCE is not set");
+        return;
+    };
+    let file = folder.join("recommend/4.16.27-degraded-monitoring-alerts.json");
+    let concerns = alerts(&std::fs::read(file).unwrap()).unwrap();
+    let names: Vec<&str> = concerns.iter().map(|concern| concern.risk.name.as_str()).collect();
+    assert_eq!(names, ["ClusterOperatorDown", "PodDisruptionBudgetAtLimit"]);
+    let expected =
+        std::fs::read_to_string(folder.join("recommend/4.16.27-degraded-monitoring.output"))
+            .unwrap();
+    for concern in concerns {
+        let claim = concern.risk.claim.unwrap();
+        assert!(
+            expected.contains(&format!("Reason: {}\n  Message: {}\n", claim.reason, claim.message)),
+            "{}",
+            claim.message
+        );
+    }
+}

@@ -1,0 +1,53 @@
+//! The documents of real payloads.
+#![expect(clippy::print_stdout, reason = "a test tells why it is left out")]
+
+use std::fs::File;
+use std::io::Read as _;
+use std::path::PathBuf;
+
+use fairway_fixtures::environment;
+use flate2::read::GzDecoder;
+
+/// All documents of all archives; `None` where no directory is named.
+pub(crate) fn documents() -> Option<Vec<Vec<u8>>> {
+    let Some(directory) = std::env::var_os(environment::PAYLOADS) else {
+        assert!(std::env::var_os("CI").is_none(), "{} is not set", environment::PAYLOADS);
+        println!("left out: {} names no directory", environment::PAYLOADS);
+        return None;
+    };
+    let mut archives: Vec<PathBuf> = std::fs::read_dir(directory)
+        .expect("a directory")
+        .map(|entry| entry.expect("an entry").path())
+        .filter(|path| path.to_string_lossy().ends_with(".tar.gz"))
+        .collect();
+    archives.sort();
+    assert!(!archives.is_empty(), "no archives");
+    let mut documents = Vec::new();
+    for archive in archives {
+        let mut archive = tar::Archive::new(GzDecoder::new(File::open(archive).expect("a file")));
+        for entry in archive.entries().expect("an archive") {
+            let mut entry = entry.expect("an entry");
+            if !entry.header().entry_type().is_file() {
+                continue;
+            }
+            let mut content = Vec::new();
+            entry.read_to_end(&mut content).expect("a file");
+            documents.extend(split(&content));
+        }
+    }
+    documents.sort();
+    documents.dedup();
+    Some(documents)
+}
+
+/// Splits a file in front of every line that begins with `---`.
+fn split(content: &[u8]) -> Vec<Vec<u8>> {
+    let mut documents = vec![Vec::new()];
+    for line in content.split_inclusive(|byte| *byte == b'\n') {
+        if line.starts_with(b"---") {
+            documents.push(Vec::new());
+        }
+        documents.last_mut().expect("a document").extend_from_slice(line);
+    }
+    documents
+}

@@ -1,0 +1,219 @@
+//! The lease in the cluster: how it is read, and what is written into it.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
+use kube::api::{ObjectMeta, PostParams};
+use kube::{Api, Client, ResourceExt as _};
+use tokio::time::timeout;
+
+use super::LeaseName;
+use super::candidate::{Answer, Record};
+
+/// A released lease lasts as short as the API allows: nobody holds it, so nobody has to wait.
+const RELEASED_SECONDS: i32 = 1;
+
+/// The lease in the cluster.
+pub(super) struct ClusterLease {
+    api: Api<Lease>,
+    name: LeaseName,
+    /// How long a request may take.
+    patience: Duration,
+    /// As it was last seen: whatever others added to it stays.
+    last: Option<Lease>,
+}
+
+impl ClusterLease {
+    pub(super) fn new(client: Client, name: LeaseName, patience: Duration) -> Self {
+        let api = Api::namespaced(client, &name.namespace);
+        Self { api, name, patience, last: None }
+    }
+
+    /// Asks what the lease says.
+    pub(super) async fn look(&mut self) -> Answer {
+        match timeout(self.patience, self.api.get_opt(&self.name.name)).await {
+            Ok(Ok(lease)) => {
+                let seen = lease.as_ref().map(record);
+                self.last = lease;
+                Answer::Seen(seen)
+            }
+            Ok(Err(error)) => self.failed("read", &error),
+            Err(elapsed) => self.failed("read", &elapsed),
+        }
+    }
+
+    /// Writes a name into the lease, over the state that was last seen.
+    pub(super) async fn claim(&mut self, identity: &str, lasts: Duration) -> Answer {
+        let claimed =
+            claimed(&self.name, self.last.as_ref(), identity, lasts, fairway_clock::now());
+        self.write(claimed).await
+    }
+
+    /// Takes the name out of the lease, so that a successor need not wait.
+    pub(super) async fn release(&mut self, identity: &str) {
+        for _ in 0..2 {
+            let Some(last) = &self.last else { return };
+            let released = released(last, fairway_clock::now());
+            match self.write(released).await {
+                Answer::Claimed(_) => return,
+                // A renewal may have been on its way when the work ended.
+                Answer::Outrun => drop(self.look().await),
+                Answer::Seen(_) | Answer::Failed => break,
+            }
+            if self.holder() != Some(identity) {
+                return;
+            }
+        }
+        tracing::warn!("the lease could not be released; a successor waits until it expires");
+    }
+
+    fn holder(&self) -> Option<&str> {
+        self.last.as_ref()?.spec.as_ref()?.holder_identity.as_deref()
+    }
+
+    async fn write(&mut self, lease: Lease) -> Answer {
+        let parameters = PostParams::default();
+        let is_new = lease.metadata.resource_version.is_none();
+        let written = async {
+            if is_new {
+                self.api.create(&parameters, &lease).await
+            } else {
+                self.api.replace(&self.name.name, &parameters, &lease).await
+            }
+        };
+        match timeout(self.patience, written).await {
+            Ok(Ok(lease)) => {
+                let written = record(&lease);
+                self.last = Some(lease);
+                Answer::Claimed(written)
+            }
+            // There is another revision, or none at all any more.
+            Ok(Err(kube::Error::Api(status)))
+                if status.code == 409 || (status.code == 404 && !is_new) =>
+            {
+                Answer::Outrun
+            }
+            Ok(Err(error)) => self.failed("write", &error),
+            Err(elapsed) => self.failed("write", &elapsed),
+        }
+    }
+
+    fn failed(&self, verb: &str, error: &(dyn std::error::Error + 'static)) -> Answer {
+        let LeaseName { namespace, name } = &self.name;
+        tracing::warn!(namespace, name, error, "cannot {verb} the lease; trying again");
+        Answer::Failed
+    }
+}
+
+fn record(lease: &Lease) -> Record {
+    let spec = lease.spec.clone().unwrap_or_default();
+    let seconds = spec.lease_duration_seconds.and_then(|seconds| u64::try_from(seconds).ok());
+    Record {
+        revision: lease.resource_version().unwrap_or_default(),
+        holder: spec.holder_identity.unwrap_or_default(),
+        lasts: seconds.filter(|seconds| *seconds > 0).map(Duration::from_secs),
+    }
+}
+
+/// The lease with that name in it. The times are for people to read: no candidate counts on them.
+fn claimed(
+    name: &LeaseName,
+    before: Option<&Lease>,
+    identity: &str,
+    lasts: Duration,
+    now: Timestamp,
+) -> Lease {
+    let metadata = before.map_or_else(
+        || ObjectMeta {
+            name: Some(name.name.clone()),
+            namespace: Some(name.namespace.clone()),
+            ..ObjectMeta::default()
+        },
+        |lease| lease.metadata.clone(),
+    );
+    let spec = before.and_then(|lease| lease.spec.clone()).unwrap_or_default();
+    let is_renewal = spec.holder_identity.as_deref() == Some(identity);
+    let transitions = spec.lease_transitions.unwrap_or_default();
+    // Rounded up: who waits longer is on the safe side.
+    let seconds = lasts.as_secs() + u64::from(lasts.subsec_nanos() > 0);
+    let spec = LeaseSpec {
+        holder_identity: Some(identity.to_owned()),
+        lease_duration_seconds: Some(i32::try_from(seconds).unwrap_or(i32::MAX)),
+        acquire_time: spec.acquire_time.filter(|_| is_renewal).or(Some(MicroTime(now))),
+        renew_time: Some(MicroTime(now)),
+        lease_transitions: Some(if is_renewal || before.is_none() {
+            transitions
+        } else {
+            transitions.saturating_add(1)
+        }),
+        ..spec
+    };
+    Lease { metadata, spec: Some(spec) }
+}
+
+/// The lease without a holder.
+fn released(before: &Lease, now: Timestamp) -> Lease {
+    let spec = LeaseSpec {
+        holder_identity: Some(String::new()),
+        lease_duration_seconds: Some(RELEASED_SECONDS),
+        renew_time: Some(MicroTime(now)),
+        ..before.spec.clone().unwrap_or_default()
+    };
+    Lease { metadata: before.metadata.clone(), spec: Some(spec) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn name() -> LeaseName {
+        LeaseName { namespace: "openshift-cluster-version".into(), name: "version".into() }
+    }
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(second).unwrap()
+    }
+
+    fn claim(before: Option<&Lease>, identity: &str, second: i64) -> Lease {
+        claimed(&name(), before, identity, Duration::from_secs(137), at(second))
+    }
+
+    #[test]
+    fn a_lease_that_is_renewed_and_taken_over() {
+        let first = claim(None, "one", 0);
+        let renewed = claim(Some(&first), "one", 26);
+        let spec = renewed.spec.clone().unwrap();
+        assert_eq!(spec.acquire_time, Some(MicroTime(at(0))));
+        assert_eq!(spec.renew_time, Some(MicroTime(at(26))));
+        assert_eq!(spec.lease_transitions, Some(0));
+
+        let taken = claim(Some(&renewed), "two", 200);
+        let spec = taken.spec.unwrap();
+        assert_eq!(spec.acquire_time, Some(MicroTime(at(200))));
+        assert_eq!(spec.lease_transitions, Some(1));
+        assert_eq!(spec.lease_duration_seconds, Some(137));
+    }
+
+    #[test]
+    fn a_released_lease_is_nobodys_and_keeps_what_others_added() {
+        let mut lease = claim(None, "one", 0);
+        lease.metadata.labels = Some([("a".to_owned(), "b".to_owned())].into());
+        let released = released(&lease, at(9));
+        assert_eq!(record(&released).holder, "");
+        assert_eq!(released.metadata, lease.metadata);
+        assert_eq!(claim(Some(&released), "two", 10).spec.unwrap().lease_transitions, Some(1));
+    }
+
+    #[test]
+    fn durations_are_rounded_up_and_nonsense_is_none() {
+        let mut lease = claimed(&name(), None, "one", Duration::from_millis(1500), at(0));
+        assert_eq!(record(&lease).lasts, Some(Duration::from_secs(2)));
+        for nonsense in [None, Some(0), Some(-7)] {
+            lease.spec.as_mut().unwrap().lease_duration_seconds = nonsense;
+            assert_eq!(record(&lease).lasts, None);
+        }
+        assert_eq!(record(&Lease::default()).holder, "");
+    }
+}

@@ -1,0 +1,201 @@
+//! The layers of the workspace: crates are in `crates/<layer>/`, and each layer may use only those
+//! that are named for it.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Result, bail};
+
+use crate::metadata::{Dependency, Metadata, Package};
+
+/// A layer, and what its crates may depend on.
+struct Layer {
+    name: &'static str,
+    /// Layers for the product.
+    uses: &'static [&'static str],
+    /// Crates for tests, apart from those that the product may use.
+    tests_use: TestDependencies,
+}
+
+/// What tests may depend on.
+enum TestDependencies {
+    Anything,
+    Only(&'static [&'static str]),
+}
+
+const LAYERS: [Layer; 8] = [
+    Layer {
+        name: "core",
+        uses: &["core"],
+        // Tests of core crates build without the sandbox.
+        tests_use: TestDependencies::Only(&["fairway-fixtures", "fairway-testbed"]),
+    },
+    Layer { name: "io", uses: &["core", "io"], tests_use: TestDependencies::Anything },
+    Layer { name: "sdk", uses: &["core", "io", "sdk"], tests_use: TestDependencies::Anything },
+    Layer { name: "apps", uses: &["core", "io"], tests_use: TestDependencies::Anything },
+    Layer {
+        name: "sandbox",
+        uses: &["core", "io", "sdk", "sandbox"],
+        tests_use: TestDependencies::Anything,
+    },
+    Layer {
+        name: "cli",
+        uses: &["core", "io", "sdk", "apps", "sandbox", "cli"],
+        tests_use: TestDependencies::Anything,
+    },
+    Layer {
+        name: "dev",
+        uses: &["core", "io", "sdk", "sandbox", "dev"],
+        tests_use: TestDependencies::Anything,
+    },
+    Layer { name: "xtask", uses: &["core", "io", "dev"], tests_use: TestDependencies::Anything },
+];
+
+/// What core crates must not use: clients and servers, asynchronous runtimes, TLS, random numbers.
+const IMPURE: [&str; 14] = [
+    "async-std",
+    "axum",
+    "hyper",
+    "hyper-util",
+    "kube-client",
+    "kube-runtime",
+    "mio",
+    "rand",
+    "reqwest",
+    "rustix",
+    "rustls",
+    "socket2",
+    "tokio",
+    "tower",
+];
+
+/// Features that make a client of a crate of types.
+const IMPURE_FEATURES: [(&str, &str); 3] =
+    [("kube", "client"), ("kube", "runtime"), ("kube", "config")];
+
+/// Checks every dependency between crates of the workspace.
+pub(crate) fn check() -> Result<()> {
+    let violations = violations(&Metadata::read()?);
+    if violations.is_empty() {
+        return Ok(());
+    }
+    bail!("dependencies between layers that may not be:\n  {}", violations.join("\n  "))
+}
+
+/// Every dependency that points the wrong way, as a sentence.
+fn violations(metadata: &Metadata) -> Vec<String> {
+    let layers: BTreeMap<&str, &str> =
+        metadata.members().map(|package| (package.name.as_str(), layer_name(package))).collect();
+    let mut violations = Vec::new();
+    for package in metadata.members() {
+        let name = layer_name(package);
+        let Some(layer) = LAYERS.iter().find(|layer| layer.name == name) else {
+            let directory = package.directory().display();
+            violations.push(format!("{}: {directory} is in no known layer", package.name));
+            continue;
+        };
+        let wrong = package.dependencies.iter().filter_map(|it| wrong(layer, it, &layers));
+        violations.extend(wrong.map(|why| format!("{}: {why}", package.name)));
+    }
+    violations
+}
+
+/// Why a dependency may not be.
+fn wrong(layer: &Layer, it: &Dependency, layers: &BTreeMap<&str, &str>) -> Option<String> {
+    let is_dev = it.kind.as_deref() == Some("dev");
+    if let Some(used) = layers.get(it.name.as_str()) {
+        let is_allowed = layer.uses.contains(used)
+            || is_dev
+                && match layer.tests_use {
+                    TestDependencies::Anything => true,
+                    TestDependencies::Only(names) => names.contains(&it.name.as_str()),
+                };
+        let what = if is_dev { "tests in" } else { "crates in" };
+        return (!is_allowed)
+            .then(|| format!("{what} {} may not use {} ({used})", layer.name, it.name));
+    }
+    if layer.name != "core" || is_dev {
+        return None;
+    }
+    if IMPURE.contains(&it.name.as_str()) {
+        return Some(format!("core crates do no I/O: {} is not for them", it.name));
+    }
+    let is_enabled = |(name, feature): &&(&str, &str)| {
+        it.name == *name && it.features.iter().any(|enabled| enabled == feature)
+    };
+    let (name, feature) = IMPURE_FEATURES.iter().find(is_enabled)?;
+    Some(format!("core crates do no I/O: the feature {feature} of {name} is not for them"))
+}
+
+/// The layer of a package: the directory below `crates`.
+fn layer_name(package: &Package) -> &str {
+    let mut parts = package.directory().iter().filter_map(|part| part.to_str());
+    match parts.next() {
+        Some("crates") => parts.next().unwrap_or_default(),
+        first => first.unwrap_or_default(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cargo::root;
+
+    fn package(directory: &str, name: &str, dependencies: Vec<Dependency>) -> Package {
+        Package {
+            id: name.to_owned(),
+            name: name.to_owned(),
+            manifest_path: root().join(directory).join("Cargo.toml"),
+            dependencies,
+            ..Package::default()
+        }
+    }
+
+    fn dependency(name: &str, kind: Option<&str>, features: &[&str]) -> Dependency {
+        Dependency {
+            name: name.to_owned(),
+            kind: kind.map(str::to_owned),
+            features: features.iter().map(|feature| (*feature).to_owned()).collect(),
+        }
+    }
+
+    #[test]
+    fn dependencies_of_this_workspace_point_one_way() {
+        let violations = violations(&Metadata::read().unwrap());
+        assert!(violations.is_empty(), "{violations:#?}");
+    }
+
+    #[test]
+    fn every_wrong_dependency_is_found() {
+        let wrong = vec![
+            dependency("tokio", None, &[]),
+            dependency("kube", None, &["derive", "client"]),
+            dependency("fairway-http", None, &[]),
+            dependency("fairway-testkit", Some("dev"), &[]),
+        ];
+        let right = vec![
+            dependency("kube", None, &["derive"]),
+            dependency("tokio", Some("dev"), &[]),
+            dependency("fairway-fixtures", Some("dev"), &[]),
+        ];
+        let packages = vec![
+            package("crates/core/bad", "bad", wrong),
+            package("crates/core/good", "good", right),
+            package("crates/io/http", "fairway-http", vec![dependency("tokio", None, &[])]),
+            package("crates/dev/testkit", "fairway-testkit", vec![]),
+            package("crates/dev/fixtures", "fairway-fixtures", vec![dependency("bad", None, &[])]),
+            package("crates/lost", "lost", vec![]),
+        ];
+        let workspace_members = packages.iter().map(|package| package.id.clone()).collect();
+        let found = violations(&Metadata { packages, workspace_members });
+        assert_eq!(
+            found,
+            [
+                "bad: core crates do no I/O: tokio is not for them",
+                "bad: core crates do no I/O: the feature client of kube is not for them",
+                "bad: crates in core may not use fairway-http (io)",
+                "bad: tests in core may not use fairway-testkit (dev)",
+                "lost: crates/lost is in no known layer",
+            ]
+        );
+    }
+}

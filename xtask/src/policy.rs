@@ -1,0 +1,137 @@
+//! Licences, sources and bans: what `deny.toml` asks of dependencies, over `cargo metadata`.
+
+use anyhow::{Result, bail};
+
+use crate::metadata::{Metadata, Package};
+
+/// Licences that a dependency may have. `deny.toml` has the same list.
+const LICENSES: [&str; 11] = [
+    "0BSD",
+    "Apache-2.0",
+    "Apache-2.0 WITH LLVM-exception",
+    "BSD-2-Clause",
+    "BSD-3-Clause",
+    "BSL-1.0",
+    "ISC",
+    "MIT",
+    "Unicode-3.0",
+    "Unlicense",
+    "Zlib",
+];
+
+/// Crates that must not come back, and why.
+const BANNED: [(&str, &str); 3] = [
+    ("native-tls", "TLS is rustls"),
+    ("openssl-sys", "TLS is rustls"),
+    ("serde_yaml", "it is unmaintained; manifests are read by fairway-yaml"),
+];
+
+/// Checks every dependency.
+pub(crate) fn check() -> Result<()> {
+    let problems: Vec<String> = Metadata::read()?.foreign().flat_map(problems).collect();
+    if problems.is_empty() {
+        return Ok(());
+    }
+    bail!("dependencies that may not be used:\n  {}", problems.join("\n  "))
+}
+
+fn problems(package: &Package) -> Vec<String> {
+    let named = |why: String| format!("{} {}: {why}", package.name, package.version);
+    let mut problems = Vec::new();
+    match package.license.as_deref() {
+        None => problems.push(named("it states no licence".to_owned())),
+        Some(license) if !is_allowed(license) => {
+            problems.push(named(format!("the licence {license} is not allowed")));
+        }
+        Some(_) => {}
+    }
+    let source = package.source.as_deref().unwrap_or_default();
+    if !source.starts_with("registry+") {
+        problems.push(named(format!("it comes from {source:?} and not from the package registry")));
+    }
+    if let Some((_, why)) = BANNED.iter().find(|(name, _)| *name == package.name) {
+        problems.push(named(format!("it is banned: {why}")));
+    }
+    problems
+}
+
+/// Whether an SPDX expression can be met with allowed licences. Old packages write `/` for `OR`.
+fn is_allowed(expression: &str) -> bool {
+    let expression = expression.replace('/', " OR ");
+    let words: Vec<&str> = expression.split_whitespace().collect();
+    let expression = words.join(" ").replace('(', "( ").replace(')', " )");
+    either(&mut expression.split(' ').peekable())
+}
+
+type Words<'a> = std::iter::Peekable<std::str::Split<'a, char>>;
+
+fn either(words: &mut Words<'_>) -> bool {
+    let mut is_met = both(words);
+    while words.next_if_eq(&"OR").is_some() {
+        is_met |= both(words);
+    }
+    is_met
+}
+
+fn both(words: &mut Words<'_>) -> bool {
+    let mut is_met = one(words);
+    while words.next_if_eq(&"AND").is_some() {
+        is_met &= one(words);
+    }
+    is_met
+}
+
+fn one(words: &mut Words<'_>) -> bool {
+    match words.next() {
+        Some("(") => {
+            let is_met = either(words);
+            words.next_if_eq(&")").is_some() && is_met
+        }
+        Some(license) if words.next_if_eq(&"WITH").is_some() => {
+            let exception = words.next().unwrap_or_default();
+            LICENSES.contains(&format!("{license} WITH {exception}").as_str())
+        }
+        Some(license) => LICENSES.contains(&license),
+        None => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_licence_is_allowed_where_one_of_its_choices_is() {
+        for (expression, allowed) in [
+            ("MIT", true),
+            ("MIT OR GPL-3.0", true),
+            ("MIT/Apache-2.0", true),
+            ("GPL-3.0", false),
+            ("MIT AND GPL-3.0", false),
+            ("(MIT OR GPL-3.0) AND Unicode-3.0", true),
+            ("Apache-2.0 WITH LLVM-exception OR GPL-3.0", true),
+            ("Apache-2.0 WITH Something-else", false),
+            ("", false),
+        ] {
+            assert_eq!(is_allowed(expression), allowed, "{expression}");
+        }
+    }
+
+    #[test]
+    fn all_problems_of_a_dependency_are_named() {
+        let package = Package {
+            name: "openssl-sys".to_owned(),
+            version: "0.9.0".to_owned(),
+            source: Some("git+https://example.com/x".to_owned()),
+            ..Package::default()
+        };
+        assert_eq!(
+            problems(&package),
+            [
+                "openssl-sys 0.9.0: it states no licence",
+                "openssl-sys 0.9.0: it comes from \"git+https://example.com/x\" and not from the package registry",
+                "openssl-sys 0.9.0: it is banned: TLS is rustls",
+            ]
+        );
+    }
+}
