@@ -2,10 +2,12 @@
 #![expect(clippy::print_stdout, reason = "a chore talks to the terminal")]
 
 use std::collections::BTreeSet;
-use std::io::{BufRead, BufReader, IsTerminal as _};
+use std::io::{BufRead, BufReader, ErrorKind, IsTerminal as _};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
+use fairway_fixtures::skip;
 
 use crate::cargo::{self, cargo};
 use crate::test::{Selection, Variables, tests_that_wait};
@@ -69,12 +71,42 @@ impl Suite {
     }
 }
 
+/// Where tests report that they cannot run here.
+pub(crate) struct SkippedTests(PathBuf);
+
+impl SkippedTests {
+    fn file() -> PathBuf {
+        cargo::root().join("target/skipped-tests")
+    }
+
+    /// Forgets those of the last run.
+    pub(crate) fn begin() -> Result<Self> {
+        let file = Self::file();
+        match std::fs::remove_file(&file) {
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                Err(error).with_context(|| format!("cannot remove {}", file.display()))
+            }
+            _ => Ok(Self(file)),
+        }
+    }
+
+    /// The tests of this run, with their reasons.
+    pub(crate) fn read(&self) -> Result<BTreeSet<String>> {
+        match std::fs::read_to_string(&self.0) {
+            Ok(text) => Ok(text.lines().map(str::to_owned).collect()),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(BTreeSet::new()),
+            Err(error) => Err(error).context("cannot read the list of skipped tests"),
+        }
+    }
+}
+
 /// Runs tests to their end, shows what they print, and counts the cases of the API's behaviour that
 /// passed.
 pub(crate) fn run_counting(command: &mut Command) -> Result<usize> {
     if std::io::stdout().is_terminal() {
         command.env("CARGO_TERM_COLOR", "always");
     }
+    command.env(skip::SKIPPED, SkippedTests::file());
     let shown = cargo::shown(command);
     let (output, input) = std::io::pipe()?;
     let cannot_start = || format!("cannot start `{shown}`");

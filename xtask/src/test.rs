@@ -7,7 +7,6 @@ use std::num::NonZero;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use fairway_fixtures::environment;
 use fairway_testbed::wait::Stopwatch;
 
 use crate::cargo::{self, cargo};
@@ -42,6 +41,7 @@ pub(crate) type Variables = Vec<(&'static str, OsString)>;
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let filter = arguments.filter.as_deref();
+    let skipped = suite::SkippedTests::begin()?;
     let mut steps = Steps::default();
     let mut cases = Cases::default();
     if !arguments.cluster {
@@ -73,13 +73,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     if filter.is_none() {
         steps.step("generated files", || generated::check(&cargo::build_with_tests()?))?;
     }
-    if std::env::var_os(environment::CONFORMANCE).is_none() {
-        steps.skip("vectors of other projects", "FAIRWAY_CONFORMANCE names no directory");
-    }
-    if std::env::var_os(environment::PAYLOADS).is_none() {
-        steps.skip("payloads of real operators", "FAIRWAY_PAYLOADS names no directory");
-    }
     steps.report();
+    for test in skipped.read()? {
+        println!("SKIPPED  {test}");
+    }
     println!("\n{cases}");
     Ok(())
 }

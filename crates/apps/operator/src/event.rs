@@ -10,7 +10,6 @@ use tokio::time::timeout;
 
 use crate::election::Leadership;
 use crate::names::OPERATOR;
-use crate::text;
 
 /// Where events are about objects without a namespace. Old API servers take such an event only if
 /// the object is said to be there, too.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use fairway_cincinnati::question::Current;
 use kube::{Api, Client};
 use tokio::sync::watch;
 use tokio::task::{JoinError, JoinSet};
@@ -226,8 +227,8 @@ impl Operator {
     }
 
     /// From where updates are looked for.
-    fn current(&self) -> updates::Current {
-        updates::Current {
+    fn current(&self) -> Current {
+        Current {
             version: self.own.release.version.clone(),
             architecture: self.own.architecture.clone(),
             image: self.own.release.image.clone(),

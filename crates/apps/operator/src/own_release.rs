@@ -6,6 +6,7 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use fairway_api::cluster_version::{Architecture, Release};
+use fairway_cincinnati::problem::Problem;
 use fairway_registry::payload::{Unreadable, unpacked};
 use fairway_release::metadata::{self, MetadataError};
 use fairway_release::payload::PayloadError;
@@ -13,7 +14,6 @@ use fairway_release::{ImageReferences, ReleaseMetadata, architecture, image_refe
 use jiff::Timestamp;
 
 use crate::payload;
-use crate::stage::updates::problem::Problem;
 
 /// The release that the operator is part of.
 #[derive(Clone, Debug, Default, PartialEq)]

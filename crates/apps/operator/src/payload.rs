@@ -5,8 +5,8 @@ use fairway_graph::graph::key;
 use fairway_release::inclusion::Filter;
 use fairway_release::{Manifest, ReleaseMetadata, version_hash, with_zero_values};
 
-use crate::stage::updates::problem::Problem;
-use crate::stage::updates::release;
+use fairway_cincinnati::problem::Problem;
+use fairway_cincinnati::release;
 
 /// A release with its content, ready to be rolled out.
 #[derive(Clone, Debug)]

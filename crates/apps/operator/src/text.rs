@@ -3,8 +3,6 @@
 use std::borrow::Cow;
 use std::error::Error;
 
-use url::{Position, Url};
-
 /// Bytes of a text from outside that are quoted: enough to recognise it.
 const QUOTED: usize = 200;
 
@@ -19,13 +17,6 @@ const EXPLAINED: usize = 1024;
 /// An explanation from outside as one line, so that it fits into a sentence or a list.
 pub(crate) fn one_line(text: &str) -> String {
     fairway_text::one_line(text, EXPLAINED)
-}
-
-/// An address without what follows it, and without who asks: both may be secret.
-pub(crate) fn place(url: &Url) -> String {
-    let (scheme, rest) =
-        (&url[..Position::BeforeUsername], &url[Position::BeforeHost..Position::AfterPath]);
-    excerpt(&format!("{scheme}{rest}")).into_owned()
 }
 
 /// An error and its causes, in one line.

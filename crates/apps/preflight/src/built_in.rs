@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fairway_findings::CheckStatus;
+use fairway_text::chain;
 use tokio::task::JoinError;
 use tokio::time::timeout;
 use tokio_util::task::AbortOnDropHandle;
@@ -12,7 +13,6 @@ use crate::check::{Answer, BuiltIn, CannotTell};
 use crate::cluster::Cluster;
 use crate::engine::Outcome;
 use crate::target::Target;
-use fairway_text::chain;
 
 /// Runs a check, for at most that long. It is a task of its own: one that breaks down or never
 /// pauses takes nobody along.

@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 use fairway_compat::olm::apis::Needs;
 use fairway_compat::olm::catalog::{Catalogs, Package, Source, Subscription};
 use fairway_compat::olm::{Operator, Stream, is_copied};
+use fairway_text::chain;
 use kube::api::{ApiResource, DynamicObject, ListParams};
 
 use crate::cluster::{Cluster, Resource, Unseen};
 use crate::wording::quoted;
-use fairway_text::chain;
 
 /// Installed operators.
 pub(crate) const OPERATORS: Resource = Resource::new(

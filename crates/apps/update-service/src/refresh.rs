@@ -6,6 +6,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use fairway_clock::now;
 use fairway_graph::{Files, ReleaseImage};
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout};
@@ -15,7 +16,6 @@ use crate::assemble::{Assembly, assemble};
 use crate::source::{Found, SourceError, Watched};
 use crate::state::State;
 use crate::status::{GraphStatus, SourceStatus, Status};
-use fairway_clock::now;
 
 /// What a source was last seen to have.
 pub(crate) struct Seen<T> {

@@ -3,18 +3,13 @@
 
 mod real;
 
-use std::path::Path;
-
 use fairway_promql::Query;
 use fairway_promql::analysis::{Coverage, Series, Values, outcome};
 
 #[test]
 fn real_queries_are_understood() {
-    let Some(data) = std::env::var_os("FAIRWAY_DATA") else {
-        println!("skipped: FAIRWAY_DATA is not set");
-        return;
-    };
-    let queries = real::queries(Path::new(&data));
+    let Some(data) = fairway_fixtures::environment::data() else { return };
+    let queries = real::queries(&data);
     assert!(!queries.is_empty(), "no queries in {}", data.display());
     for text in queries {
         let query = Query::parse(&text).unwrap_or_else(|error| panic!("{text}\n{error}"));

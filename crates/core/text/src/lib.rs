@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::error::Error;
 
+use url::{Position, Url};
+
 /// What stands where something was cut off.
 const CUT: &str = "…";
 
@@ -18,6 +20,16 @@ pub fn excerpt(text: &str, bytes: usize) -> Cow<'_, str> {
 pub fn one_line(text: &str, bytes: usize) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     excerpt(&line, bytes).into_owned()
+}
+
+/// Bytes of an address that are shown.
+const ADDRESS: usize = 200;
+
+/// An address without query and fragment, and without user and password: all may be secret.
+pub fn place(url: &Url) -> String {
+    let (scheme, rest) =
+        (&url[..Position::BeforeUsername], &url[Position::BeforeHost..Position::AfterPath]);
+    excerpt(&format!("{scheme}{rest}"), ADDRESS).into_owned()
 }
 
 /// An error and its causes. Some errors contain the text of their cause, which is not repeated.
@@ -72,6 +84,12 @@ mod tests {
     fn any_white_space_becomes_one_blank() {
         assert_eq!(one_line(" a\n\tb  c \r\n", 100), "a b c");
         assert_eq!(one_line("a\nb\nc", 3), "a b…");
+    }
+
+    #[test]
+    fn an_address_is_shown_without_secrets() {
+        let url = Url::parse("https://user:secret@example.com:8443/graph?id=secret#x").unwrap();
+        assert_eq!(place(&url), "https://example.com:8443/graph");
     }
 
     #[test]

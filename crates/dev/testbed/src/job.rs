@@ -1,5 +1,6 @@
 //! Work on the data of a platform that is measured in a process of its own, whose memory and time
 //! are those of the work.
+#![expect(clippy::print_stdout, reason = "a job tells its cost")]
 
 use std::process::{Command, Stdio};
 use std::time::Duration;

@@ -27,7 +27,7 @@ use serde_json::json;
 use tempfile::TempDir;
 
 use crate::access::{Access, install_tls_provider};
-use crate::{AuditLog, TestNamespace, environment, images, wait};
+use crate::{AuditLog, TestNamespace, environment, images, skip, wait};
 
 /// A Kubernetes API, whatever is behind it. Whatever a test holds of it goes with this value.
 pub struct TestCluster {
@@ -189,6 +189,16 @@ impl TestCluster {
     pub fn audit_log(&self) -> Result<AuditLog> {
         let path = self.audit_log.clone().context("this cluster shows no audit log")?;
         Ok(AuditLog::new(path))
+    }
+
+    /// The sandbox behind it, which fails on demand. On another API server, the test is reported as
+    /// one that cannot run there.
+    pub fn failing_on_demand(&self) -> Option<&Sandbox> {
+        let sandbox = self.as_sandbox();
+        if sandbox.is_none() {
+            skip::not_on_this_server("only the sandbox fails on demand");
+        }
+        sandbox
     }
 
     /// The sandbox behind it, if it is one: only there can a test break things.

@@ -4,6 +4,7 @@ use std::io::Write as _;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
+use fairway_fixtures::skip;
 use fairway_registry::Digest;
 use serde_json::json;
 use tempfile::TempDir;
@@ -14,9 +15,10 @@ pub struct Signer {
 }
 
 impl Signer {
-    /// Makes a key; `None` where there is no `gpg`.
+    /// Makes a key. Where there is no `gpg`, the test is skipped.
     pub fn new() -> Result<Option<Self>> {
         if Command::new("gpg").arg("--version").output().is_err() {
+            skip::test("gpg is not installed");
             return Ok(None);
         }
         let signer = Self { home: tempfile::tempdir()? };

@@ -216,11 +216,7 @@ impl Platform {
 
     /// The cluster, if it fails on demand.
     pub(crate) fn sandbox(&self) -> Option<&Sandbox> {
-        let sandbox = self.cluster.as_sandbox();
-        if sandbox.is_none() {
-            say_left_out();
-        }
-        sandbox
+        self.cluster.failing_on_demand()
     }
 
     /// Waits until the ClusterOperator says so about updates to the next minor version.
@@ -287,11 +283,6 @@ impl Platform {
         ensure!(!authorities.is_empty(), "no authority");
         Ok(authorities)
     }
-}
-
-#[expect(clippy::print_stdout, reason = "a test that is left out says so")]
-fn say_left_out() {
-    println!("left out: only a sandbox fails on demand");
 }
 
 /// Starts a guard that listens there.

@@ -15,7 +15,6 @@ mod tls_profile;
 pub use fairway_release::inclusion::Features;
 pub use follow::Objects;
 pub(crate) use preflight::PreflightSight;
-pub use proxy::ProxySettings;
 pub use reader_roles::ReaderRoles;
 pub use surroundings::Surroundings;
 pub use tls_profile::TlsProfile;
@@ -23,6 +22,7 @@ pub use tls_profile::TlsProfile;
 use std::sync::Arc;
 
 use fairway_api::{CLUSTER_VERSION_NAME, ClusterOperator, ClusterVersion};
+use fairway_cincinnati::route::ProxySettings;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::runtime::watcher;
 use kube::{Api, Client};

@@ -1,27 +1,16 @@
 //! The Proxy of platforms that have one.
 
+use fairway_cincinnati::route::ProxySettings;
 use kube::Client;
 use kube::api::DynamicObject;
 use kube::core::GroupVersionKind;
 use kube::discovery::ApiResource;
 use kube::runtime::watcher;
-use serde::Deserialize;
+use serde::Deserialize as _;
 use tokio::sync::watch;
 
 use super::follow::{Following, Objects};
 use super::optional;
-
-/// The way to the outside; an empty text is none.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct ProxySettings {
-    /// For plain HTTP.
-    pub http_proxy: String,
-    /// For HTTPS.
-    pub https_proxy: String,
-    /// Whom to ask without a proxy.
-    pub no_proxy: String,
-}
 
 /// Follows `Proxy/cluster`; what counts is its status, which the platform has checked.
 pub(super) fn follow(

@@ -1,5 +1,6 @@
 //! What manifests of a release can ask the cluster for.
 
+use fairway_cincinnati::route::ProxySettings;
 use kube::Client;
 use kube::api::DynamicObject;
 use kube::core::GroupVersionKind;
@@ -11,7 +12,6 @@ use tokio::sync::watch;
 
 use super::follow::{Following, Objects};
 use super::optional;
-use super::proxy::ProxySettings;
 use super::tls_profile::{Security, TlsProfile};
 
 /// What manifests can ask for.

@@ -17,7 +17,6 @@ use url::Url;
 use super::Operators;
 use super::family::{Family, Samples};
 use super::handles::seconds;
-use crate::text::place;
 
 /// The release that this operator is from.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -147,7 +146,7 @@ fn available_updates(object: Option<&ClusterVersion>, status: &ClusterVersionSta
 
 /// An address without what in it may be secret: metrics are for everybody.
 fn place_of(upstream: &str) -> String {
-    Url::parse(upstream).map_or_else(|_| "<invalid>".to_owned(), |url| place(&url))
+    Url::parse(upstream).map_or_else(|_| "<invalid>".to_owned(), |url| fairway_text::place(&url))
 }
 
 fn capabilities(status: &ClusterVersionStatus) -> Family {

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use fairway_api::ClusterVersion;
+use fairway_cincinnati::route::ProxySettings;
 use k8s_openapi::api::core::v1::ConfigMap;
 use tokio::sync::watch::Receiver;
 
 use super::Ways;
-use crate::cluster::{Objects, ProxySettings, only};
+use crate::cluster::{Objects, only};
 use crate::stage::updates::bundle;
 
 /// What is asked for, and the ways to it.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fairway_api::cluster_version::SignatureStore;
+use fairway_cincinnati::route::ProxySettings;
 use fairway_http::{Proxies, ProxyError};
 use fairway_registry::Digest;
 use fairway_registry::payload::{self, FetchError, Places};
@@ -15,7 +16,6 @@ use fairway_release::{Release, Verification};
 use tokio::task::JoinError;
 
 use super::surroundings::{Store, Surroundings, SurroundingsError};
-use crate::cluster::ProxySettings;
 
 /// How long all signature stores together may take: half of what clusters always gave a release
 /// to arrive.

@@ -179,7 +179,7 @@ async fn what_the_update_cannot_write_is_found() -> Result<()> {
 async fn an_api_server_in_trouble_is_asked_again() -> Result<()> {
     let ground = Ground::prepare().await?;
     // Only a sandbox breaks on demand.
-    let Some(sandbox) = ground.cluster.as_sandbox() else { return Ok(()) };
+    let Some(sandbox) = ground.cluster.failing_on_demand() else { return Ok(()) };
     let manifests = [for_all(ground.config_map("a", &json!({})))];
     let fault = || Fault::refuse(503).verb("patch").resource("configmaps");
     sandbox.faults().add(fault().times(2));

@@ -8,5 +8,4 @@ mod fields;
 mod ground;
 mod intents;
 mod restart;
-mod whole;
 mod workloads;

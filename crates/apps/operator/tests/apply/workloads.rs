@@ -1,8 +1,8 @@
 //! Workloads: what servers cannot merge, and what is injected.
 
 use anyhow::Result;
+use fairway_cincinnati::route::ProxySettings;
 use fairway_operator::apply::Outcome;
-use fairway_operator::cluster::ProxySettings;
 use serde_json::{Value, json};
 
 use crate::ground::Ground;

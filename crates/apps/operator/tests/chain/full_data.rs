@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use anyhow::Result;
 use fairway_api::cluster_version::ClusterVersionStatus;
 use fairway_api::{ConditionStatus, Conditions as _};
-use fairway_testkit::environment::DATA;
+use fairway_testkit::environment;
 use fairway_testkit::platform::Platform;
 use tokio::time::Instant;
 
@@ -37,8 +37,7 @@ fn queries(status: &ClusterVersionStatus) -> BTreeSet<&str> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_update_of_a_platform_is_decided_in_one_pass() -> Result<()> {
-    if std::env::var_os(DATA).is_none() {
-        eprintln!("left out: {DATA} is not set");
+    if environment::data().is_none() {
         return Ok(());
     }
     let graph = Graph::of_platform(&Platform::find()?).await?;

@@ -19,8 +19,10 @@ async fn where_nothing_has_changed_nothing_is_written() -> Result<()> {
     let is_whole = |status: &ClusterVersionStatus| {
         crate::faults::is_settled(status) && reason(status, "Invalid") == "InvalidClusterVersion"
     };
-    let before = operated.status("a whole status", is_whole).await?;
+    operated.status("a whole status", is_whole).await?;
     operated.stop().await?;
+    // It may have written once more before it stopped.
+    let before = operated.cluster_version().get(CLUSTER_VERSION_NAME).await?.status;
     let mark = operated.cluster.audit_log()?.mark()?;
     let asked: usize = world.telemetry.asked().values().sum();
 
@@ -33,7 +35,7 @@ async fn where_nothing_has_changed_nothing_is_written() -> Result<()> {
     assert_eq!(world.telemetry.asked().values().sum::<usize>(), asked + 2);
     assert_eq!(operated.status_writes(mark)?, 0);
     let after = operated.cluster_version().get(CLUSTER_VERSION_NAME).await?.status;
-    assert_eq!(after, Some(before), "times and all");
+    assert_eq!(after, before, "times and all");
     Ok(())
 }
 

@@ -7,6 +7,7 @@ use std::time::Duration;
 use anyhow::{Context as _, Result};
 use fairway_api::cluster_version::{ClusterVersionStatus, ConditionalUpdate};
 use fairway_api::{CLUSTER_VERSION_NAME, ClusterVersion, Condition, Conditions as _};
+use fairway_cincinnati::question::Services;
 use fairway_findings::record;
 use fairway_operator::Settings;
 use fairway_operator::election::{ElectionSettings, LeaseName, Timing};
@@ -15,7 +16,7 @@ use fairway_operator::settings::{
     MetricsSource, PreflightSettings, PrometheusSettings, ReleaseSettings, ResultsDirectory,
     RiskSettings, TargetSettings,
 };
-use fairway_operator::stage::updates::{self, Pace, Services};
+use fairway_operator::stage::updates::{self, Pace};
 use fairway_risk::QueryPolicy;
 use fairway_testkit::platform::Platform;
 use fairway_testkit::releases::TestRelease;

@@ -234,7 +234,7 @@ async fn a_lease_lost_in_the_middle_of_a_write_stops_the_write() -> Result<()> {
 #[tokio::test]
 async fn a_leader_that_cannot_renew_stops_before_anybody_may_follow() -> Result<()> {
     let ballot = Ballot::open().await?;
-    let Some(sandbox) = ballot.cluster.as_sandbox() else { return Ok(()) };
+    let Some(sandbox) = ballot.cluster.failing_on_demand() else { return Ok(()) };
     let first = ballot.start("first");
     first.until_it_leads().await?;
     let down = Fault::delay(Duration::from_mins(10));
@@ -253,7 +253,7 @@ async fn an_api_server_that_restarts_changes_no_leader() -> Result<()> {
     let cluster = TestCluster::shared().await?.over_tls().await?;
     let namespace = cluster.namespace("election").await?;
     let ballot = Ballot { cluster, namespace };
-    let Some(sandbox) = ballot.cluster.as_sandbox() else { return Ok(()) };
+    let Some(sandbox) = ballot.cluster.failing_on_demand() else { return Ok(()) };
     let first = ballot.start("first");
     first.until_it_leads().await?;
     let faults = sandbox.faults();

@@ -6,13 +6,14 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use fairway_api::{ClusterOperator, ClusterVersion};
+use fairway_cincinnati::question::Services;
 use fairway_operator::election::{ElectionSettings, LeaseName, Timing};
 use fairway_operator::endpoint::EndpointSettings;
 use fairway_operator::settings::{
     MetricsSource, PreflightSettings, PrometheusSettings, ReleaseSettings, ResultsDirectory,
     RiskSettings, TargetSettings,
 };
-use fairway_operator::stage::updates::{self, Services};
+use fairway_operator::stage::updates;
 use fairway_operator::{OperatorError, Settings, run};
 use fairway_risk::QueryPolicy;
 use fairway_testkit::releases::TestRelease;

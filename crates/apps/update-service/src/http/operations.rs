@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use fairway_clock::now;
 use http::StatusCode;
 use serde::Serialize;
 
 use super::{Answer, reply};
 use crate::state::State;
 use crate::status::Status;
-use fairway_clock::now;
 
 const TEXT: &str = "text/plain; charset=utf-8";
 const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use fairway_clock::now;
 use fairway_graph::Files;
 use fairway_graph::data::{BLOCKED_EDGES, CHANNELS, RAW_METADATA, SCHEMA};
 use fairway_graph::files::{FilesError, MAX_BYTES, MAX_FILE_BYTES, MAX_FILES};
@@ -15,7 +16,6 @@ use futures::future::BoxFuture;
 use tokio::time::timeout;
 
 use super::{Found, Source, SourceError};
-use fairway_clock::now;
 
 /// Where images with graph-data have it. Some have it at the top instead.
 const DIRECTORY: &str = "var/lib/cincinnati-graph-data";

@@ -83,9 +83,7 @@ fn sign(signer: &Signer, store: &Path, image: &Digest) {
 
 #[tokio::test]
 async fn with_a_keyring_only_what_is_signed_counts() {
-    let Some(signer) = Signer::new().unwrap() else {
-        return println!("left out: there is no gpg");
-    };
+    let Some(signer) = Signer::new().unwrap() else { return };
     let stranger = Signer::new().unwrap().unwrap();
     let world = World::new();
     let store = world.path("signatures");

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use fairway_testkit::environment;
@@ -74,7 +74,7 @@ async fn answers_of_2021_are_served() {
 
 #[tokio::test]
 async fn answers_of_2026_are_served() {
-    let data = std::env::var_os("FAIRWAY_DATA").map(PathBuf::from);
+    let data = environment::data();
     let (Some(vectors), Some(data)) = (environment::conformance("cincinnati"), data) else {
         return;
     };

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Context as _;
+use fairway_cincinnati::question::Services;
 use fairway_operator::OperatorError;
 use fairway_operator::election::{ElectionSettings, Identity, LeaseName};
 use fairway_operator::endpoint::{EndpointError, EndpointSettings, TlsFiles};
@@ -11,7 +12,7 @@ use fairway_operator::settings::{
     self, MetricsSource, PreflightPod, PreflightSettings, PrometheusSettings, ReleaseSettings,
     ResultsDirectory, RiskSettings, SelectionSettings, Settings, TargetSettings,
 };
-use fairway_operator::stage::updates::{self, Services};
+use fairway_operator::stage::updates;
 use fairway_risk::QueryPolicy;
 use http::HeaderValue;
 use http::header::USER_AGENT;

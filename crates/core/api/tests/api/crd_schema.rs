@@ -2,9 +2,8 @@
 
 use fairway_api::crds;
 use fairway_fixtures::environment;
+use fairway_fixtures::vectors::{self, Expected};
 use serde_json::{Value, json};
-
-use crate::vectors::{self, Expected};
 
 /// The schema of ClusterVersion.
 fn schema() -> Value {

@@ -6,4 +6,3 @@ mod recorded_clusters;
 mod recorded_versions;
 mod unknown_fields;
 mod validation;
-mod vectors;

@@ -18,7 +18,7 @@ pub(crate) fn vectors() -> Option<PathBuf> {
 /// directory that has them. Tests without it end early.
 pub(crate) fn platform() -> Option<&'static (GraphData, Graph)> {
     static PLATFORM: LazyLock<Option<(GraphData, Graph)>> = LazyLock::new(|| {
-        let directory = PathBuf::from(std::env::var_os("FAIRWAY_DATA")?);
+        let directory = environment::data()?;
         let data = graph_data(&directory.join("graph-data-2026-08"));
         let (graph, problems) = build(declared(&directory.join("releases-2026-08.json")), &data);
         assert_eq!(problems, []);

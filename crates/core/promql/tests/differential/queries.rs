@@ -1,7 +1,5 @@
 //! Queries of update graphs, asked about clusters made by hand.
 
-use std::path::Path;
-
 use fairway_promql::snapshot::{Limits, Snapshot};
 use fairway_promql::{Query, evaluate};
 use jiff::Timestamp;
@@ -86,9 +84,8 @@ fn queries_of_our_own_are_answered_as_prometheus_answers_them() {
 #[test]
 #[ignore = "needs root and Debian: cargo xtask test"]
 fn real_queries_are_answered_as_prometheus_answers_them() {
-    match std::env::var_os("FAIRWAY_DATA") {
-        Some(data) => check(real::queries(Path::new(&data))),
-        None => println!("skipped: FAIRWAY_DATA is not set"),
+    if let Some(data) = fairway_fixtures::environment::data() {
+        check(real::queries(&data));
     }
 }
 

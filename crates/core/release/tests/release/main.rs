@@ -8,4 +8,3 @@ mod real;
 mod real_payloads;
 mod support;
 mod task_graph;
-mod whole;

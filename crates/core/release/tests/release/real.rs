@@ -1,24 +1,15 @@
 //! Payloads of real releases: `FAIRWAY_PAYLOADS` names a directory with archives.
-#![expect(clippy::print_stdout, reason = "a test tells why it is left out")]
 
 use std::fs::File;
 use std::io::Read as _;
 use std::path::PathBuf;
 
+use fairway_fixtures::environment;
 use fairway_release::inclusion::{DEFAULT_PROFILE, Filter};
 use fairway_release::payload::{Files, Warning};
 use flate2::read::GzDecoder;
 
 use crate::support::load;
-
-fn directory() -> Option<PathBuf> {
-    let directory = std::env::var_os("FAIRWAY_PAYLOADS").map(PathBuf::from);
-    if directory.is_none() {
-        assert!(std::env::var_os("CI").is_none(), "FAIRWAY_PAYLOADS is not set");
-        println!("left out: FAIRWAY_PAYLOADS names no directory");
-    }
-    directory
-}
 
 fn files(archive: PathBuf) -> Files {
     let mut files = Files::new();
@@ -38,7 +29,7 @@ fn files(archive: PathBuf) -> Files {
 
 #[test]
 fn load_of_real_payloads_finds_every_manifest() {
-    let Some(directory) = directory() else { return };
+    let Some(directory) = environment::payloads() else { return };
     for (version, all, included) in [("5.0", 1295, 1241), ("4.20", 1091, 1040), ("4.16", 992, 943)]
     {
         let files = files(directory.join(format!("{version}-payload.tar.gz")));

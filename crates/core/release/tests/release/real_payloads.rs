@@ -5,9 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io::Read as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::OnceLock;
 
+use fairway_fixtures::environment;
 use fairway_release::draft::{DraftWarning, Operator};
 use fairway_release::inclusion::{DEFAULT_PROFILE, Filter};
 use fairway_release::payload::Files;
@@ -16,8 +17,6 @@ use fairway_release::{Draft, DraftedRelease, ImageReferences, ReleaseMetadata, T
 use flate2::read::GzDecoder;
 use sha2::{Digest as _, Sha256};
 use tar::Archive;
-
-const PAYLOADS: &str = "FAIRWAY_PAYLOADS";
 
 /// The operator whose manifests Fairway's own replace.
 const REPLACED: &str = "cluster-version-operator";
@@ -65,14 +64,6 @@ const EXAMPLES: [Example; 3] = [
         ],
     },
 ];
-
-/// The directory with the payloads; `None` where tests without it are left out.
-pub(crate) fn directory() -> Option<PathBuf> {
-    let directory = std::env::var_os(PAYLOADS).map(PathBuf::from);
-    let is_ci = std::env::var("CI").is_ok_and(|ci| ci == "true");
-    assert!(directory.is_some() || !is_ci, "{PAYLOADS} is not set");
-    directory
-}
 
 /// The files of an archive by path.
 pub(crate) fn unpacked(archive: &Path) -> Files {
@@ -161,10 +152,7 @@ fn made_up(name: &str) -> String {
 
 #[test]
 fn files_of_real_operators_equal_the_real_payloads() {
-    let Some(directory) = directory() else {
-        println!("left out: {PAYLOADS} is not set");
-        return;
-    };
+    let Some(directory) = environment::payloads() else { return };
     for example in EXAMPLES {
         let name = example.name;
         let draft = example.draft(&directory, example.operators(&directory));
@@ -197,10 +185,7 @@ fn files_of_real_operators_equal_the_real_payloads() {
 
 #[test]
 fn finish_with_real_operators_resolves_every_placeholder_and_image() {
-    let Some(directory) = directory() else {
-        println!("left out: {PAYLOADS} is not set");
-        return;
-    };
+    let Some(directory) = environment::payloads() else { return };
     for (name, drafted) in drafted(&directory) {
         let is_expected = |warning: &DraftWarning| matches!(warning, DraftWarning::Payload(_));
         assert!(drafted.warnings.iter().all(is_expected), "{name}: {:?}", drafted.warnings);
@@ -231,10 +216,7 @@ fn levels<'a>(files: impl Iterator<Item = &'a str>) -> Vec<Level> {
 
 #[test]
 fn steps_of_real_payloads_are_the_levels_of_file_names() {
-    let Some(directory) = directory() else {
-        println!("left out: {PAYLOADS} is not set");
-        return;
-    };
+    let Some(directory) = environment::payloads() else { return };
     for (name, DraftedRelease { release, .. }) in drafted(&directory) {
         let filter = Filter { profile: Some(DEFAULT_PROFILE.to_owned()), ..Filter::default() };
         let included = filter.select(&release.manifests).included;

@@ -3,17 +3,13 @@
 use anyhow::{Context, Result, bail, ensure};
 use fairway_api::cluster_version::{AcceptRisk, Update, UpdateMode};
 use fairway_api::{ClusterOperator, ClusterVersion, Conditions};
+use fairway_fixtures::vectors::{self, Expected, Vector};
 use fairway_testkit::{TestCluster, objects, wait};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::api::{
     Api, ApiResource, DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams,
 };
 use serde_json::{Value, json};
-
-use crate::vectors::{Expected, Vector};
-
-#[path = "../../../../core/api/tests/api/vectors.rs"]
-mod vectors;
 
 const NAME: &str = fairway_api::CLUSTER_VERSION_NAME;
 

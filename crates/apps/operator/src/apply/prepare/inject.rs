@@ -1,11 +1,12 @@
 //! What manifests ask the cluster for.
 
+use fairway_cincinnati::route::ProxySettings;
 use fairway_release::{Manifest, ObjectId};
 use serde_json::Value;
 use url::Url;
 
 use super::{Unprepared, pods, tls};
-use crate::cluster::{ProxySettings, Surroundings};
+use crate::cluster::Surroundings;
 use crate::names::is_the_operator;
 
 /// Names the containers that get the way to the outside.

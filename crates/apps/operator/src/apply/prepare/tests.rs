@@ -1,7 +1,7 @@
+use fairway_cincinnati::route::ProxySettings;
 use fairway_testkit::releases;
 
 use super::*;
-use crate::cluster::ProxySettings;
 
 fn manifest(object: &Value) -> Manifest {
     releases::manifest(object).unwrap()

@@ -4,12 +4,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use fairway_api::ClusterVersion;
+use fairway_cincinnati::route::ProxySettings;
 use fairway_findings::record::KEEP_RESULTS;
 use k8s_openapi::api::core::v1::ConfigMap;
 use k8s_openapi::api::rbac::v1::ClusterRole;
 use tokio::sync::watch;
 
-use crate::cluster::{self, Features, Objects, ProxySettings, ReaderRoles, Sight};
+use crate::cluster::{self, Features, Objects, ReaderRoles, Sight};
 use crate::own_release::OwnRelease;
 use crate::retrieval::{Asked, Ways};
 use crate::settings::SelectionSettings;

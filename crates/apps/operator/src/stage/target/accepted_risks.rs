@@ -8,7 +8,6 @@ use fairway_risk::{Exposure, Verdict};
 
 use super::guards::Objection;
 use crate::settings::OnUpdate;
-use crate::text;
 
 /// What an update was begun in spite of.
 pub(super) struct Overridden<'a> {

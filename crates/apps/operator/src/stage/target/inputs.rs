@@ -5,10 +5,11 @@ use std::sync::Arc;
 use fairway_api::cluster_version::{Release, UpdateHistory, UpdateState};
 use fairway_api::reason::release_accepted;
 use fairway_api::{ClusterVersion, Conditions as _, OperatorCondition};
+use fairway_cincinnati::route::ProxySettings;
 use k8s_openapi::api::core::v1::ConfigMap;
 use tokio::sync::watch;
 
-use crate::cluster::{Features, Objects, ProxySettings};
+use crate::cluster::{Features, Objects};
 use crate::own_release::OwnRelease;
 use crate::retrieval::{Asked, Ways};
 use crate::stage::preflight::Preflight;

@@ -10,11 +10,11 @@ use std::sync::Arc;
 use fairway_api::cluster_version::{ClusterVersionStatus, ConditionalUpdateRisk};
 use fairway_api::reason::retrieved_updates;
 use fairway_api::{ClusterVersion, ConditionStatus, Conditions as _};
+use fairway_cincinnati::question::Current;
 use fairway_risk::{Candidate, Risk};
 use jiff::Timestamp;
 use tokio::time::Instant;
 
-use super::inputs::Current;
 use super::memory::KEPT;
 use super::same_content;
 

@@ -3,26 +3,15 @@
 use std::sync::Arc;
 
 use fairway_api::ClusterVersion;
+use fairway_cincinnati::question::{self, Current, Question, Refusal, Services};
+use fairway_cincinnati::route::{ProxySettings, Route};
 use k8s_openapi::api::core::v1::ConfigMap;
 use tokio::sync::watch;
 
-use super::question::{self, Question, Refusal, Services};
-use super::route::Route;
-use crate::cluster::{Objects, ProxySettings, Sight, only};
+use crate::cluster::{Objects, Sight, only};
 
 /// The key of the authorities in their ConfigMap.
 const BUNDLE: &str = "ca-bundle.crt";
-
-/// The release that the operator runs. What is not known is empty.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Current {
-    /// Its version.
-    pub version: String,
-    /// Its architecture, as Go calls it, or `Multi`.
-    pub architecture: String,
-    /// Its image.
-    pub image: String,
-}
 
 /// What the stage looks at.
 pub struct Inputs {

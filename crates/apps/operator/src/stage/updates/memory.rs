@@ -3,15 +3,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use fairway_cincinnati::answer::Answer;
+use fairway_cincinnati::fetch::Failure;
+use fairway_cincinnati::question::{Question, Refusal};
 use fairway_graph::Graph;
 use http::HeaderValue;
 use jiff::Timestamp;
 use tokio::time::Instant;
 
-use super::answer::Answer;
-use super::fetch::Failure;
 use super::inherited::Inherited;
-use super::question::{Question, Refusal};
 use super::retrieved::Kept;
 use super::{Updates, retrieved};
 
@@ -145,7 +145,7 @@ mod tests {
     use url::Url;
 
     use super::*;
-    use crate::stage::updates::answer;
+    use fairway_cincinnati::answer;
 
     const GRAPH: &str = r#"{"nodes": [{"version": "5.1.0", "payload": "a"},
         {"version": "5.1.1", "payload": "b"}], "edges": [[0, 1]]}"#;

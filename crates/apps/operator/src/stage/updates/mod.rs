@@ -1,30 +1,19 @@
 //! What the update service offers this cluster.
 //!
-//! `question` is what there is to ask, `timing` when, `route` and `fetch` how; `answer`
-//! says what the answer means, `memory` for how long it stands, `inherited` what stands before
-//! there is one, and `retrieved` how people are told. [`run`] sleeps until a question is due or
-//! something changes.
+//! [`fairway_cincinnati`] asks. `timing` says when, `memory` for how long an answer stands,
+//! `inherited` what stands before there is one, and `retrieved` how people are told. [`run`] sleeps
+//! until a question is due or something changes.
 
-mod answer;
-mod fetch;
 mod inherited;
 mod inputs;
 mod memory;
-mod once;
-pub(crate) mod problem;
-mod question;
-pub(crate) mod release;
 mod retrieved;
-mod route;
 mod run;
 mod timing;
 
 pub(crate) use fairway_api::image::same_content;
-pub use fetch::Patience;
+pub use inputs::Inputs;
 pub(crate) use inputs::bundle;
-pub use inputs::{Current, Inputs};
-pub use once::{AskError, Told, ask_once};
-pub use question::Services;
 pub use run::run;
 pub use timing::Pace;
 
@@ -32,6 +21,9 @@ use std::sync::Arc;
 
 use fairway_api::cluster_version::Release;
 use fairway_api::{OperatorCondition, Version};
+use fairway_cincinnati::fetch::Patience;
+use fairway_cincinnati::question::Services;
+use fairway_cincinnati::release;
 use fairway_graph::Graph;
 use fairway_risk::Candidate;
 use jiff::Timestamp;

@@ -3,11 +3,11 @@
 use fairway_api::OperatorCondition;
 use fairway_api::condition::wire_time;
 use fairway_api::reason::{Reason, retrieved_updates};
+use fairway_cincinnati::fetch::Failure;
+use fairway_cincinnati::question::{Question, Refusal};
 use jiff::Timestamp;
 
-use super::fetch::Failure;
 use super::memory::KEPT;
-use super::question::{Question, Refusal};
 use crate::text::excerpt;
 
 /// The answer is understood.

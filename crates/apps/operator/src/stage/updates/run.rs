@@ -2,6 +2,10 @@
 
 use std::sync::Arc;
 
+use fairway_cincinnati::answer;
+use fairway_cincinnati::fetch::{self, Failure, Fetched};
+use fairway_cincinnati::question::Current;
+use fairway_cincinnati::question::Question;
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use http::HeaderValue;
@@ -9,13 +13,11 @@ use reqwest::Client;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use super::fetch::{self, Failure, Fetched};
 use super::inherited::Inherited;
-use super::inputs::{Current, Inputs, Task};
+use super::inputs::{Inputs, Task};
 use super::memory::{self, Memory, News};
-use super::question::Question;
 use super::timing::Timing;
-use super::{Settings, Updates, answer};
+use super::{Settings, Updates};
 use crate::dice::dice;
 use crate::metrics;
 use crate::text;

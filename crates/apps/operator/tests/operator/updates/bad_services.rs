@@ -6,7 +6,8 @@ use std::time::Duration;
 use axum::body::{Body, Bytes};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
-use fairway_operator::stage::updates::{Patience, Settings, Updates};
+use fairway_cincinnati::fetch::Patience;
+use fairway_operator::stage::updates::{Settings, Updates};
 use futures::{StreamExt as _, stream};
 use serde_json::json;
 

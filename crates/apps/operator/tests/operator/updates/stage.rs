@@ -5,11 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fairway_api::{ClusterVersion, ClusterVersionSpec, OperatorCondition};
-use fairway_operator::cluster::{Objects, ProxySettings};
+use fairway_cincinnati::fetch::Patience;
+use fairway_cincinnati::question::{Current, Services};
+use fairway_cincinnati::route::ProxySettings;
+use fairway_operator::cluster::Objects;
 use fairway_operator::metrics::Metrics;
-use fairway_operator::stage::updates::{
-    Current, Inputs, Pace, Patience, Services, Settings, Updates, run,
-};
+use fairway_operator::stage::updates::{Inputs, Pace, Settings, Updates, run};
 use fairway_testkit::wait::PATIENCE;
 use k8s_openapi::api::core::v1::ConfigMap;
 use tokio::sync::watch;

@@ -13,6 +13,7 @@ use fairway_compat::Minor;
 use fairway_compat::olm::Operator;
 use fairway_compat::olm::apis::{Needs, Outlook, Requests};
 use fairway_findings::Finding;
+use fairway_text::chain;
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use kube::api::DynamicObject;
@@ -24,7 +25,6 @@ use crate::definitions::DEFINITIONS;
 use crate::installed_operators::{InstalledOperators, NO_OLM, OPERATORS};
 use crate::target::Target;
 use crate::wording::{counted, listed, quoted};
-use fairway_text::chain;
 
 const GUIDE: &str = "https://kubernetes.io/docs/reference/using-api/deprecation-guide/";
 

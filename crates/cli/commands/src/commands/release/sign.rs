@@ -7,6 +7,7 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
+use fairway_clock::now;
 use fairway_registry::Digest;
 use fairway_registry::signature::{self, Signed};
 use k8s_openapi::ByteString;
@@ -25,7 +26,6 @@ use crate::foreign_text::OneLine;
 use crate::output;
 use crate::printer::Printer;
 use crate::schema::{self, Shape};
-use fairway_clock::now;
 
 /// Where clusters look for signatures of their own, and how they are marked.
 const NAMESPACE: &str = "openshift-config-managed";

@@ -4,6 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use anyhow::Context;
+use fairway_clock::now;
 use fairway_registry::signature::{Sources, StoreAddress, Unverified, Verified, Verifier};
 use fairway_release::Verification;
 use schemars::JsonSchema;
@@ -19,7 +20,6 @@ use crate::foreign_text::OneLine;
 use crate::output;
 use crate::printer::Printer;
 use crate::schema::{self, Shape};
-use fairway_clock::now;
 
 /// How long somebody waits for stores: they have a few kilobytes to send.
 const PATIENCE: Duration = Duration::from_mins(1);

@@ -5,7 +5,7 @@ use std::process::Command;
 use crate::{fairway, transcript};
 
 fn graph(command: &str) -> Option<Command> {
-    let data = std::env::var_os("FAIRWAY_DATA")?;
+    let data = fairway_testkit::environment::data()?;
     let mut fairway = fairway();
     fairway.current_dir(data).args(["graph", command]);
     Some(fairway)

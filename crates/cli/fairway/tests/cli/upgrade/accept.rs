@@ -106,10 +106,7 @@ async fn who_is_slower_begins_again() -> Result<()> {
     let cluster = TestCluster::in_turn().await?;
     risky(&cluster).await?;
     let conflict = Fault::refuse(409).verb("patch").resource("clusterversions");
-    let Some(sandbox) = cluster.as_sandbox() else {
-        println!("left out: only a sandbox fails on demand");
-        return Ok(());
-    };
+    let Some(sandbox) = cluster.failing_on_demand() else { return Ok(()) };
     let faults = sandbox.faults();
     faults.add(conflict.clone().times(4));
     let answer = said(cluster.kubeconfig(), &["accept", "SlowDisks"]);

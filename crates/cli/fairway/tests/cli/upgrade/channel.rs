@@ -58,10 +58,7 @@ async fn choose_a_channel() -> Result<()> {
 async fn who_is_slower_begins_again() -> Result<()> {
     let cluster = TestCluster::in_turn().await?;
     let api = risky(&cluster).await?;
-    let Some(sandbox) = cluster.as_sandbox() else {
-        println!("left out: only a sandbox fails on demand");
-        return Ok(());
-    };
+    let Some(sandbox) = cluster.failing_on_demand() else { return Ok(()) };
     let conflict = Fault::refuse(409).verb("patch").resource("clusterversions");
     sandbox.faults().add(conflict.times(3));
     let answer = said(cluster.kubeconfig(), &["channel", "fast-5.1"]);

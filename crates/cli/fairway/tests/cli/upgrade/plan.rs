@@ -326,7 +326,7 @@ fn samples_that_cannot_be_read() {
 
 #[test]
 fn a_whole_platform_is_planned_over() {
-    let Some(data) = std::env::var_os("FAIRWAY_DATA") else { return };
+    let Some(data) = fairway_testkit::environment::data() else { return };
     let directory = tempfile::tempdir().unwrap();
     let mut object = objects::cluster_version();
     object.spec.channel = Some("stable-4.16".to_owned());

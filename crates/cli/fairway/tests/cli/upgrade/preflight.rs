@@ -257,10 +257,7 @@ async fn a_mode_that_is_dropped_from_the_request_itself_is_followed_by_a_withdra
 {
     let cluster = TestCluster::in_turn().await?;
     let api = ready(&cluster).await?;
-    let Some(sandbox) = cluster.as_sandbox() else {
-        println!("left out: only a sandbox is late on demand");
-        return Ok(());
-    };
+    let Some(sandbox) = cluster.failing_on_demand() else { return Ok(()) };
     let late = |time| Fault::delay(time).verb("patch").resource("clusterversions").times(1);
     let faults = sandbox.faults();
     faults.add(late(Duration::ZERO));

@@ -1,7 +1,6 @@
 //! The graph-data of a whole platform: `FAIRWAY_DATA` names the directory that has it.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use fairway_graph::data::Severity;
 use fairway_graph::directory;
@@ -9,8 +8,8 @@ use fairway_graph::lint::lint;
 
 #[test]
 fn the_graph_data_of_a_platform_has_no_errors() {
-    let Some(data) = std::env::var_os("FAIRWAY_DATA") else { return };
-    let files = directory::read(&Path::new(&data).join("graph-data-2026-08")).unwrap();
+    let Some(data) = fairway_fixtures::environment::data() else { return };
+    let files = directory::read(&data.join("graph-data-2026-08")).unwrap();
     let report = lint(&files, None);
     assert_eq!(report.worst(), Some(Severity::Warning));
     let expected = BTreeMap::from([

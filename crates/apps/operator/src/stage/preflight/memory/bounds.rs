@@ -7,7 +7,6 @@ use fairway_findings::{Document, ExecutionStatus, Finding, Severity};
 use serde::Serialize;
 
 use super::kept::counts;
-use crate::text;
 
 /// Findings of one target. A status has room for 200 risks of an update, and others want some.
 const MAX_FINDINGS: usize = 100;

@@ -5,10 +5,12 @@ use std::path::Path;
 
 use fairway_api::ClusterVersion;
 use fairway_api::cluster_version::{Architecture, ClusterVersionSpec};
+use fairway_cincinnati::ask_once;
+use fairway_cincinnati::fetch::Patience;
+use fairway_cincinnati::question::{Current, Services};
 use fairway_graph::build::Draft;
 use fairway_graph::{Graph, GraphData, Scope};
 use fairway_insight::plan::{Chart, Gap, KnownFrom, Lanes, Maintained};
-use fairway_operator::stage::updates::{Current, Patience, Services, ask_once};
 
 use tokio::time::Instant;
 

@@ -6,7 +6,7 @@ use fairway_graph::Node;
 use fairway_graph::graph::key;
 use url::Url;
 
-use super::problem::Problem;
+use crate::problem::Problem;
 
 /// Bytes of the name of an image: registries take no longer ones.
 const MAX_IMAGE: usize = 1024;
@@ -15,10 +15,10 @@ const MAX_IMAGE: usize = 1024;
 const MAX_CHANNELS: usize = 8 << 10;
 
 /// What the metadata of a release calls the address where people read about it.
-pub(crate) const URL: &str = "url";
+pub const URL: &str = "url";
 
 /// The release of a node. What only describes it may be missing; the rest has to make sense.
-pub(super) fn release(node: &Node, problems: &mut Vec<Problem>) -> Result<Release, Problem> {
+pub fn release(node: &Node, problems: &mut Vec<Problem>) -> Result<Release, Problem> {
     let version = node.version.to_string();
     let image = node.release.as_ref().map_or("", |release| release.payload.as_str());
     let legal = |letter: char| !letter.is_whitespace() && !letter.is_control();
@@ -43,11 +43,7 @@ pub(super) fn release(node: &Node, problems: &mut Vec<Problem>) -> Result<Releas
 }
 
 /// Where people read about a release. Consoles make links of it, so not everything goes.
-pub(crate) fn link(
-    version: &str,
-    text: Option<&str>,
-    problems: &mut Vec<Problem>,
-) -> Option<String> {
+pub fn link(version: &str, text: Option<&str>, problems: &mut Vec<Problem>) -> Option<String> {
     let text = text.filter(|text| !text.is_empty())?;
     let usable = |url: Url| url.has_host() && matches!(url.scheme(), "http" | "https");
     if text.len() <= limits::URL && Url::parse(text).is_ok_and(usable) {
@@ -58,11 +54,7 @@ pub(crate) fn link(
 }
 
 /// The channels that a release is in, each once, by name.
-pub(crate) fn channels(
-    version: &str,
-    list: Option<&str>,
-    problems: &mut Vec<Problem>,
-) -> Vec<String> {
+pub fn channels(version: &str, list: Option<&str>, problems: &mut Vec<Problem>) -> Vec<String> {
     let list = list.unwrap_or_default();
     if list.len() > MAX_CHANNELS {
         problems.push(Problem::Channels { version: version.to_owned(), size: list.len() });

@@ -12,9 +12,9 @@ use fairway_graph::{Edge, Graph, NodeId, wire};
 use fairway_risk::{Candidate, Risk};
 use sha2::{Digest as _, Sha256};
 
-use super::problem::Problem;
-use super::question::Question;
-use super::release::release;
+use crate::problem::Problem;
+use crate::question::Question;
+use crate::release::release;
 use crate::text::excerpt;
 
 /// Problems of one answer that are told one by one; of the others, only their number.
@@ -25,25 +25,26 @@ const MOST_TARGETS: usize = 5000;
 
 /// An answer of the update service.
 #[derive(Clone, Debug)]
-pub(super) struct Answer {
+pub struct Answer {
     /// The digest of its bytes.
-    pub(super) digest: String,
+    pub digest: String,
     /// All of it.
-    pub(super) graph: Arc<Graph>,
+    pub graph: Arc<Graph>,
     /// The updates of this cluster, the latest first; none where its version is not in the graph.
-    pub(super) candidates: Option<Arc<[Candidate]>>,
+    pub candidates: Option<Arc<[Candidate]>>,
     /// What made no sense: some of it, and how much.
-    pub(super) problems: Vec<String>,
-    pub(super) problem_count: usize,
+    pub problems: Vec<String>,
+    /// How many problems there are, with those that are not told.
+    pub problem_count: usize,
 }
 
 /// The digest of an answer.
-pub(super) fn digest(bytes: &[u8]) -> String {
+pub fn digest(bytes: &[u8]) -> String {
     hex::encode(Sha256::digest(bytes))
 }
 
 /// Reads an answer.
-pub(super) fn read(question: &Question, bytes: &[u8]) -> Result<Answer, wire::WireError> {
+pub fn read(question: &Question, bytes: &[u8]) -> Result<Answer, wire::WireError> {
     let name = format!("the answer of {}", question.service());
     let (graph, unread) = wire::read(&name, bytes)?;
     let offer = offer(&graph, &unread, question);

@@ -5,9 +5,9 @@ use fairway_api::cluster_version::ClusterVersionSpec;
 use fairway_graph::{Graph, wire};
 use fairway_http::Proxies;
 
-use super::Current;
-use super::fetch::{self, Failure, Fetched, Patience};
-use super::question::{self, Refusal, Services};
+use crate::fetch::{self, Failure, Fetched, Patience};
+use crate::question::Current;
+use crate::question::{self, Refusal, Services};
 
 /// What an update service said.
 #[derive(Debug)]

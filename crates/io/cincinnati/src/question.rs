@@ -6,33 +6,43 @@ use fairway_api::reason::{Reason, retrieved_updates};
 use fairway_api::validate::{ProblemKind, uuid_problem};
 use url::Url;
 
-use super::Current;
 use crate::text::{excerpt, place};
 
 /// What the update service calls releases whose one image serves several architectures.
 const MULTI: &str = "multi";
 
+/// The release that a cluster runs. What is not known is empty.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Current {
+    /// Its version.
+    pub version: String,
+    /// Its architecture, as Go calls it, or `Multi`.
+    pub architecture: String,
+    /// Its image.
+    pub image: String,
+}
+
 /// A question to the update service.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Question {
+pub struct Question {
     /// What is fetched.
-    pub(super) url: Url,
+    pub url: Url,
     /// The channel that is asked for.
-    pub(super) channel: String,
+    pub channel: String,
     /// The version that updates begin at.
-    pub(super) current: Version,
+    pub current: Version,
     /// Whether the cluster is to have all architectures first, and its version stays.
-    pub(super) becomes_multi: bool,
+    pub becomes_multi: bool,
 }
 
 impl Question {
     /// The service, without what is asked.
-    pub(super) fn service(&self) -> String {
+    pub fn service(&self) -> String {
         place(&self.url)
     }
 
     /// The architecture that is asked for.
-    pub(super) fn architecture(&self) -> Option<String> {
+    pub fn architecture(&self) -> Option<String> {
         let mut asked = self.url.query_pairs();
         asked.find_map(|(name, value)| (name == "arch").then(|| value.into_owned()))
     }
@@ -40,7 +50,7 @@ impl Question {
 
 /// Why the update service is not asked.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(super) enum Refusal {
+pub enum Refusal {
     /// There is none.
     #[error("No update service is configured: set spec.upstream to the address of one.")]
     NoUpstream,
@@ -86,7 +96,8 @@ pub(super) enum Refusal {
 }
 
 impl Refusal {
-    pub(super) fn reason(&self) -> Reason {
+    /// What a condition has for it.
+    pub fn reason(&self) -> Reason {
         match self {
             Self::NoUpstream => retrieved_updates::NO_UPSTREAM,
             Self::InvalidUri { .. } => retrieved_updates::INVALID_URI,
@@ -120,7 +131,7 @@ impl Default for Services {
 
 /// Makes the question of a cluster. What is missing is said one by one, in the order in which
 /// administrators of existing clusters know it.
-pub(super) fn ask(
+pub fn ask(
     spec: &ClusterVersionSpec,
     current: &Current,
     services: &Services,

@@ -11,8 +11,8 @@ use reqwest::redirect::{Attempt, Policy};
 use reqwest::{Certificate, Client, Proxy, Response};
 use rustls::pki_types::CertificateDer;
 
-use super::question::Question;
-use super::route::{Route, RouteError};
+use crate::question::Question;
+use crate::route::{Route, RouteError};
 use crate::text::{cause, excerpt, place};
 
 /// How the update service knows operators.
@@ -46,16 +46,22 @@ impl Default for Patience {
 
 /// What the update service sent.
 #[derive(Debug)]
-pub(super) enum Fetched {
+pub enum Fetched {
     /// What was known is still so.
     Unchanged,
     /// An answer.
-    Body { bytes: Vec<u8>, tag: Option<HeaderValue> },
+    Body {
+        /// Its JSON.
+        bytes: Vec<u8>,
+        /// What the service calls this answer.
+        tag: Option<HeaderValue>,
+    },
 }
 
 /// Why there is no answer.
 #[derive(Clone, Debug, thiserror::Error)]
-pub(super) enum Failure {
+#[expect(missing_docs, reason = "the message of a variant explains it")]
+pub enum Failure {
     #[error("no request can be made to {service}: {why}")]
     Request { service: String, why: String },
     #[error(transparent)]
@@ -73,7 +79,8 @@ pub(super) enum Failure {
 }
 
 impl Failure {
-    pub(super) fn reason(&self) -> Reason {
+    /// What a condition has for it.
+    pub fn reason(&self) -> Reason {
         match self {
             Self::Request { .. } => retrieved_updates::INVALID_REQUEST,
             Self::Route(_) | Self::Remote { .. } => retrieved_updates::REMOTE_FAILED,
@@ -83,7 +90,7 @@ impl Failure {
     }
 
     /// The answer is there, but not to be understood.
-    pub(super) fn unreadable(error: WireError) -> Self {
+    pub fn unreadable(error: WireError) -> Self {
         let why = match error {
             WireError::Malformed { input, why } => format!("{input} is not an update graph: {why}"),
             too_large @ WireError::TooLarge { .. } => too_large.to_string(),
@@ -92,18 +99,18 @@ impl Failure {
     }
 
     /// Whether the same question may be answered later.
-    pub(super) fn may_pass(&self) -> bool {
+    pub fn may_pass(&self) -> bool {
         !matches!(self, Self::Request { .. })
     }
 }
 
 /// A client that takes a route.
-pub(super) fn client(route: &Route, patience: &Patience) -> Result<Client, Failure> {
+pub fn client(route: &Route, patience: &Patience) -> Result<Client, Failure> {
     through(route.proxies()?, route.authorities()?, patience)
 }
 
 /// A client that takes these proxies, and trusts these authorities or those of this machine.
-pub(super) fn through(
+pub fn through(
     proxies: Proxies,
     authorities: Option<Vec<CertificateDer<'static>>>,
     patience: &Patience,
@@ -148,7 +155,7 @@ fn redirected(attempt: Attempt<'_>) -> reqwest::redirect::Action {
 }
 
 /// Asks. `tag` is that of the answer that is known.
-pub(super) async fn fetch(
+pub async fn fetch(
     client: &Client,
     question: &Question,
     tag: Option<HeaderValue>,

@@ -4,21 +4,33 @@ use fairway_http::{Proxies, ProxyError};
 use rustls::RootCertStore;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
+use serde::Deserialize;
 
-use crate::cluster::ProxySettings;
+/// The way to the outside; an empty text is none.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ProxySettings {
+    /// For plain HTTP.
+    pub http_proxy: String,
+    /// For HTTPS.
+    pub https_proxy: String,
+    /// Whom to ask without a proxy.
+    pub no_proxy: String,
+}
 
 /// The way to the update service.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Route {
+pub struct Route {
     /// What the platform says about proxies.
-    pub(super) proxy: ProxySettings,
+    pub proxy: ProxySettings,
     /// The authorities to trust, in PEM; where there are none, those of the machine.
-    pub(super) authorities: String,
+    pub authorities: String,
 }
 
 /// Why there is no way.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(super) enum RouteError {
+#[expect(missing_docs, reason = "the message of a variant explains it")]
+pub enum RouteError {
     #[error(
         "the {field} of Proxy cluster is not an http or https URL, so there is no way to any \
          update service"
@@ -33,7 +45,7 @@ pub(super) enum RouteError {
 
 impl Route {
     /// The proxies to use.
-    pub(super) fn proxies(&self) -> Result<Proxies, RouteError> {
+    pub fn proxies(&self) -> Result<Proxies, RouteError> {
         let ProxySettings { http_proxy, https_proxy, no_proxy } = &self.proxy;
         Proxies::parse(http_proxy, https_proxy, no_proxy).map_err(|ProxyError { scheme }| {
             let field = if scheme == "https" { "httpsProxy" } else { "httpProxy" };
@@ -43,7 +55,7 @@ impl Route {
 
     /// The authorities to trust instead of those of the machine, if there are any. Those that
     /// cannot be understood are passed over as long as there are others: bundles are collections.
-    pub(super) fn authorities(&self) -> Result<Option<Vec<CertificateDer<'static>>>, RouteError> {
+    pub fn authorities(&self) -> Result<Option<Vec<CertificateDer<'static>>>, RouteError> {
         if self.authorities.trim().is_empty() {
             return Ok(None);
         }

@@ -2,7 +2,8 @@
 
 /// Something in an answer that makes no sense.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Problem {
+#[expect(missing_docs, reason = "the message of a variant explains it")]
+pub enum Problem {
     #[error("{version} is left out, because this is not an image: {text:?}")]
     Image { version: String, text: String },
     #[error("{version} is left out, because no release has this architecture: {text:?}")]
