@@ -49,13 +49,14 @@ async fn a_lease_lost_while_writing_stops_the_write() -> Result<()> {
         let slow = Fault::delay(Duration::from_secs(8));
         sandbox.faults().add(slow.verb("update").resource("clusterversions/status").times(1));
     }
-    let mark = operated.cluster.audit_log()?.mark()?;
     let accepted = json!({"desiredUpdate": {"acceptRisks": [{"name": "RiskOne"}]}});
     if let Some(sandbox) = operated.cluster.as_sandbox() {
         operated.patch_spec(accepted.clone()).await?;
         let begun = async || Ok(sandbox.faults().is_empty().then_some(()));
         wait::until("the write to begin", begun).await?;
     }
+    // Not before: an earlier write may still be under way until this one begins.
+    let mark = operated.cluster.audit_log()?.mark()?;
     steal(&world, 12, "2026-01-01T00:00:00.000000Z").await?;
     operated.reports("fairway_operator_leader", 0.0).await?;
     operated.patch_spec(accepted).await?;
