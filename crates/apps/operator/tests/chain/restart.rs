@@ -1,6 +1,7 @@
 //! An operator that is started again goes on where the one before it ended.
 
 use anyhow::Result;
+use fairway_api::ConditionStatus::False;
 use fairway_api::cluster_version::ClusterVersionStatus;
 use fairway_api::{CLUSTER_VERSION_NAME, Conditions as _};
 use serde_json::json;
@@ -17,7 +18,9 @@ async fn where_nothing_has_changed_nothing_is_written() -> Result<()> {
     operated.patch_spec(json!({"desiredUpdate": {"version": "5.9.9"}})).await?;
     operated.start();
     let is_whole = |status: &ClusterVersionStatus| {
-        crate::faults::is_settled(status) && reason(status, "Invalid") == "InvalidClusterVersion"
+        crate::faults::is_settled(status)
+            && reason(status, "Invalid") == "InvalidClusterVersion"
+            && status.conditions.find("Progressing").is_some_and(|it| it.status == False)
     };
     operated.status("a whole status", is_whole).await?;
     operated.stop().await?;

@@ -38,8 +38,9 @@ fn impossible(manifests: &[&Manifest], lacking: &BTreeSet<String>) -> BTreeSet<S
         let row = manifest.file.splitn(4, '_').take(3).collect::<Vec<_>>();
         if blocked.contains(&row) || lacking.contains(&manifest.id.kind) {
             blocked.insert(row);
-            // ClusterOperators are created before their turn.
-            if manifest.id.kind != "ClusterOperator" {
+            // These are created before their turn.
+            let is_first = ["ClusterOperator", "CustomResourceDefinition"];
+            if !is_first.contains(&manifest.id.kind.as_str()) {
                 impossible.insert(manifest.id.to_string());
             }
         }
