@@ -31,6 +31,7 @@ mod version_hash;
 mod zero_values;
 
 pub use draft::{Draft, DraftedRelease};
+pub use fairway_schema::ZeroValue;
 pub use image_references::ImageReferences;
 pub use manifest::{Manifest, ObjectId};
 pub use metadata::ReleaseMetadata;

@@ -82,18 +82,31 @@ impl Manifest {
         serde_json::from_str(&self.json()).expect("a manifest is made of JSON that was read")
     }
 
-    /// The object with the zero values of the required fields that it leaves out. A field is left
-    /// out for which `keep` is false.
-    pub fn completed_object(&self, keep: impl Fn(&ZeroValue) -> bool) -> Value {
+    /// The object with all required fields: those that the manifest leaves out have their zero
+    /// value.
+    pub fn completed_object(&self) -> Value {
+        self.completed_object_with(|zero| Some(zero.value.clone()))
+    }
+
+    /// The object with required fields that the manifest leaves out, as far as `choose` has a value
+    /// for them.
+    pub fn completed_object_with(&self, choose: impl Fn(&ZeroValue) -> Option<Value>) -> Value {
         let mut object = self.object();
-        for zero in self.zero_values.iter().filter(|zero| keep(zero)) {
+        for zero in &*self.zero_values {
             let Some((parent, name)) = zero.pointer.rsplit_once('/') else { continue };
+            let Some(value) = choose(zero) else { continue };
             let name = name.replace("~1", "/").replace("~0", "~");
             if let Some(Value::Object(fields)) = object.pointer_mut(parent) {
-                fields.entry(name).or_insert_with(|| zero.value.clone());
+                // A required field that is `null` counts as left out.
+                fields.insert(name, value);
             }
         }
         object
+    }
+
+    /// Whether the manifest leaves out required fields that have a zero value.
+    pub fn has_zero_values(&self) -> bool {
+        !self.zero_values.is_empty()
     }
 
     /// An annotation, if it has it.

@@ -27,8 +27,15 @@ impl Schema {
 fn collect(value: &Value, schema: &Schema, pointer: &str, missing: &mut Vec<ZeroValue>) {
     match value {
         Value::Object(fields) => {
-            for name in schema.required.iter().filter(|name| !fields.contains_key(*name)) {
-                if let Some(value) = schema.properties.get(name).and_then(zero) {
+            for name in &schema.required {
+                let Some(field) = schema.properties.get(name) else { continue };
+                // Go decodes `null` into the zero value, and API servers drop it from a field that
+                // is not nullable.
+                let is_missing = match fields.get(name) {
+                    None => true,
+                    Some(value) => value.is_null() && !field.nullable,
+                };
+                if let Some(value) = zero(field).filter(|_| is_missing) {
                     missing.push(ZeroValue { pointer: below(pointer, name), value });
                 }
             }
@@ -162,6 +169,19 @@ mod tests {
             "type": "object", "required": ["a"],
             "properties": {"a": {"type": "string"}, "b": {"type": "string"}},
         });
-        assert_eq!(zero_values(schema, &json!({"a": null})), []);
+        assert_eq!(zero_values(schema, &json!({"a": "set"})), []);
+    }
+
+    #[test]
+    fn null_counts_as_missing_unless_the_field_is_nullable() {
+        for (nullable, expected) in
+            [(false, vec![("/a".to_owned(), json!(""))]), (true, Vec::new())]
+        {
+            let schema = json!({
+                "type": "object", "required": ["a"],
+                "properties": {"a": {"type": "string", "nullable": nullable}},
+            });
+            assert_eq!(zero_values(schema, &json!({"a": null})), expected);
+        }
     }
 }

@@ -160,7 +160,7 @@ impl Applier {
         let _room = self.0.large.acquire_many(kibibytes_if_large(manifest)).await;
         let _permit = self.0.permits.acquire().await;
         let (this, manifest, context) = (self.clone(), manifest.clone(), context.clone());
-        let write = self.0.writes.spawn(async move {
+        let write = async move {
             let task = this.task(&manifest, &context, &kind, &watched, &key);
             let applied = match intent {
                 Intent::Keep => task.keep().await,
@@ -171,9 +171,17 @@ impl Applier {
                 this.arrived(&manifest);
             }
             applied
-        });
-        match write.await {
-            Ok(applied) => applied,
+        };
+        self.complete(write).await
+    }
+
+    /// Runs a write to its end, even if the caller stops waiting for it: see [`Self::drain`].
+    pub(crate) async fn complete<T: Send + 'static>(
+        &self,
+        write: impl Future<Output = T> + Send + 'static,
+    ) -> T {
+        match self.0.writes.spawn(write).await {
+            Ok(written) => written,
             Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
             // Only the end of the runtime cancels it.
             Err(_) => std::future::pending().await,

@@ -57,10 +57,30 @@ impl<'a> Place<'a> {
     /// Makes the object what is wanted, and nothing else of ours. Returns what is wanted, and the
     /// object.
     pub(crate) async fn make(&self, wanted: Value) -> Result<(Value, Value), ApplyError> {
+        self.make_with(&PatchParams::apply(FIELD_MANAGER).force(), wanted).await
+    }
+
+    /// Like [`Self::make`], but leaves the object alone and returns `None` where another manager has
+    /// set one of the fields to another value.
+    pub(super) async fn make_without_conflict(
+        &self,
+        wanted: Value,
+    ) -> Result<Option<(Value, Value)>, ApplyError> {
+        match self.make_with(&PatchParams::apply(FIELD_MANAGER), wanted).await {
+            Err(error) if is_status(&error, 409) => Ok(None),
+            made => made.map(Some),
+        }
+    }
+
+    async fn make_with(
+        &self,
+        params: &PatchParams,
+        wanted: Value,
+    ) -> Result<(Value, Value), ApplyError> {
         // While the API server works, the text is enough.
         let body = bytes(&wanted)?;
         drop(wanted);
-        let applied = self.apply(body.clone()).await;
+        let applied = self.apply(params, body.clone()).await;
         let wanted: Value = serde_json::from_slice(&body).map_err(read)?;
         drop(body);
         let made = match applied {
@@ -71,10 +91,9 @@ impl<'a> Place<'a> {
         Ok((wanted, made?))
     }
 
-    async fn apply(&self, body: Vec<u8>) -> Answer {
-        let params = PatchParams::apply(FIELD_MANAGER).force();
+    async fn apply(&self, params: &PatchParams, body: Vec<u8>) -> Answer {
         let empty = Patch::Apply(Value::Null);
-        let request = self.requests.patch(self.name, &params, &empty).map_err(built)?;
+        let request = self.requests.patch(self.name, params, &empty).map_err(built)?;
         self.write(request.map(|_| body)).await
     }
 
@@ -102,7 +121,7 @@ impl<'a> Place<'a> {
     async fn without_the_rest(&self, wanted: &Value, moved: Value) -> Answer {
         match difference(wanted, &moved) {
             None => Ok(moved),
-            Some(_) => self.apply(bytes(wanted)?).await,
+            Some(_) => self.apply(&PatchParams::apply(FIELD_MANAGER).force(), bytes(wanted)?).await,
         }
     }
 

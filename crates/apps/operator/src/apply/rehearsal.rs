@@ -13,7 +13,7 @@ use tokio::time::{Interval, MissedTickBehavior, interval};
 use super::discovery::{Discovery, kind_of};
 use super::error::{ApplyError, is_untypable};
 use super::place::dynamic;
-use super::prepare::{Context, Intent, prepare};
+use super::prepare::{Context, Intent, is_left_to_its_owner, prepare};
 use super::request::within_time;
 use super::{FIELD_MANAGER, three_way};
 
@@ -68,7 +68,15 @@ impl Rehearsal {
         };
         let key = kind.key(&manifest.id)?;
         let api = kind.api(self.client.clone(), &key);
-        let wanted = kind.in_its_place(prepare(manifest, intent, None, context)?);
+        // Another client may have set required fields that the manifest leaves out.
+        let live = if is_left_to_its_owner(manifest) {
+            self.turn().await;
+            let live = within_time(api.get_opt(&key.1)).await?.map(serde_json::to_value);
+            live.transpose().map_err(|error| ApplyError::Api(kube::Error::SerdeError(error)))?
+        } else {
+            None
+        };
+        let wanted = kind.in_its_place(prepare(manifest, intent, live.as_ref(), context)?);
         match intent {
             Intent::CreateOnly => self.create_only(&api, &key.1, &wanted).await,
             _ => self.apply(&api, &key.1, &wanted).await,

@@ -9,7 +9,7 @@ use super::health::{self, Health};
 use super::live::Live;
 use super::new_kinds::NewKinds;
 use super::place::Place;
-use super::prepare::{Context, Intent, Unprepared, prepare};
+use super::prepare::{Context, Intent, Unprepared, is_left_to_its_owner, prepare};
 use super::right::difference;
 use super::settled::Settled;
 use super::three_way;
@@ -102,12 +102,12 @@ impl Task<'_> {
         let known = self.known();
         let wanted = self.wanted(Intent::Keep, known.as_ref())?;
         let health = |object: &Value| health::check(&self.manifest.id, object);
-        if let Some(object) = known
-            && self.is_right(&wanted, &object)
+        if let Some(object) = &known
+            && self.is_right(&wanted, object)
         {
-            return Ok(Applied { outcome: Outcome::Right, health: health(&object) });
+            return Ok(Applied { outcome: Outcome::Right, health: health(object) });
         }
-        let (wanted, object) = self.place.make(wanted).await?;
+        let (wanted, object) = self.write(wanted, known.is_some()).await?;
         let settled = wrong(&wanted, &object).map(|wrong| {
             tracing::info!(object = %self.manifest.id, "the API server has it otherwise: {wrong}");
             Settled::of(&wanted, &object)
@@ -117,6 +117,20 @@ impl Task<'_> {
         let health = health(&object);
         self.watched.learn(self.key.clone(), Live::pack(object));
         Ok(Applied { outcome: Outcome::Written, health })
+    }
+
+    /// Writes the object; returns what is wanted and the object. An object that is not watched yet
+    /// may have required fields that the manifest leaves out and another client has set: a conflict
+    /// shows that without a request for each object.
+    async fn write(&self, wanted: Value, is_known: bool) -> Result<(Value, Value), ApplyError> {
+        if is_known || !is_left_to_its_owner(self.manifest) {
+            return self.place.make(wanted).await;
+        }
+        if let Some(made) = self.place.make_without_conflict(wanted).await? {
+            return Ok(made);
+        }
+        let live = self.place.get().await?;
+        self.place.make(self.wanted(Intent::Keep, live.as_ref())?).await
     }
 
     /// Whether writing would change nothing.

@@ -177,7 +177,7 @@ async fn write(
         "" => Api::all_with(client.clone(), &resource),
         namespace => Api::namespaced_with(client.clone(), namespace, &resource),
     };
-    let mut object = manifest.completed_object(|_| true);
+    let mut object = manifest.completed_object();
     object.as_object_mut().map(|object| object.remove("status"));
     let parameters = PatchParams::apply("bare").force();
     api.patch(&id.name, &parameters, &Patch::Apply(object)).await.map(drop)

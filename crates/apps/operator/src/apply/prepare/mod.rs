@@ -3,10 +3,12 @@
 mod inject;
 mod normal;
 mod pods;
+mod required;
 mod tls;
 mod unmanaged;
 
 pub(crate) use inject::depends_on_surroundings;
+pub(super) use required::is_left_to_its_owner;
 
 use fairway_api::CLUSTER_VERSION_NAME;
 use fairway_release::Manifest;
@@ -107,11 +109,8 @@ pub(super) fn prepare(
     live: Option<&Value>,
     context: &Context,
 ) -> Result<Value, Unprepared> {
-    // A zero value that another client has replaced is theirs: writing it again would reset it.
-    let mut object = manifest.completed_object(|zero| {
-        let live = live.and_then(|live| live.pointer(&zero.pointer));
-        live.is_none_or(|live| *live == zero.value)
-    });
+    let mut object =
+        manifest.completed_object_with(|zero| required::value(&manifest.id, zero, live));
     if let Some(fields) = object.as_object_mut() {
         fields.remove("status");
         let metadata = fields.entry("metadata").or_insert_with(|| json!({}));

@@ -31,6 +31,8 @@ pub(super) struct Place {
     pub(super) is_settled: AtomicBool,
     /// Whether its object is there and as it should be: who writes it again repairs it.
     is_kept: AtomicBool,
+    /// Whether the ClusterOperator has its related objects.
+    pub(super) is_related: AtomicBool,
 }
 
 impl Place {
@@ -42,6 +44,7 @@ impl Place {
             bell: Notify::new(),
             is_settled: AtomicBool::new(false),
             is_kept: AtomicBool::new(false),
+            is_related: AtomicBool::new(!is_operator),
         }
     }
 }
@@ -120,6 +123,7 @@ impl Work<'_> {
             Ok(applied) => {
                 *failures = Failures::default();
                 self.remember(task, applied.outcome);
+                self.relate(task).await;
                 if self.takes_over(manifest, applied.outcome) {
                     return Try::Superseded;
                 }

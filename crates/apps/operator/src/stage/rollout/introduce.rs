@@ -1,7 +1,9 @@
 //! ClusterOperators are created before the components that report in them.
 
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
 use fairway_api::{ClusterOperator, ClusterOperatorStatus};
-use fairway_release::Manifest;
 use fairway_release::task_graph::Task;
 use kube::Api;
 use kube::api::{Patch, PatchParams};
@@ -21,36 +23,61 @@ impl Work<'_> {
             if !place.is_wanted || place.versions.is_none() {
                 continue;
             }
-            let manifest = &self.manifests()[task.position];
-            let operators = self.site.operators.borrow().clone().unwrap_or_default();
-            match operators.get(&task.id.name) {
-                // An interrupted attempt may have created it, and nothing else.
-                Some(known) if is_reported(known.status.as_ref()) => {}
-                Some(_) => self.relate(&task.id.name, manifest).await,
-                None => match self.apply(manifest).await {
-                    Ok(_) => self.relate(&task.id.name, manifest).await,
-                    Err(error) => {
-                        let error = text::cause(&error);
-                        tracing::debug!(%task, error, "cannot create the ClusterOperator early");
-                    }
-                },
+            let is_known = self.operator(&task.id.name).is_some();
+            if !is_known && let Err(error) = self.apply(&self.manifests()[task.position]).await {
+                let error = text::cause(&error);
+                tracing::warn!(%task, error, "cannot create the ClusterOperator early");
+                continue;
             }
+            self.relate(task).await;
         }
     }
 
-    async fn relate(&self, name: &str, manifest: &Manifest) {
-        let object = manifest.completed_object(|_| true);
-        let related = object.pointer("/status/relatedObjects");
-        let Some(related @ Value::Array(_)) = related else { return };
-        let api: Api<ClusterOperator> = Api::all(self.site.hands.client.clone());
-        let patch = Patch::Merge(json!({ "status": { "relatedObjects": related } }));
-        let params =
-            PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() };
-        let write = within_time(api.patch_status(name, &params, &patch));
-        if let Ok(Err(error)) = self.site.hands.leadership.write(write).await {
-            let error = text::cause(&error);
-            tracing::warn!(name, error, "cannot write relatedObjects of the ClusterOperator");
+    /// Writes the related objects of a ClusterOperator, unless its component has reported. An
+    /// interrupted attempt may have created the object, and nothing else; a failed write is
+    /// repeated when the manifest is applied again.
+    pub(super) async fn relate(&self, task: &Task) {
+        let is_related = &self.places[task.position].is_related;
+        if is_related.load(Ordering::Relaxed) {
+            return;
         }
+        let operator = self.operator(&task.id.name);
+        let is_reported = operator.is_some_and(|operator| is_reported(operator.status.as_ref()));
+        if is_reported || self.write_related_objects(task).await {
+            is_related.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether the related objects of a manifest are in the status.
+    async fn write_related_objects(&self, task: &Task) -> bool {
+        let object = self.manifests()[task.position].completed_object();
+        let related = object.pointer("/status/relatedObjects");
+        let Some(related @ Value::Array(_)) = related else { return true };
+        let hands = &self.site.hands;
+        let api: Api<ClusterOperator> = Api::all(hands.client.clone());
+        let patch = Patch::Merge(json!({ "status": { "relatedObjects": related } }));
+        let (name, leadership) = (task.id.name.clone(), hands.leadership.clone());
+        let write = async move {
+            let params = PatchParams {
+                field_manager: Some(FIELD_MANAGER.to_owned()),
+                ..PatchParams::default()
+            };
+            leadership.write(within_time(api.patch_status(&name, &params, &patch))).await
+        };
+        match hands.applier.complete(write).await {
+            Ok(Ok(_)) => true,
+            Ok(Err(error)) => {
+                let error = text::cause(&error);
+                tracing::warn!(%task, error, "cannot write relatedObjects of the ClusterOperator");
+                false
+            }
+            // Another operator leads.
+            Err(_) => false,
+        }
+    }
+
+    fn operator(&self, name: &str) -> Option<Arc<ClusterOperator>> {
+        self.site.operators.borrow().as_ref()?.get(name).cloned()
     }
 }
 

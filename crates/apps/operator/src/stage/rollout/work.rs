@@ -48,6 +48,8 @@ pub(super) struct Work<'a> {
     pub(super) places: Vec<Place>,
     /// The namespaces that the release creates.
     namespaces: BTreeSet<String>,
+    /// Those of them that were not created within [`NAMESPACE_TIMEOUT`].
+    overdue_namespaces: Mutex<BTreeSet<String>>,
     graph: TaskGraph,
     keeper: Mutex<Keeper>,
 }
@@ -66,6 +68,7 @@ impl<'a> Work<'a> {
                 .filter(|it| it.id.group.is_empty() && it.id.kind == "Namespace" && is_wanted(it))
                 .map(|it| it.id.name.clone())
                 .collect(),
+            overdue_namespaces: Mutex::default(),
             graph: TaskGraph::new(&payload.manifests, assignment.phase_on(&site.board).mode()),
             keeper: Mutex::default(),
         }
@@ -200,11 +203,24 @@ impl<'a> Work<'a> {
         }
         let arrival = Arrival::Namespace(namespace.clone());
         let (applier, since) = (&self.site.hands.applier, Instant::now());
-        if !applier.has_arrived(&arrival) {
+        if !applier.has_arrived(&arrival) && !self.is_overdue(namespace) {
             let arrived = applier.wait_for(&arrival, since);
-            // Should the namespace not come, applying the manifest says what is missing.
-            let _ = timeout(NAMESPACE_TIMEOUT, arrived).await;
+            if timeout(NAMESPACE_TIMEOUT, arrived).await.is_err() {
+                // Its manifest may wait for something else, and the namespace may exist: applying
+                // what is in it tells.
+                self.overdue_namespaces().insert(namespace.clone());
+            }
         }
+    }
+
+    /// Whether a manifest has waited for the namespace in vain: no other one does.
+    fn is_overdue(&self, namespace: &str) -> bool {
+        self.overdue_namespaces().contains(namespace)
+    }
+
+    /// No code of others runs under the lock, so a poisoned one guards whole values.
+    fn overdue_namespaces(&self) -> MutexGuard<'_, BTreeSet<String>> {
+        self.overdue_namespaces.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether the kind of a manifest is missing until a later manifest adds it. Waiting for it would

@@ -3,6 +3,7 @@
 use anyhow::{Context as _, Result};
 use fairway_api::cluster_version::UpdateState;
 use fairway_api::{ClusterOperator, ClusterOperatorStatus};
+use fairway_sandbox::faults::Fault;
 use fairway_testkit::{objects, wait};
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::Namespace;
@@ -53,6 +54,21 @@ async fn cluster_operator_of_an_interrupted_attempt_gets_its_related_objects() -
     operators.create(&PostParams::default(), &objects::cluster_operator("network")).await?;
     stage.aim("5.1.0", &[("0000_10_a_1", cluster_operator("network", "5.1.0"))]);
     with_related_objects(&stage, "network").await?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn related_objects_are_written_in_the_sandbox_after_an_early_failure() -> Result<()> {
+    for fault in [
+        Fault::refuse(504).verb("patch").resource("clusteroperators"),
+        Fault::refuse(504).verb("patch").resource("clusteroperators/status"),
+    ] {
+        let stage = Stage::updating().await?;
+        let Some(sandbox) = stage.cluster.failing_on_demand() else { return Ok(()) };
+        sandbox.faults().add(fault.times(1));
+        stage.aim("5.1.0", &[("0000_10_a_1", cluster_operator("network", "5.1.0"))]);
+        with_related_objects(&stage, "network").await?;
+    }
     Ok(())
 }
 
