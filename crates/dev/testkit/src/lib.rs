@@ -27,7 +27,7 @@ pub mod releases;
 mod requests;
 pub mod wait;
 
-pub use audit::{AuditEvent, AuditLog, AuditMark};
+pub use audit::{AuditEvent, AuditLog, AuditMark, AuditObject};
 pub use cluster::TestCluster;
 pub use installed::{NAMESPACE, TestPlatform, text};
 pub use namespace::TestNamespace;
