@@ -2,16 +2,13 @@
 //!
 //! [`run`] is all of it: [`cluster`] is what it sees, [`stage`] what it makes of that, [`election`]
 //! decides whether it may write, [`apply`] brings one object of a [`payload`] into the cluster,
-//! [`metrics`] are what it counts, and [`endpoint`] tells them. [`manifests`] are what it takes to
-//! run it in a cluster, and [`install`] brings it there.
+//! [`metrics`] are what it counts, and [`endpoint`] tells them.
 
 pub mod apply;
 pub mod cluster;
 mod dice;
 pub mod endpoint;
 mod event;
-pub mod install;
-pub mod manifests;
 pub mod metrics;
 mod names;
 mod operator;

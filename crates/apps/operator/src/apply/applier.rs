@@ -5,6 +5,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use fairway_apply::ObjectWriter;
 use fairway_release::Manifest;
 use k8s_openapi::api::core::v1::ObjectReference;
 use kube::Client;
@@ -23,7 +24,6 @@ use super::fight::Herald;
 use super::health::Health;
 use super::live::Live;
 use super::new_kinds::NewKinds;
-use super::place::Place;
 use super::prepare::{Context, Intent};
 use super::task::{Applied, GONE, Task};
 use super::watched::{Key, Watched};
@@ -254,7 +254,7 @@ impl Applier {
         key: &'a Key,
     ) -> Task<'a> {
         let leadership = &self.0.leadership;
-        let place = Place::new(&kind.api(self.0.client.clone(), key), &key.1, leadership);
+        let place = ObjectWriter::new(&kind.api(self.0.client.clone(), key), &key.1, leadership);
         Task { manifest, context, kind, place, watched, key, new_kinds: &self.0.new_kinds }
     }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use fairway_apply::WriteError;
 use fairway_release::Manifest;
 use kube::core::GroupVersionKind;
 use tokio::sync::watch;
@@ -29,7 +30,7 @@ impl Arrival {
     pub fn awaited(manifest: &Manifest, error: &ApplyError) -> Option<Self> {
         match error {
             ApplyError::UnknownKind(kind) => Some(Self::kind(kind)),
-            ApplyError::Api(kube::Error::Api(status))
+            ApplyError::Write(WriteError::Api(kube::Error::Api(status)))
                 if status.code == 404
                     && status.details.as_ref().is_some_and(|it| it.kind == "namespaces") =>
             {
@@ -122,7 +123,7 @@ mod tests {
             let details = json!({"name": "", "kind": kind});
             let details: StatusDetails = serde_json::from_value(details).unwrap();
             let status = Status { code: 404, details: Some(details), ..Status::default() };
-            ApplyError::Api(kube::Error::Api(Box::new(status)))
+            WriteError::Api(kube::Error::Api(Box::new(status))).into()
         };
         let awaited = |error| Arrival::awaited(&manifest, &error);
         let widget = GroupVersionKind::gvk("example.com", "v1", "Widget");
@@ -130,6 +131,6 @@ mod tests {
         let namespace = Some(Arrival::Namespace("n".to_owned()));
         assert_eq!(awaited(not_found("namespaces")), namespace);
         assert_eq!(awaited(not_found("secrets")), None);
-        assert_eq!(awaited(ApplyError::NoAnswer), None);
+        assert_eq!(awaited(WriteError::NoAnswer.into()), None);
     }
 }

@@ -9,6 +9,7 @@ use std::fmt::Debug;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use fairway_apply::{MANAGED, WriteError, within_time};
 use fairway_release::{Manifest, ObjectId};
 use futures::StreamExt as _;
 use futures::future::join;
@@ -26,11 +27,9 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio::time::Instant;
 
-use super::MANAGED;
 use super::arrivals::{Arrival, Arrivals};
 use super::error::{ApplyError, is_gone};
 use super::prepare::Unprepared;
-use super::request::within_time;
 use super::watched::Key;
 
 /// API servers list a kind a moment after its CRD is established. Callers that wait for kinds of
@@ -356,7 +355,7 @@ impl Discovery {
         });
         match resources.await {
             Ok(list) => Ok((at, kinds(&wanted.group, &wanted.version, list))),
-            Err(ApplyError::Api(kube::Error::Api(status))) if status.code == 404 => {
+            Err(WriteError::Api(kube::Error::Api(status))) if status.code == 404 => {
                 Ok((at, BTreeMap::new()))
             }
             Err(error) => Err(error),

@@ -1,24 +1,18 @@
 //! Why an object of a release is not in place.
 
 use fairway_api::reason::{Reason, rollout};
+use fairway_apply::WriteError;
 use kube::core::GroupVersionKind;
 use kube::runtime::watcher;
 
 use super::prepare::Unprepared;
-use crate::election::LostLease;
 
 /// Why an object of a release is not in place.
 #[derive(Debug, thiserror::Error)]
 pub enum ApplyError {
-    /// The API server refused it, or could not be asked.
-    #[error("the API server did not take it")]
-    Api(#[source] kube::Error),
-    /// The API server did not answer in time.
-    #[error("the API server did not answer in {} s", super::request::TIMEOUT.as_secs())]
-    NoAnswer,
-    /// Somebody else created or deleted it at the same moment.
-    #[error("somebody else created or deleted it at the same moment")]
-    Overtaken,
+    /// It cannot be written.
+    #[error(transparent)]
+    Write(#[from] WriteError),
     /// Objects of its kind cannot be watched.
     #[error("objects of its kind cannot be watched: {0}")]
     Unwatched(String),
@@ -28,30 +22,27 @@ pub enum ApplyError {
     /// Its manifest asks for something that cannot be done.
     #[error(transparent)]
     Manifest(#[from] Unprepared),
-    /// This operator may not write any more.
-    #[error(transparent)]
-    LostLease(#[from] LostLease),
 }
 
 impl ApplyError {
     /// The reason of a condition, and the cause in words; the cause is empty where there is none.
     pub fn reason(&self) -> (&'static str, &'static str) {
         let (reason, cause) = match self {
-            Self::Api(error) => of_api(error),
-            Self::NoAnswer | Self::Unwatched(_) => DOWN,
-            Self::Overtaken => CONFLICT,
+            Self::Write(WriteError::Api(error)) => of_api(error),
+            Self::Write(WriteError::NoAnswer) | Self::Unwatched(_) => DOWN,
+            Self::Write(WriteError::Overtaken) => CONFLICT,
             Self::UnknownKind(_) => (
                 &rollout::UPDATE_PAYLOAD_RESOURCE_TYPE_MISSING,
                 "the server does not recognize this resource, check extension API servers",
             ),
-            Self::Manifest(_) | Self::LostLease(_) => OTHER,
+            Self::Manifest(_) | Self::Write(WriteError::LostLease(_)) => OTHER,
         };
         (reason.code, cause)
     }
 
     /// Whether trying again leads nowhere before something else changes.
     pub fn is_final(&self) -> bool {
-        matches!(self, Self::Manifest(_) | Self::LostLease(_))
+        matches!(self, Self::Manifest(_) | Self::Write(WriteError::LostLease(_)))
     }
 }
 
@@ -100,18 +91,6 @@ fn of_status(reason: &str, code: u16) -> Class {
     }
 }
 
-/// What servers say that cannot apply an object as it is: to older ones, fields are unknown that
-/// newer ones have; lists whose keys repeat are refused by all.
-const UNTYPABLE: [&str; 4] =
-    ["typed patch", "smd typed", "field not declared in schema", "duplicate entries for key"];
-
-/// Whether the server could not merge the object, and would take it whole.
-pub(super) fn is_untypable(error: &kube::Error) -> bool {
-    let kube::Error::Api(status) = error else { return false };
-    // Servers without server-side apply do not know the type of its body.
-    status.code == 415 || UNTYPABLE.iter().any(|said| status.message.contains(said))
-}
-
 /// Whether a watch failed because the API server does not serve the kind.
 pub(super) fn is_gone(error: &watcher::Error) -> bool {
     use watcher::Error::{InitialListFailed, WatchStartFailed};
@@ -127,7 +106,7 @@ mod tests {
 
     fn error(reason: &str, code: u16) -> ApplyError {
         let status = Status { reason: reason.to_owned(), code, ..Status::default() };
-        ApplyError::Api(kube::Error::Api(Box::new(status)))
+        WriteError::Api(kube::Error::Api(Box::new(status))).into()
     }
 
     #[test]
@@ -149,7 +128,7 @@ mod tests {
         ] {
             assert_eq!(error(reason, code).reason().0, expected, "{reason} {code}");
         }
-        assert_eq!(ApplyError::NoAnswer.reason().0, "UpdatePayloadClusterDown");
+        assert_eq!(ApplyError::from(WriteError::NoAnswer).reason().0, "UpdatePayloadClusterDown");
         let kind = GroupVersionKind::gvk("example.com", "v1", "Widget");
         let unknown = ApplyError::UnknownKind(kind);
         assert_eq!(unknown.reason().0, "UpdatePayloadResourceTypeMissing");

@@ -1,10 +1,10 @@
 //! Telling people that somebody else wants an object otherwise, again and again.
 
+use fairway_apply::within_time;
 use k8s_openapi::api::core::v1::ObjectReference;
 use kube::Client;
 use kube::runtime::events::{Event, EventType, Recorder, Reporter};
 
-use super::request::within_time;
 use crate::election::Leadership;
 use crate::names::OPERATOR;
 

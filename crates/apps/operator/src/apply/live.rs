@@ -5,6 +5,7 @@ use std::fmt;
 use std::io::{Read as _, Write as _};
 use std::sync::Arc;
 
+use fairway_apply::ownership;
 use flate2::Compression;
 use flate2::read::ZlibDecoder;
 use flate2::write::ZlibEncoder;
@@ -14,8 +15,6 @@ use kube::core::DynamicResourceScope;
 use kube::discovery::ApiResource;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
-
-use super::ownership;
 
 /// An object as the cluster has it. A release has hundreds of them, some with schemas of 100 KiB,
 /// and they are looked at when something changes: packed, they take a twentieth of the memory.

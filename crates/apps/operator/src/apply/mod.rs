@@ -1,14 +1,13 @@
 //! One object of a release, into the cluster, and kept there.
 //!
-//! [`Applier`] does it: `prepare` says what the object is to be, `right` whether it is, and only
-//! what is not right is written. Every object that is written carries a label, so that one watch
+//! [`Applier`] does it: `prepare` says what the object is to be, [`fairway_apply::drift`] whether it
+//! is, and only what is not right is written. Every object that is written carries a label, so that one watch
 //! for each kind tells all there is to know: nothing is asked for twice, and whatever changes or
 //! vanishes is told at once ([`Changes`]). [`Keeper`] says when it is repaired, and [`health`]
 //! whether an object does what it is there for.
 
 mod applier;
 mod arrivals;
-mod canonical;
 mod changes;
 mod discovery;
 mod error;
@@ -17,15 +16,10 @@ pub mod health;
 mod keeper;
 mod live;
 mod new_kinds;
-mod ownership;
-mod place;
 mod prepare;
 mod rehearsal;
-mod request;
-mod right;
 mod settled;
 mod task;
-mod three_way;
 mod watched;
 
 pub use applier::Applier;
@@ -36,15 +30,7 @@ pub use error::ApplyError;
 pub use health::Health;
 pub use keeper::Keeper;
 pub use live::Live;
-pub(crate) use place::Place;
 pub use prepare::{Context, Owner, Unprepared};
 pub(crate) use prepare::{depends_on_surroundings, is_create_only};
 pub use rehearsal::{Rehearsal, Rehearsed};
-pub(crate) use request::within_time;
 pub use task::{Applied, Outcome};
-
-/// Who owns what is applied here.
-pub const FIELD_MANAGER: &str = "fairway";
-
-/// The label of all objects that are kept, without a version: it never changes.
-pub const MANAGED: (&str, &str) = ("fairway.dev/managed", "true");

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use fairway_apply::{FIELD_MANAGER, WriteError, dynamic, is_untypable, three_way, within_time};
 use fairway_release::Manifest;
 use kube::api::{DynamicObject, Patch, PatchParams, PostParams};
 use kube::{Api, Client};
@@ -11,11 +12,8 @@ use tokio::sync::Mutex;
 use tokio::time::{Interval, MissedTickBehavior, interval};
 
 use super::discovery::{Discovery, kind_of};
-use super::error::{ApplyError, is_untypable};
-use super::place::dynamic;
+use super::error::ApplyError;
 use super::prepare::{Context, Intent, is_left_to_its_owner, prepare};
-use super::request::within_time;
-use super::{FIELD_MANAGER, three_way};
 
 /// Asks the API server about objects as an [`Applier`](super::Applier) would write them. Every
 /// request that could write says `dryRun=All`, and each waits for its turn.
@@ -72,7 +70,7 @@ impl Rehearsal {
         let live = if is_left_to_its_owner(manifest) {
             self.turn().await;
             let live = within_time(api.get_opt(&key.1)).await?.map(serde_json::to_value);
-            live.transpose().map_err(|error| ApplyError::Api(kube::Error::SerdeError(error)))?
+            live.transpose().map_err(|error| WriteError::Api(kube::Error::SerdeError(error)))?
         } else {
             None
         };
@@ -91,10 +89,10 @@ impl Rehearsal {
     ) -> Result<Rehearsed, ApplyError> {
         let params = PatchParams::apply(FIELD_MANAGER).force().dry_run();
         match within_time(api.patch(name, &params, &Patch::Apply(wanted))).await {
-            Err(ApplyError::Api(error)) if is_untypable(&error) => {
+            Err(WriteError::Api(error)) if is_untypable(&error) => {
                 self.replace(api, name, wanted).await
             }
-            applied => applied.map(|_| Rehearsed::Taken),
+            applied => Ok(applied.map(|_| Rehearsed::Taken)?),
         }
     }
 
@@ -110,7 +108,7 @@ impl Rehearsal {
             return self.create(api, &three_way::noted(wanted)).await;
         };
         let live = serde_json::to_value(live).map_err(kube::Error::SerdeError);
-        let merged = dynamic(&three_way::merged(wanted, &live.map_err(ApplyError::Api)?))?;
+        let merged = dynamic(&three_way::merged(wanted, &live.map_err(WriteError::Api)?))?;
         self.turn().await;
         within_time(api.replace(name, &dry(), &merged)).await?;
         Ok(Rehearsed::Taken)

@@ -1,5 +1,7 @@
 //! What is done with one object.
 
+use fairway_apply::drift::difference;
+use fairway_apply::{ObjectWriter, three_way};
 use fairway_release::Manifest;
 use serde_json::Value;
 
@@ -8,11 +10,8 @@ use super::error::ApplyError;
 use super::health::{self, Health};
 use super::live::Live;
 use super::new_kinds::NewKinds;
-use super::place::Place;
 use super::prepare::{Context, Intent, Unprepared, is_left_to_its_owner, prepare};
-use super::right::difference;
 use super::settled::Settled;
-use super::three_way;
 use super::watched::{Key, Watched};
 
 /// What came of an object.
@@ -47,7 +46,7 @@ pub(super) struct Task<'a> {
     pub(super) manifest: &'a Manifest,
     pub(super) context: &'a Context,
     pub(super) kind: &'a Kind,
-    pub(super) place: Place<'a>,
+    pub(super) place: ObjectWriter<'a>,
     pub(super) watched: &'a Watched,
     pub(super) key: &'a Key,
     pub(super) new_kinds: &'a NewKinds,

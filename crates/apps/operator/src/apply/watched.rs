@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use fairway_apply::{MANAGED, WriteError};
 use fairway_release::ObjectId;
 use futures::{Stream, StreamExt as _};
 use kube::runtime::WatchStreamExt as _;
@@ -17,7 +18,6 @@ use super::discovery::Kind;
 use super::error::{ApplyError, is_gone};
 use super::live::Live;
 use super::settled::Settled;
-use super::{MANAGED, request};
 
 /// Definitions may have some 100 KiB each, and as much again that says who owns what in them: a
 /// page of the first list is held in memory.
@@ -172,7 +172,7 @@ impl Watched {
                 Sight::Ended => Err(ApplyError::Unwatched("their kind is gone".to_owned())),
                 Sight::Seen | Sight::NotYet => Ok(()),
             },
-            Ok(Err(_)) | Err(_) => Err(ApplyError::NoAnswer),
+            Ok(Err(_)) | Err(_) => Err(WriteError::NoAnswer.into()),
         }
     }
 

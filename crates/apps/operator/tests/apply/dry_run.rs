@@ -5,7 +5,7 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, ensure};
 use fairway_example::payload;
 use fairway_findings::{CheckReport, CheckStatus, Finding};
-use fairway_operator::manifests::own_manifests;
+use fairway_install::manifests::own_manifests;
 use fairway_operator::stage::preflight::dry_run::{Settings, Trial, dry_run};
 use fairway_release::inclusion::{DEFAULT_PROFILE, Filter};
 use fairway_release::{Manifest, Release};

@@ -7,7 +7,7 @@ use anyhow::{Context as _, Result};
 use fairway_findings::jobs::JobRequest;
 use fairway_findings::labels;
 use fairway_findings::vet::{self, Scope};
-use fairway_operator::manifests::{monitoring_manifests, openshift_manifests, own_manifests};
+use fairway_install::manifests::{monitoring_manifests, openshift_manifests, own_manifests};
 use fairway_release::Release;
 use fairway_release::inclusion::{DEFAULT_PROFILE, Filter};
 use fairway_release::payload::Files;

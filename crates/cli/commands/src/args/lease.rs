@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use fairway_operator::election::Timing;
+use fairway_election::Timing;
 
 use super::duration::duration;
 

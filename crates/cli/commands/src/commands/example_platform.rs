@@ -4,7 +4,7 @@ use std::io::Write as _;
 
 use anyhow::Context as _;
 use fairway_example::Platform;
-use fairway_operator::manifests::own_manifests;
+use fairway_install::manifests::own_manifests;
 use fairway_registry::base::Packing;
 
 use crate::args::example::ExamplePlatformArgs;

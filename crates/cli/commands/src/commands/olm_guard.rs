@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use fairway_compat::olm::{InvalidPolicy, MissingPolicy, Policy};
+use fairway_election::{ElectionSettings, Identity, LeaseName};
 use fairway_olm::{CertificateSettings, GuardError, Patience, Reach, Settings};
-use fairway_operator::election::{ElectionSettings, Identity, LeaseName};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use fairway_cincinnati::question::Services;
+use fairway_election::{ElectionSettings, Identity, LeaseName};
 use fairway_operator::OperatorError;
-use fairway_operator::election::{ElectionSettings, Identity, LeaseName};
 use fairway_operator::endpoint::{EndpointError, EndpointSettings, TlsFiles};
 use fairway_operator::settings::{
     self, MetricsSource, PreflightPod, PreflightSettings, PrometheusSettings, ReleaseSettings,
@@ -276,7 +276,7 @@ fn advise(error: OperatorError) -> anyhow::Error {
 #[cfg(test)]
 mod tests {
     use clap::Parser as _;
-    use fairway_operator::election::Timing;
+    use fairway_election::Timing;
     use k8s_openapi::api::core::v1::Toleration;
 
     use super::*;

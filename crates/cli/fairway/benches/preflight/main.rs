@@ -14,7 +14,7 @@ use anyhow::{Context as _, Result};
 use fairway_api::cluster_version::ClusterVersionStatus;
 use fairway_api::{CLUSTER_VERSION_NAME, Conditions as _};
 use fairway_findings::labels;
-use fairway_operator::manifests::own_manifests;
+use fairway_install::manifests::own_manifests;
 use fairway_testkit::measure::{Figure, Table};
 use fairway_testkit::testbed::wait::Stopwatch;
 use fairway_testkit::{TestPlatform, wait};

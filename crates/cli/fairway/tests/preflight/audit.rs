@@ -3,7 +3,7 @@
 use std::fs;
 
 use anyhow::{Context as _, Result};
-use fairway_operator::manifests::own_manifests;
+use fairway_install::manifests::own_manifests;
 use fairway_testkit::{AuditEvent, NAMESPACE, TestPlatform};
 use k8s_openapi::api::authentication::v1::{TokenRequest, TokenRequestSpec};
 use k8s_openapi::api::core::v1::{ConfigMap, Node, Pod, Secret, Service, ServiceAccount};

@@ -8,7 +8,7 @@ use anyhow::{Result, ensure};
 use fairway_api::CLUSTER_VERSION_NAME;
 use fairway_api::cluster_version::ClusterVersionStatus;
 use fairway_findings::labels;
-use fairway_operator::manifests::own_manifests;
+use fairway_install::manifests::own_manifests;
 use fairway_testkit::{TestPlatform, text, wait};
 use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet};
 use k8s_openapi::api::batch::v1::Job;

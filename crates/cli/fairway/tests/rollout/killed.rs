@@ -5,7 +5,7 @@ use std::fs;
 use anyhow::{Context as _, Result};
 use fairway_api::Conditions as _;
 use fairway_api::cluster_version::{ClusterVersionStatus, UpdateState};
-use fairway_operator::manifests::own_manifests;
+use fairway_install::manifests::own_manifests;
 use fairway_testkit::environment::SOAK_ROUNDS;
 use fairway_testkit::{NAMESPACE, TestPlatform, wait};
 use k8s_openapi::api::core::v1::Pod;

@@ -1,7 +1,7 @@
 //! Updates that do not begin, and what those who asked for them are told.
 
 use anyhow::Result;
-use fairway_operator::manifests::own_manifests;
+use fairway_install::manifests::own_manifests;
 use fairway_testkit::{TestPlatform, text};
 
 #[tokio::test(flavor = "multi_thread")]

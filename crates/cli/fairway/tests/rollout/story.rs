@@ -3,7 +3,7 @@
 use anyhow::{Context as _, Result};
 use fairway_api::Conditions as _;
 use fairway_api::cluster_version::{ClusterVersionStatus, UpdateState};
-use fairway_operator::manifests::own_manifests;
+use fairway_install::manifests::own_manifests;
 use fairway_testkit::{NAMESPACE, TestPlatform};
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::coordination::v1::Lease;

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use fairway_api::ClusterVersionStatus;
-use fairway_operator::manifests::own_manifests;
+use fairway_install::manifests::own_manifests;
 use fairway_testkit::{TestPlatform, text};
 
 #[tokio::test(flavor = "multi_thread")]

@@ -11,10 +11,10 @@ pub(crate) use inject::depends_on_surroundings;
 pub(super) use required::is_left_to_its_owner;
 
 use fairway_api::CLUSTER_VERSION_NAME;
+use fairway_apply::MANAGED;
 use fairway_release::Manifest;
 use serde_json::{Map, Value, json};
 
-use super::MANAGED;
 use crate::cluster::Surroundings;
 
 /// What is the same for all objects of a release.

@@ -1,10 +1,10 @@
 //! Manifests in the form that API servers can compare.
 
+use fairway_apply::canonical::holds_quantities;
 use fairway_release::ObjectId;
 use serde_json::{Value, json};
 
 use super::pods;
-use crate::apply::canonical::holds_quantities;
 
 /// Writes what means the same in one way. Old servers refuse to apply anything else.
 pub(super) fn normalise(id: &ObjectId, object: &mut Value) {

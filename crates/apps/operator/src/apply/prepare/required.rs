@@ -1,9 +1,8 @@
 //! Required fields that a manifest leaves out: who decides their value.
 
+use fairway_apply::ownership::applied_fields;
 use fairway_release::{Manifest, ObjectId, ZeroValue};
 use serde_json::{Map, Value};
-
-use crate::apply::ownership::applied_fields;
 
 /// The value to apply for a required field that a manifest leaves out, or `None` if another client
 /// has set the field: applying the zero value would reset it.

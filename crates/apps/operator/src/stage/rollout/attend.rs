@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use fairway_api::cluster_operator::OperandVersion;
 use fairway_api::reason::rollout as reason;
+use fairway_apply::WriteError;
 use fairway_release::Manifest;
 use fairway_release::task_graph::Task;
 use futures::FutureExt as _;
@@ -130,7 +131,7 @@ impl Work<'_> {
                 self.judge(task, &applied)
             }
             // Whatever is written now is somebody else's to write.
-            Err(ApplyError::LostLease(_)) => std::future::pending().await,
+            Err(ApplyError::Write(WriteError::LostLease(_))) => std::future::pending().await,
             Err(error) => {
                 self.failed(task, &error, failures);
                 Try::Failed(Arrival::awaited(manifest, &error))
@@ -317,7 +318,9 @@ fn of_object(task: &Task, effect: Effect, reason: &'static str, what: &str) -> F
 fn of_error(task: &Task, error: &ApplyError) -> Failure {
     let (reason, cause) = error.reason();
     let source = match error {
-        ApplyError::Api(kube::Error::Api(status)) => text::one_line(&status.message),
+        ApplyError::Write(WriteError::Api(kube::Error::Api(status))) => {
+            text::one_line(&status.message)
+        }
         other => text::one_line(&text::cause(other)),
     };
     let parts = [format!("Could not update {task}"), cause.to_owned(), source];

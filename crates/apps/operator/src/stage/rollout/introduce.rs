@@ -4,13 +4,13 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use fairway_api::{ClusterOperator, ClusterOperatorStatus};
+use fairway_apply::{FIELD_MANAGER, within_time};
 use fairway_release::task_graph::Task;
 use kube::Api;
 use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
 
 use super::work::Work;
-use crate::apply::{FIELD_MANAGER, within_time};
 use crate::text;
 
 impl Work<'_> {

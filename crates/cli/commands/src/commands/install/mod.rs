@@ -5,7 +5,7 @@ mod report;
 
 use anyhow::Context;
 use fairway_api::cluster_version::{ClusterVersionSpec, SignatureStore};
-use fairway_operator::install::{InstallError, Installation};
+use fairway_install::{InstallError, Installation};
 use fairway_release::inclusion::{DEFAULT_PROFILE, Filter};
 use tokio::time::timeout;
 use url::Url;

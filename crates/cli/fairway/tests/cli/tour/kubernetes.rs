@@ -4,7 +4,7 @@
 use std::fs;
 
 use anyhow::Result;
-use fairway_operator::manifests::own_manifests;
+use fairway_install::manifests::own_manifests;
 use fairway_testkit::TestPlatform;
 
 use super::{Site, take};

@@ -2,7 +2,7 @@ use serde_json::{Value, json};
 
 use super::super::surroundings::OwnPod;
 use super::*;
-use crate::manifests::own_manifests;
+use fairway_install::manifests::own_manifests;
 
 fn run() -> Run {
     Run {

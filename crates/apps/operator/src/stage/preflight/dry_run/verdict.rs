@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use fairway_apply::WriteError;
 use fairway_release::{Manifest, ObjectId};
 use kube::core::Status;
 use serde_json::Value;
@@ -114,14 +115,18 @@ pub(super) fn of(
             Verdict::Refused(Refusal::Missing, why)
         }
         Err(ApplyError::Manifest(error)) => Verdict::Refused(Refusal::Invalid, error.to_string()),
-        Err(ApplyError::Api(kube::Error::Api(status))) if brought.lacks_namespace(id, &status) => {
+        Err(ApplyError::Write(WriteError::Api(kube::Error::Api(status))))
+            if brought.lacks_namespace(id, &status) =>
+        {
             Verdict::Refused(Refusal::Missing, format!("there is no namespace {}", id.namespace))
         }
-        Err(ApplyError::Api(kube::Error::Api(status))) => match of_status(&status) {
-            // The definition changes before the object does.
-            Verdict::Refused(Refusal::Invalid, _) if brought.defines(id) => Verdict::NotYet,
-            verdict => verdict,
-        },
+        Err(ApplyError::Write(WriteError::Api(kube::Error::Api(status)))) => {
+            match of_status(&status) {
+                // The definition changes before the object does.
+                Verdict::Refused(Refusal::Invalid, _) if brought.defines(id) => Verdict::NotYet,
+                verdict => verdict,
+            }
+        }
         Err(error) => Verdict::Unanswered(text::cause(&error)),
     }
 }
@@ -161,7 +166,7 @@ mod tests {
 
     fn refused(code: u16, message: &str) -> Result<Rehearsed, ApplyError> {
         let status = Status { code, message: message.to_owned(), ..Status::default() };
-        Err(ApplyError::Api(kube::Error::Api(Box::new(status))))
+        Err(WriteError::Api(kube::Error::Api(Box::new(status))).into())
     }
 
     fn widget() -> Manifest {
@@ -225,7 +230,7 @@ mod tests {
             let verdict = of(&widget(), refused(code, message), &Brought::default());
             assert_eq!(kind(&verdict), expected, "{code} {message}");
         }
-        let silence = of(&widget(), Err(ApplyError::NoAnswer), &Brought::default());
+        let silence = of(&widget(), Err(WriteError::NoAnswer.into()), &Brought::default());
         assert_eq!(kind(&silence), "Unanswered");
     }
 

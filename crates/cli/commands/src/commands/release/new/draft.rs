@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use anyhow::Context;
-use fairway_operator::manifests::{
+use fairway_install::manifests::{
     TextFiles, monitoring_manifests, openshift_manifests, own_manifests,
 };
 use fairway_release::draft::{DraftError, DraftProblem, Operator};

@@ -1,12 +1,16 @@
-//! Bringing the operator of a release into a cluster that has none.
+//! Installs the operator of a release into a cluster that has none.
 //!
-//! It needs the release's own manifests of the operator and nothing else of it: the operator that
-//! runs then brings the rest.
+//! Only the operator's own manifests are applied. The operator applies the rest of the release.
+
+pub mod manifests;
 
 use std::time::Duration;
 
 use fairway_api::cluster_version::ClusterVersionSpec;
+use fairway_api::image::same_content;
 use fairway_api::{CLUSTER_VERSION_NAME, ClusterVersion};
+use fairway_apply::{FIELD_MANAGER, MANAGED, ObjectWriter, WriteError};
+use fairway_election::Leadership;
 use fairway_release::inclusion::Filter;
 use fairway_release::{Manifest, ObjectId, Release};
 use k8s_openapi::api::core::v1::Namespace;
@@ -20,10 +24,8 @@ use kube::{Api, Client};
 use serde_json::{Value, json};
 use tokio::time::{Instant, interval, timeout};
 
-use crate::apply::{ApplyError, FIELD_MANAGER, MANAGED, Place};
-use crate::election::Leadership;
-use crate::names::OPERATOR;
-use crate::stage::updates::same_content;
+/// The operator's Deployment, and its component in a release.
+const OPERATOR: &str = "cluster-version-operator";
 
 /// What an operator needs to run. The rest of its manifests it brings by itself, once there are the
 /// kinds that they are of.
@@ -86,7 +88,7 @@ pub enum InstallError {
         /// The object.
         object: ObjectId,
         /// Why not.
-        source: ApplyError,
+        source: WriteError,
     },
     /// The API server does not answer for a kind.
     #[error("the API server does not answer for the kind that {object} defines")]
@@ -221,9 +223,9 @@ async fn apply(
     };
     let mut object = manifest.object();
     mark(&mut object);
-    let place = Place::new(&api, &id.name, leadership);
-    match place.make(object).await {
-        Err(ApplyError::Api(kube::Error::Api(refusal)))
+    let writer = ObjectWriter::new(&api, &id.name, leadership);
+    match writer.make(object).await {
+        Err(WriteError::Api(kube::Error::Api(refusal)))
             if refusal.code == 404 && is_for_later(id) =>
         {
             return Ok(());

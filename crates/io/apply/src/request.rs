@@ -1,20 +1,20 @@
-//! How the API server is asked.
+//! The time limit of requests.
 
 use std::time::Duration;
 
 use tokio::time::timeout;
 
-use super::error::ApplyError;
+use crate::error::WriteError;
 
 /// Longer than a healthy API server and its webhooks take together; they have 30 s at most.
-pub(super) const TIMEOUT: Duration = Duration::from_secs(35);
+pub const TIMEOUT: Duration = Duration::from_secs(35);
 
 /// A request that ends in time, whatever the server does.
-pub(crate) async fn within_time<T>(
+pub async fn within_time<T>(
     request: impl Future<Output = kube::Result<T>>,
-) -> Result<T, ApplyError> {
+) -> Result<T, WriteError> {
     match timeout(TIMEOUT, request).await {
-        Ok(answer) => answer.map_err(ApplyError::Api),
-        Err(_) => Err(ApplyError::NoAnswer),
+        Ok(answer) => answer.map_err(WriteError::Api),
+        Err(_) => Err(WriteError::NoAnswer),
     }
 }

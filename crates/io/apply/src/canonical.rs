@@ -7,12 +7,12 @@ const QUANTITIES: [&str; 8] =
     ["averageValue", "capacity", "divisor", "hard", "limits", "podFixed", "requests", "sizeLimit"];
 
 /// Whether a field holds quantities.
-pub(super) fn holds_quantities(field: &str) -> bool {
+pub fn holds_quantities(field: &str) -> bool {
     QUANTITIES.contains(&field)
 }
 
 /// Whether a value says no more than that there is none: servers drop such values, or add them.
-pub(super) fn is_empty(value: &Value) -> bool {
+pub fn is_empty(value: &Value) -> bool {
     match value {
         Value::Null => true,
         Value::Bool(value) => !value,
@@ -24,7 +24,7 @@ pub(super) fn is_empty(value: &Value) -> bool {
 }
 
 /// Whether two values that have no parts mean the same.
-pub(super) fn same(one: &Value, other: &Value, quantity: bool) -> bool {
+pub fn same(one: &Value, other: &Value, quantity: bool) -> bool {
     match (one, other) {
         (Value::Number(one), Value::Number(other))
             if one.as_i64().is_none() || other.as_i64().is_none() =>
@@ -41,7 +41,7 @@ pub(super) fn same(one: &Value, other: &Value, quantity: bool) -> bool {
 }
 
 /// Whether one value has everything of the other: what a server adds by default is not compared.
-pub(super) fn is_part_of(part: &Value, whole: &Value, quantity: bool) -> bool {
+pub fn is_part_of(part: &Value, whole: &Value, quantity: bool) -> bool {
     match (part, whole) {
         (Value::Object(part), Value::Object(whole)) => part.iter().all(|(key, part)| {
             let quantity = quantity || holds_quantities(key);

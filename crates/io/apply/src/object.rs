@@ -1,40 +1,41 @@
-//! One object in the API: how it is read and written.
+//! Reading and writing one object.
 
+use fairway_election::Leadership;
 use kube::api::{DeleteParams, DynamicObject, GetParams, Patch, PatchParams, PostParams};
 use kube::core::Request;
 use kube::{Api, Client};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::error::{ApplyError, is_untypable};
-use super::request::within_time;
-use super::right::difference;
-use super::{FIELD_MANAGER, MANAGED, ownership, three_way};
-use crate::election::Leadership;
+use crate::drift::difference;
+use crate::error::{WriteError, is_untypable};
+use crate::request::within_time;
+use crate::{FIELD_MANAGER, MANAGED, ownership, three_way};
 
 /// How often an object is written that changes at the same moment. More often, somebody else wants
 /// it otherwise.
 const TRIES: usize = 5;
 
-/// One object in the API. Answers are read as plain JSON: a CRD may have megabytes, and every copy
-/// of it as a tree takes ten times as much.
-pub(crate) struct Place<'a> {
+/// Reads and writes one object. Responses are decoded as plain JSON: a CRD may have megabytes, and
+/// every typed copy of it takes ten times as much.
+pub struct ObjectWriter<'a> {
     client: Client,
     requests: Request,
     name: &'a str,
     leadership: &'a Leadership,
 }
 
-type Answer = Result<Value, ApplyError>;
+type Answer = Result<Value, WriteError>;
 
-impl<'a> Place<'a> {
-    pub(crate) fn new(api: &Api<DynamicObject>, name: &'a str, leadership: &'a Leadership) -> Self {
+impl<'a> ObjectWriter<'a> {
+    /// A writer for the object of that name. It writes for as long as its process leads.
+    pub fn new(api: &Api<DynamicObject>, name: &'a str, leadership: &'a Leadership) -> Self {
         let requests = Request::new(api.resource_url());
         Self { client: api.clone().into_client(), requests, name, leadership }
     }
 
     /// The object, if it is there.
-    pub(crate) async fn get(&self) -> Result<Option<Value>, ApplyError> {
+    pub async fn get(&self) -> Result<Option<Value>, WriteError> {
         let request = self.requests.get(self.name, &GetParams::default()).map_err(built)?;
         match within_time(self.client.request(request)).await {
             Ok(object) => Ok(Some(object)),
@@ -44,7 +45,7 @@ impl<'a> Place<'a> {
     }
 
     /// Creates the object as it is; `None` if somebody else was faster.
-    pub(super) async fn create(&self, object: &Value) -> Result<Option<Value>, ApplyError> {
+    pub async fn create(&self, object: &Value) -> Result<Option<Value>, WriteError> {
         let params = PostParams { field_manager: Some(FIELD_MANAGER.to_owned()), dry_run: false };
         let request = self.requests.create(&params, bytes(object)?).map_err(built)?;
         match self.write(request).await {
@@ -56,16 +57,16 @@ impl<'a> Place<'a> {
 
     /// Makes the object what is wanted, and nothing else of ours. Returns what is wanted, and the
     /// object.
-    pub(crate) async fn make(&self, wanted: Value) -> Result<(Value, Value), ApplyError> {
+    pub async fn make(&self, wanted: Value) -> Result<(Value, Value), WriteError> {
         self.make_with(&PatchParams::apply(FIELD_MANAGER).force(), wanted).await
     }
 
     /// Like [`Self::make`], but leaves the object alone and returns `None` where another manager has
     /// set one of the fields to another value.
-    pub(super) async fn make_without_conflict(
+    pub async fn make_without_conflict(
         &self,
         wanted: Value,
-    ) -> Result<Option<(Value, Value)>, ApplyError> {
+    ) -> Result<Option<(Value, Value)>, WriteError> {
         match self.make_with(&PatchParams::apply(FIELD_MANAGER), wanted).await {
             Err(error) if is_status(&error, 409) => Ok(None),
             made => made.map(Some),
@@ -76,7 +77,7 @@ impl<'a> Place<'a> {
         &self,
         params: &PatchParams,
         wanted: Value,
-    ) -> Result<(Value, Value), ApplyError> {
+    ) -> Result<(Value, Value), WriteError> {
         // While the API server works, the text is enough.
         let body = bytes(&wanted)?;
         drop(wanted);
@@ -85,7 +86,7 @@ impl<'a> Place<'a> {
         drop(body);
         let made = match applied {
             Ok(applied) => self.own(&wanted, applied).await,
-            Err(ApplyError::Api(error)) if is_untypable(&error) => self.replace(&wanted).await,
+            Err(WriteError::Api(error)) if is_untypable(&error) => self.replace(&wanted).await,
             Err(error) => Err(error),
         };
         Ok((wanted, made?))
@@ -109,12 +110,12 @@ impl<'a> Place<'a> {
             let Some(patch) = ownership::moved_to_apply(&live) else { return Ok(live) };
             match self.merge(&patch).await {
                 Err(error) if is_status(&error, 409) => {
-                    live = self.get().await?.ok_or(ApplyError::Overtaken)?;
+                    live = self.get().await?.ok_or(WriteError::Overtaken)?;
                 }
                 moved => return self.without_the_rest(wanted, moved?).await,
             }
         }
-        Err(ApplyError::Overtaken)
+        Err(WriteError::Overtaken)
     }
 
     /// Applies once more where the object has something of ours that is not wanted.
@@ -131,7 +132,7 @@ impl<'a> Place<'a> {
             Some(_) => self.put_over(|live| three_way::merged(wanted, live)).await?,
             None => match self.create(&three_way::noted(wanted)).await? {
                 Some(created) => created,
-                None => return Err(ApplyError::Overtaken),
+                None => return Err(WriteError::Overtaken),
             },
         };
         if three_way::is_right(wanted, &written) {
@@ -142,9 +143,9 @@ impl<'a> Place<'a> {
 
     /// Writes what comes of the object as it is; controllers may write its status meanwhile.
     async fn put_over(&self, change: impl Fn(&Value) -> Value) -> Answer {
-        let mut written = Err(ApplyError::Overtaken);
+        let mut written = Err(WriteError::Overtaken);
         for _ in 0..TRIES {
-            let Some(live) = self.get().await? else { return Err(ApplyError::Overtaken) };
+            let Some(live) = self.get().await? else { return Err(WriteError::Overtaken) };
             written = self.put(&change(&live)).await;
             if !written.as_ref().is_err_and(|error| is_status(error, 409)) {
                 return written;
@@ -168,13 +169,13 @@ impl<'a> Place<'a> {
     }
 
     /// Makes the watch tell of the object.
-    pub(super) async fn label(&self) -> Answer {
+    pub async fn label(&self) -> Answer {
         let (label, value) = MANAGED;
         self.merge(&json!({"metadata": {"labels": {label: value}}})).await
     }
 
     /// Asks for the object's deletion; whether it was there.
-    pub(super) async fn delete(&self) -> Result<bool, ApplyError> {
+    pub async fn delete(&self) -> Result<bool, WriteError> {
         let params = DeleteParams::background();
         let request = self.requests.delete(self.name, &params).map_err(built)?;
         match self.write(request).await {
@@ -189,23 +190,24 @@ impl<'a> Place<'a> {
     }
 }
 
-fn bytes(object: &Value) -> Result<Vec<u8>, ApplyError> {
+fn bytes(object: &Value) -> Result<Vec<u8>, WriteError> {
     serde_json::to_vec(object).map_err(read)
 }
 
-fn read(error: serde_json::Error) -> ApplyError {
-    ApplyError::Api(kube::Error::SerdeError(error))
+fn read(error: serde_json::Error) -> WriteError {
+    WriteError::Api(kube::Error::SerdeError(error))
 }
 
-fn built(error: kube::core::request::Error) -> ApplyError {
-    ApplyError::Api(kube::Error::BuildRequest(error))
+fn built(error: kube::core::request::Error) -> WriteError {
+    WriteError::Api(kube::Error::BuildRequest(error))
 }
 
-fn is_status(error: &ApplyError, code: u16) -> bool {
-    matches!(error, ApplyError::Api(kube::Error::Api(status)) if status.code == code)
+fn is_status(error: &WriteError, code: u16) -> bool {
+    matches!(error, WriteError::Api(kube::Error::Api(status)) if status.code == code)
 }
 
-pub(super) fn dynamic(object: &Value) -> Result<DynamicObject, ApplyError> {
+/// An object as the client library has it.
+pub fn dynamic(object: &Value) -> Result<DynamicObject, WriteError> {
     serde_json::from_value(object.clone())
-        .map_err(|error| ApplyError::Api(kube::Error::SerdeError(error)))
+        .map_err(|error| WriteError::Api(kube::Error::SerdeError(error)))
 }

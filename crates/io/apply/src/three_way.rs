@@ -8,10 +8,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
 
-use super::canonical::{is_empty, is_part_of};
+use crate::canonical::{is_empty, is_part_of};
 
 /// What was wanted when the object was last written as a whole, and what the server took of it.
-pub(super) const LAST_APPLIED: &str = "fairway.dev/last-applied";
+pub const LAST_APPLIED: &str = "fairway.dev/last-applied";
 
 /// All annotations of an object together may have 256 KiB; others need some of that.
 const LONGEST: usize = 200 * 1024;
@@ -58,17 +58,17 @@ impl Note {
 }
 
 /// Whether the object was written as a whole.
-pub(super) fn was_replaced(live: &Value) -> bool {
+pub fn was_replaced(live: &Value) -> bool {
     live["metadata"]["annotations"][LAST_APPLIED].is_string()
 }
 
 /// The object with a note of what was wanted.
-pub(super) fn noted(wanted: &Value) -> Value {
+pub fn noted(wanted: &Value) -> Value {
     with_note(wanted, &Note::of(wanted, wanted))
 }
 
 /// What the object is to be.
-pub(super) fn merged(wanted: &Value, live: &Value) -> Value {
+pub fn merged(wanted: &Value, live: &Value) -> Value {
     let before = Note::read(live).unwrap_or_default();
     let possible = before.possible(wanted);
     let noted = with_note(possible, &Note::of(wanted, possible));
@@ -77,7 +77,7 @@ pub(super) fn merged(wanted: &Value, live: &Value) -> Value {
 
 /// What the object is to be when the server can merge it again: servers may not have noted who owns
 /// what of an object that they could not read.
-pub(super) fn released(wanted: &Value, live: &Value) -> Value {
+pub fn released(wanted: &Value, live: &Value) -> Value {
     let before = Note::read(live).unwrap_or_default();
     let mut merged = without_managers(merge(&before.object, wanted, live));
     let annotations = merged.pointer_mut("/metadata/annotations").and_then(Value::as_object_mut);
@@ -96,7 +96,7 @@ fn without_managers(mut object: Value) -> Value {
 }
 
 /// Whether the object is what it is to be, as far as the server can have it.
-pub(super) fn is_right(wanted: &Value, live: &Value) -> bool {
+pub fn is_right(wanted: &Value, live: &Value) -> bool {
     let mut live = without_managers(live.clone());
     for types in ["apiVersion", "kind"] {
         // Lists do not name the kind of each item.
@@ -109,7 +109,7 @@ pub(super) fn is_right(wanted: &Value, live: &Value) -> bool {
 
 /// What is to be written when the server did not take all that was wanted: the same, with a note of
 /// what it took. Else it would be tried again after every restart.
-pub(super) fn settled(wanted: &Value, live: &Value) -> Value {
+pub fn settled(wanted: &Value, live: &Value) -> Value {
     let taken = taken(wanted, live);
     let mut settled = merged(&taken, live);
     let note = Note::of(wanted, &taken);

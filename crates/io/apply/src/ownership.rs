@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::FIELD_MANAGER;
+use crate::FIELD_MANAGER;
 
 /// The operators whose fields are ours: what they set and a release no longer does has to go.
 const OURS: [&str; 2] = [FIELD_MANAGER, "cluster-version-operator"];
@@ -22,19 +22,19 @@ fn is_applied_by_us(entry: &Value) -> bool {
 }
 
 /// The fields that were applied here.
-pub(super) fn applied_fields(object: &Value) -> Option<&Map<String, Value>> {
+pub fn applied_fields(object: &Value) -> Option<&Map<String, Value>> {
     entries(object).find(|entry| is_applied_by_us(entry))?["fieldsV1"].as_object()
 }
 
 /// Who else wrote to the object last, as far as the server knows.
-pub(super) fn latest_rival(object: &Value) -> Option<&str> {
+pub fn latest_rival(object: &Value) -> Option<&str> {
     let others = entries(object).filter(|entry| !is_ours(entry));
     // Times are all written in the same form.
     others.max_by_key(|entry| entry["time"].as_str())?["manager"].as_str()
 }
 
 /// Drops which fields others own: it is long, and nobody asks. That they own some stays.
-pub(super) fn forget_fields_of_others(metadata: &mut Map<String, Value>) {
+pub fn forget_fields_of_others(metadata: &mut Map<String, Value>) {
     let entries = metadata.get_mut("managedFields").and_then(Value::as_array_mut);
     for entry in entries.into_iter().flatten().filter(|entry| !is_ours(entry)) {
         if let Some(entry) = entry.as_object_mut() {
@@ -47,7 +47,7 @@ pub(super) fn forget_fields_of_others(metadata: &mut Map<String, Value>) {
 ///
 /// Fields that were owned otherwise would stay when a release no longer has them: only what was
 /// applied once is removed by not applying it again.
-pub(super) fn moved_to_apply(object: &Value) -> Option<Value> {
+pub fn moved_to_apply(object: &Value) -> Option<Value> {
     let is_to_move = |entry: &&Value| is_ours(entry) && entry["operation"] == "Update";
     let moving: Vec<&Value> = entries(object).filter(is_to_move).collect();
     let first = *moving.first()?;

@@ -9,12 +9,12 @@ use std::fmt;
 
 use serde_json::{Map, Value};
 
-use super::canonical::{holds_quantities, is_empty, is_part_of, same};
-use super::ownership::applied_fields;
+use crate::canonical::{holds_quantities, is_empty, is_part_of, same};
+use crate::ownership::applied_fields;
 
 /// What is first found to be not right.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Difference {
+pub struct Difference {
     path: Vec<String>,
     what: What,
 }
@@ -59,7 +59,7 @@ impl fmt::Display for Difference {
 const METADATA: [&str; 4] = ["annotations", "finalizers", "labels", "ownerReferences"];
 
 /// What is not right first, if anything is not.
-pub(super) fn difference(wanted: &Value, live: &Value) -> Option<Difference> {
+pub fn difference(wanted: &Value, live: &Value) -> Option<Difference> {
     let nothing = Map::new();
     let owned = applied_fields(live).unwrap_or(&nothing);
     let (wanted, live) = (said(wanted), said(live));

@@ -1,0 +1,32 @@
+//! Why an object cannot be written.
+
+use fairway_election::LostLease;
+
+/// Why an object cannot be read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum WriteError {
+    /// The API server refused the request, or did not receive it.
+    #[error("the API server did not take it")]
+    Api(#[source] kube::Error),
+    /// The API server did not answer in time.
+    #[error("the API server did not answer in {} s", crate::request::TIMEOUT.as_secs())]
+    NoAnswer,
+    /// Another client created or deleted the object at the same moment.
+    #[error("somebody else created or deleted it at the same moment")]
+    Overtaken,
+    /// The process does not lead any more.
+    #[error(transparent)]
+    LostLease(#[from] LostLease),
+}
+
+/// Parts of the messages of API servers that cannot apply an object: older ones do not know fields of
+/// newer ones, and all refuse lists whose keys repeat.
+const UNTYPABLE: [&str; 4] =
+    ["typed patch", "smd typed", "field not declared in schema", "duplicate entries for key"];
+
+/// Whether the API server could not merge the object, and would accept it as a whole.
+pub fn is_untypable(error: &kube::Error) -> bool {
+    let kube::Error::Api(status) = error else { return false };
+    // Servers without server-side apply do not know its media type.
+    status.code == 415 || UNTYPABLE.iter().any(|part| status.message.contains(part))
+}
