@@ -9,7 +9,7 @@ pub enum WriteError {
     #[error("the API server did not take it")]
     Api(#[source] kube::Error),
     /// The API server did not answer in time.
-    #[error("the API server did not answer in {} s", crate::request::TIMEOUT.as_secs())]
+    #[error("the API server did not answer in {} s", crate::REQUEST_TIMEOUT.as_secs())]
     NoAnswer,
     /// Another client created or deleted the object at the same moment.
     #[error("somebody else created or deleted it at the same moment")]

@@ -14,7 +14,7 @@ pub mod three_way;
 
 pub use error::{WriteError, is_untypable};
 pub use object::{ObjectWriter, dynamic};
-pub use request::within_time;
+pub use request::{REQUEST_TIMEOUT, within_time};
 
 /// The field manager of everything that Fairway applies.
 pub const FIELD_MANAGER: &str = "fairway";

@@ -358,7 +358,7 @@ impl Discovery {
             Err(WriteError::Api(kube::Error::Api(status))) if status.code == 404 => {
                 Ok((at, BTreeMap::new()))
             }
-            Err(error) => Err(error),
+            Err(error) => Err(error.into()),
         }
     }
 

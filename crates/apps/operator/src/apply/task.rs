@@ -62,7 +62,7 @@ impl Task<'_> {
     async fn there(&self) -> Result<Option<Value>, ApplyError> {
         match self.known() {
             Some(known) => Ok(Some(known)),
-            None => self.place.get().await,
+            None => Ok(self.place.get().await?),
         }
     }
 
@@ -123,13 +123,13 @@ impl Task<'_> {
     /// shows that without a request for each object.
     async fn write(&self, wanted: Value, is_known: bool) -> Result<(Value, Value), ApplyError> {
         if is_known || !is_left_to_its_owner(self.manifest) {
-            return self.place.make(wanted).await;
+            return Ok(self.place.make(wanted).await?);
         }
         if let Some(made) = self.place.make_without_conflict(wanted).await? {
             return Ok(made);
         }
         let live = self.place.get().await?;
-        self.place.make(self.wanted(Intent::Keep, live.as_ref())?).await
+        Ok(self.place.make(self.wanted(Intent::Keep, live.as_ref())?).await?)
     }
 
     /// Whether writing would change nothing.
@@ -158,7 +158,7 @@ impl Task<'_> {
         let wanted = self.wanted(Intent::CreateOnly, None)?;
         let created = match self.place.create(&wanted).await {
             // The API server validates before it looks whether the object exists.
-            Err(error) if self.place.get().await?.is_none() => return Err(error),
+            Err(error) if self.place.get().await?.is_none() => return Err(error.into()),
             created => created.unwrap_or_default(),
         };
         let Some(created) = created else { return Ok(left) };

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use fairway_apply::{MANAGED, WriteError};
+use fairway_apply::{MANAGED, REQUEST_TIMEOUT, WriteError};
 use fairway_release::ObjectId;
 use futures::{Stream, StreamExt as _};
 use kube::runtime::WatchStreamExt as _;
@@ -166,7 +166,7 @@ impl Watched {
     pub(super) async fn seen(&self) -> Result<(), ApplyError> {
         let mut sight = self.sight.subscribe();
         let looked = sight.wait_for(|sight| !matches!(sight, Sight::NotYet));
-        match timeout(request::TIMEOUT, looked).await {
+        match timeout(REQUEST_TIMEOUT, looked).await {
             Ok(Ok(sight)) => match &*sight {
                 Sight::Refused(why) => Err(ApplyError::Unwatched(why.clone())),
                 Sight::Ended => Err(ApplyError::Unwatched("their kind is gone".to_owned())),

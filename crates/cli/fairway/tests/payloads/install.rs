@@ -100,7 +100,8 @@ async fn install(version: &str) -> Result<()> {
     prepare(&cluster, &[&payload], &[]).await?;
     let included = payload.included();
     let lacking = lacking(&cluster.client(), &included).await;
-    if cluster.is_sandbox() {
+    // The payload of 4.16 does not have the CRDs of all its kinds.
+    if cluster.is_sandbox() && version != "4.16" {
         let unexpected = lacking.iter().filter(|it| !NOT_IN_THE_SANDBOX.contains(&it.as_str()));
         assert_eq!(unexpected.collect::<Vec<_>>(), [] as [&str; 0]);
     }

@@ -87,12 +87,16 @@ fn is_in(manifests: &[&Manifest], manifest: &Manifest) -> bool {
     manifests.iter().any(|it| it.id == manifest.id)
 }
 
-/// Whether an entry of the audit log is about an object. It names the plural of the kind, which
-/// differs from the kind at most in its last letter and what follows.
+/// Whether an entry of the audit log is about an object. It names the plural of the kind.
 fn is_about(object: &AuditObject, id: &ObjectId) -> bool {
     let kind = id.kind.to_lowercase();
-    let stem = &kind[..kind.len() - 1];
-    object.resource.starts_with(stem)
+    let plurals = [
+        kind.clone(),
+        format!("{kind}s"),
+        format!("{kind}es"),
+        format!("{}ies", kind.trim_end_matches('y')),
+    ];
+    plurals.contains(&object.resource)
         && (&object.namespace, &object.name) == (&id.namespace, &id.name)
 }
 
