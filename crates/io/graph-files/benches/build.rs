@@ -11,7 +11,7 @@ use fairway_fixtures::platform::Platform;
 use fairway_graph::build::build;
 use fairway_graph::lint::lint;
 use fairway_graph::wire::View;
-use fairway_graph::{Files, Graph, GraphData, directory, releases};
+use fairway_graph::{Files, Graph, GraphData, releases};
 use fairway_testbed::job::{self, Job};
 use serde_json::Value;
 
@@ -50,19 +50,19 @@ fn whole(platform: &Platform) -> Result<()> {
 
 fn every_answer(platform: &Platform) -> Result<()> {
     let releases = releases::read("list", &std::fs::read(platform.releases())?)?.0;
-    let data = GraphData::read(&directory::read(&platform.graph_data())?)?;
+    let data = GraphData::read(&fairway_graph_files::read(&platform.graph_data())?)?;
     black_box(answers(&build(releases::declare(releases).0, &data).0));
     Ok(())
 }
 
 fn lint_all(platform: &Platform) -> Result<()> {
-    black_box(lint(&directory::read(&platform.graph_data())?, None).worst());
+    black_box(lint(&fairway_graph_files::read(&platform.graph_data())?, None).worst());
     Ok(())
 }
 
 fn steps(platform: &Platform) -> Result<()> {
     let bench = Bench::from_arguments();
-    let files = directory::read(&platform.graph_data())?;
+    let files = fairway_graph_files::read(&platform.graph_data())?;
     let list = std::fs::read(platform.releases())?;
     let any_json = || serde_json::from_slice::<Value>(&list);
     let any_yaml = || any_yaml(&files);

@@ -1,12 +1,16 @@
-//! Reading a directory: the one place of this crate that touches a file system.
+//! Reads a graph-data directory into [`Files`].
+//!
+//! `fairway-graph` is pure: it takes names and bytes. The update service, the command line and benches
+//! read directories through this crate, so the limits and the rules about links exist once.
 
 use std::ffi::OsString;
 use std::fs;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
-use crate::data::{BLOCKED_EDGES, CHANNELS, RAW_METADATA, SCHEMA};
-use crate::files::{Files, FilesError, MAX_FILE_BYTES, MAX_FILES};
+use fairway_graph::Files;
+use fairway_graph::data::{BLOCKED_EDGES, CHANNELS, RAW_METADATA, SCHEMA};
+use fairway_graph::files::{FilesError, MAX_FILE_BYTES, MAX_FILES};
 
 /// Why a directory could not be read.
 #[derive(Debug, thiserror::Error)]
