@@ -5,9 +5,9 @@ use std::cell::Cell;
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{Config, TestCaseError, TestRunner};
 
-use crate::answer::Answer;
-use crate::generate;
-use crate::oracle::Oracle;
+use crate::promql::answer::Answer;
+use crate::promql::generate;
+use crate::promql::oracle::Oracle;
 
 /// How many states there are to ask about.
 const STATES: usize = 12;

@@ -8,9 +8,9 @@ use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, TestRunner};
 
-use crate::answer::Answer;
-use crate::generate;
-use crate::oracle::Oracle;
+use crate::promql::answer::Answer;
+use crate::promql::generate;
+use crate::promql::oracle::Oracle;
 
 /// Labels with which expressions of different dialects do different things.
 const ODD: &str = r#"

@@ -1,5 +1,5 @@
 //! Evaluating: what comes out, in words, and what is too much. That it is what Prometheus says is
-//! the subject of `differential`.
+//! the subject of `fairway-oracles`.
 
 use fairway_promql::evaluate::Limits;
 use fairway_promql::{Query, Snapshot, evaluate, snapshot};

@@ -7,6 +7,4 @@ mod generated;
 mod language;
 mod oracle;
 mod queries;
-#[path = "../real/mod.rs"]
-mod real;
 mod stale;

@@ -1,12 +1,13 @@
 //! Queries of update graphs, asked about clusters made by hand.
 
+use fairway_fixtures::{environment, graph_data};
 use fairway_promql::snapshot::{Limits, Snapshot};
 use fairway_promql::{Query, evaluate};
 use jiff::Timestamp;
 
-use crate::answer::Answer;
-use crate::oracle::{Oracle, time};
-use crate::{clusters, real};
+use crate::promql::answer::Answer;
+use crate::promql::clusters;
+use crate::promql::oracle::{Oracle, time};
 
 /// Queries of our own, made as the authors of update graphs make theirs. Each uses another part of
 /// the language.
@@ -84,8 +85,8 @@ fn queries_of_our_own_are_answered_as_prometheus_answers_them() {
 #[test]
 #[ignore = "needs root and Debian: cargo xtask test"]
 fn real_queries_are_answered_as_prometheus_answers_them() {
-    if let Some(data) = fairway_fixtures::environment::data() {
-        check(real::queries(&data));
+    if let Some(data) = environment::data() {
+        check(graph_data::queries(&data));
     }
 }
 

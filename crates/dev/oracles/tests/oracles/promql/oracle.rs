@@ -9,7 +9,7 @@ use fairway_promql::{EvaluationError, Query, evaluate};
 use fairway_testbed::prometheus::{Options, Prometheus};
 use jiff::Timestamp;
 
-use crate::answer::Answer;
+use crate::promql::answer::Answer;
 
 /// When the first state is asked.
 const BEGIN: i64 = 1_700_000_000_000;

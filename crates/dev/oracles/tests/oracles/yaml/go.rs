@@ -25,7 +25,7 @@ impl Oracle {
         fairway_testbed::install_yaml_oracle(&|_| {}).expect("packages");
         let directory = tempfile::tempdir().expect("a directory");
         let binary = directory.path().join("oracle");
-        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/oracle/oracle.go");
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/oracles/yaml/oracle.go");
         let built = Command::new("/usr/bin/go")
             .args(["build", "-o"])
             .args([&binary, &source])

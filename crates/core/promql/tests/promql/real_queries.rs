@@ -1,15 +1,14 @@
 //! The queries of a real update graph: `FAIRWAY_DATA` names a directory that has
 //! `graph-data-*/blocked-edges`.
 
-mod real;
-
+use fairway_fixtures::{environment, graph_data};
 use fairway_promql::Query;
 use fairway_promql::analysis::{Coverage, Series, Values, outcome};
 
 #[test]
 fn real_queries_are_understood() {
-    let Some(data) = fairway_fixtures::environment::data() else { return };
-    let queries = real::queries(&data);
+    let Some(data) = environment::data() else { return };
+    let queries = graph_data::queries(&data);
     assert!(!queries.is_empty(), "no queries in {}", data.display());
     for text in queries {
         let query = Query::parse(&text).unwrap_or_else(|error| panic!("{text}\n{error}"));
