@@ -4,7 +4,7 @@ use anyhow::Result;
 use fairway_api::Conditions as _;
 use serde_json::json;
 
-use crate::support::{Component, is};
+use super::support::{Component, is};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn it_installs_updates_and_behaves_as_it_is_told() -> Result<()> {

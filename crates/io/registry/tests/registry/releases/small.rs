@@ -9,9 +9,9 @@ use fairway_registry::pull::{Options, PullSecrets};
 use fairway_registry::releases::{Known, Progress, Settings, Source, scan, scan_with};
 use fairway_registry::{Digest, Image, ImageConfig, LayerBuilder, layout};
 
-use crate::images::{Style, image, list, metadata, release, release_layer, tar};
-use crate::server::Server;
-use crate::{anonymous, found, scan_once, source, told};
+use crate::releases::images::{Style, image, list, metadata, release, release_layer, tar};
+use crate::releases::server::Server;
+use crate::releases::{anonymous, found, scan_once, source, told};
 
 #[tokio::test]
 async fn every_format_is_read() {
@@ -237,7 +237,7 @@ async fn a_scan_that_is_dropped_has_not_read_in_vain() {
     let path = format!("manifests/{}", slow.digest());
     let server = Server::misbehaving(move |_, asked, _| {
         let stuck = asked == path && is_stuck.load(Ordering::Relaxed) == 1;
-        stuck.then(crate::hostile::stuck)
+        stuck.then(crate::releases::hostile::stuck)
     })
     .await;
     server.add("4.1.0", &release(Style::Oci, "amd64", "4.1.0"));

@@ -8,9 +8,9 @@ use fairway_registry::pull::Options;
 use serde_json::{Value, json};
 use tar::EntryType;
 
-use crate::anonymous;
-use crate::images::{Content, Style, gzip, here, image, tar};
-use crate::server::Server;
+use crate::releases::anonymous;
+use crate::releases::images::{Content, Style, gzip, here, image, tar};
+use crate::releases::server::Server;
 
 const FILE: &str = "release-manifests/a.yaml";
 const OUTSIDE: &str = "/etc/passwd";

@@ -11,9 +11,9 @@ use fairway_registry::pull::Options;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, copy_bidirectional};
 use tokio::net::{TcpListener, TcpStream};
 
-use crate::images::{Content, Style, here, release};
-use crate::server::Server;
-use crate::tls::protect_as;
+use crate::releases::images::{Content, Style, here, release};
+use crate::releases::server::Server;
+use crate::releases::tls::protect_as;
 
 /// A registry that nobody can look up.
 const REGISTRY: &str = "registry.example";

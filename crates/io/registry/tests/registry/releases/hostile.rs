@@ -13,9 +13,9 @@ use fairway_registry::releases::{Known, Settings, scan};
 use futures::stream;
 use tokio::time::Instant;
 
-use crate::images::{Style, gzip, image, list, release, tar};
-use crate::server::Server;
-use crate::{anonymous, found, scan_once, source, told};
+use crate::releases::images::{Style, gzip, image, list, release, tar};
+use crate::releases::server::Server;
+use crate::releases::{anonymous, found, scan_once, source, told};
 
 /// Nobody in these tests waits longer; it is enough for a busy machine.
 fn impatient() -> Options {

@@ -12,10 +12,10 @@ use fairway_registry::{Digest, Image, ImageConfig, LayerBuilder, layout};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use crate::anonymous;
-use crate::images::{Content, Style, gzip, here, image, list, metadata, tar};
-use crate::real::Repository;
-use crate::server::Server;
+use crate::releases::anonymous;
+use crate::releases::images::{Content, Style, gzip, here, image, list, metadata, tar};
+use crate::releases::real::Repository;
+use crate::releases::server::Server;
 
 const METADATA: &str = "release-manifests/release-metadata";
 
@@ -152,7 +152,7 @@ async fn a_mirror_that_lies_hangs_or_forbids_costs_only_itself() {
     let (lying, source) = (Server::start().await, Server::start().await);
     lying.add_untagged(&content);
     lying.replace(&layer, &content.blobs[0]);
-    let hanging = Server::misbehaving(|_, _, _| Some(crate::hostile::stuck())).await;
+    let hanging = Server::misbehaving(|_, _, _| Some(crate::releases::hostile::stuck())).await;
     let closed = Server::misbehaving(|_, _, _| Some(StatusCode::FORBIDDEN.into_response())).await;
     let mirrors = [&lying, &hanging, &closed].map(Server::repository);
     let mut places = places(&json!({"source": source.repository(), "mirrors": mirrors}));

@@ -10,7 +10,7 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderMap, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 
-use crate::images::Content;
+use crate::releases::images::Content;
 
 /// Decides what to answer instead, if anything.
 type Misbehaviour = dyn Fn(&Method, &str, &HeaderMap) -> Option<Response> + Send + Sync;

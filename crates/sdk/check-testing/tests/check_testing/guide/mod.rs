@@ -1,8 +1,5 @@
 //! The guide for authors of checks: its code is the code of these files, and works as it says.
 
-#[expect(dead_code, reason = "the program has a `main` of its own")]
-#[path = "../../../check/examples/storage.rs"]
-mod example;
 mod storage;
 
 use std::process::Command;
@@ -12,14 +9,14 @@ use fairway_findings::jobs::JobRequest;
 use fairway_findings::{CheckStatus, environment, vet};
 use serde_json::Value;
 
-const GUIDE: &str = include_str!("../../../../../docs/writing-a-check.md");
+const GUIDE: &str = include_str!("../../../../../../docs/writing-a-check.md");
 const SCRIPT: &str = include_str!("preflight.sh");
 const JOB: &str = include_str!("preflight.yaml");
 const ACCESS: &str = include_str!("access.yaml");
 
 /// The files that the guide shows, each whole.
 const SHOWN: [(&str, &str); 5] = [
-    ("rust", include_str!("../../../check/examples/storage.rs")),
+    ("rust", include_str!("../../../../check/examples/storage.rs")),
     ("rust", include_str!("storage.rs")),
     ("yaml", JOB),
     ("yaml", ACCESS),

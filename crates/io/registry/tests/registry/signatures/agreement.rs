@@ -3,8 +3,8 @@
 use anyhow::Result;
 use fairway_registry::signature::{Claim, Keyring, SignatureError};
 
-use crate::corpus::{Case, Corpus, Expected};
-use crate::{image, now};
+use crate::signatures::corpus::{Case, Corpus, Expected};
+use crate::signatures::{image, now};
 
 pub(crate) fn verify(keyring: &Keyring, message: &[u8]) -> Result<Claim, SignatureError> {
     keyring.verify(message, &image(), now())

@@ -12,10 +12,10 @@ use fairway_registry::pull::Options;
 use fairway_registry::{Digest, Image, ImageConfig, LayerBuilder};
 use fairway_testkit::line::Line;
 
-use crate::images::{Content, Style, image, tar};
-use crate::real::Repository;
-use crate::server::Server;
-use crate::{anonymous, source};
+use crate::releases::images::{Content, Style, image, tar};
+use crate::releases::real::Repository;
+use crate::releases::server::Server;
+use crate::releases::{anonymous, source};
 
 const FILE: &str = "release-manifests/0000_50_a.yaml";
 const LENGTH: usize = 100_000;

@@ -11,8 +11,8 @@ use fairway_registry::{Digest, Image, ImageConfig, LayerBuilder, push};
 use futures::{StreamExt, TryStreamExt, stream};
 use tokio::time::Instant;
 
-use crate::images::{Content, Style, image, list, metadata, release, release_layer, tar};
-use crate::{found, source, told};
+use crate::releases::images::{Content, Style, image, list, metadata, release, release_layer, tar};
+use crate::releases::{found, source, told};
 
 const RELEASES: usize = 200;
 
@@ -101,7 +101,7 @@ async fn two_hundred_releases_are_read_once() -> Result<()> {
         .try_collect::<Vec<()>>()
         .await?;
 
-    let proxy = crate::proxy::Proxy::start(&repository.registry).await?;
+    let proxy = crate::releases::proxy::Proxy::start(&repository.registry).await?;
     let name = format!("{}/{}", proxy.address(), repository.path);
     let source = source(&name, &Options::default());
     let mut known = Known::default();
@@ -124,7 +124,7 @@ async fn two_hundred_releases_are_read_once() -> Result<()> {
     assert_eq!(third.releases.len(), RELEASES + 1);
     assert_eq!(proxy.asked().iter().filter(|asked| asked.contains("sha256:")).count(), 3);
 
-    let direct = crate::source(&repository.name(), &Options::default());
+    let direct = crate::releases::source(&repository.name(), &Options::default());
     let mut known = Known::default();
     let (_, direct_first) = timed(&direct, &mut known).await?;
     let (_, direct_second) = timed(&direct, &mut known).await?;
@@ -153,7 +153,7 @@ async fn a_real_registry_s_bad_releases_cost_themselves_alone() -> Result<()> {
     let layers = vec![(tar(&[("a", "1")]), false)];
     repository.upload("no-release", &image(Style::Oci, "amd64", layers)).await?;
 
-    let proxy = crate::proxy::Proxy::start(&repository.registry).await?;
+    let proxy = crate::releases::proxy::Proxy::start(&repository.registry).await?;
     let name = format!("{}/{}", proxy.address(), repository.path);
     let source = source(&name, &Options::default());
     let mut known = Known::default();

@@ -11,9 +11,9 @@ use fairway_registry::pull::Options;
 use fairway_registry::{Digest, Image, ImageConfig, LayerBuilder, layout};
 use serde_json::Value;
 
-use crate::anonymous;
-use crate::images::{Content, Style, gzip, image, list, tar};
-use crate::server::Server;
+use crate::releases::anonymous;
+use crate::releases::images::{Content, Style, gzip, image, list, tar};
+use crate::releases::server::Server;
 
 fn wanted() -> Arc<Wanted> {
     Arc::new(Wanted {

@@ -12,9 +12,9 @@ use fairway_registry::signature::{Sources, Store, StoreAddress, Unverified, Veri
 use fairway_release::Verification;
 use tokio::net::TcpListener;
 
-use crate::anonymous;
-use crate::server::Server;
-use crate::tls::protect;
+use crate::releases::anonymous;
+use crate::releases::server::Server;
+use crate::releases::tls::protect;
 
 fn open(place: &str) -> Store {
     let _ = rustls::crypto::ring::default_provider().install_default();
@@ -87,8 +87,8 @@ fn other_places_are_refused() {
 }
 
 /// What `gpg` has signed for the unit tests, and the key that it was signed with.
-const KEYRING: &[u8] = include_bytes!("../../src/signature/fixtures/plain.asc");
-const SIGNATURE: &[u8] = include_bytes!("../../src/signature/fixtures/good.gpg");
+const KEYRING: &[u8] = include_bytes!("../../../src/signature/fixtures/plain.asc");
+const SIGNATURE: &[u8] = include_bytes!("../../../src/signature/fixtures/good.gpg");
 
 fn verifier(stores: &[&str]) -> Verifier {
     let store = |(index, url): (usize, &&str)| (format!("store-{index}"), (*url).to_owned());

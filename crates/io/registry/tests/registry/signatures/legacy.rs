@@ -9,12 +9,14 @@ use jiff::Timestamp;
 use pgp::crypto::hash::HashAlgorithm;
 use proptest::prelude::*;
 
-use crate::packets::{Framing, LegacySigner, Packet, SIGNATURE, join, literal, valueless};
-use crate::{REFERENCE, claim, image};
+use crate::signatures::packets::{
+    Framing, LegacySigner, Packet, SIGNATURE, join, literal, valueless,
+};
+use crate::signatures::{REFERENCE, claim, image};
 
-const SECRET_KEY: &[u8] = include_bytes!("../../src/signature/fixtures/secret/rsa.asc");
-const SUBKEY: &[u8] = include_bytes!("../../src/signature/fixtures/secret/subkey.asc");
-const SIGNED_BY_SUBKEY: &[u8] = include_bytes!("../../src/signature/fixtures/subkey.gpg");
+const SECRET_KEY: &[u8] = include_bytes!("../../../src/signature/fixtures/secret/rsa.asc");
+const SUBKEY: &[u8] = include_bytes!("../../../src/signature/fixtures/secret/subkey.asc");
+const SIGNED_BY_SUBKEY: &[u8] = include_bytes!("../../../src/signature/fixtures/subkey.gpg");
 const SHA256: HashAlgorithm = HashAlgorithm::Sha256;
 const DAY: u32 = 24 * 60 * 60;
 

@@ -10,9 +10,9 @@ use tokio::io::copy_bidirectional;
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
 
-use crate::images::{Style, release};
-use crate::server::Server;
-use crate::{found, scan_once, source};
+use crate::releases::images::{Style, release};
+use crate::releases::server::Server;
+use crate::releases::{found, scan_once, source};
 
 /// Passes on what comes by TLS. Returns where it listens, and the certificate to trust.
 pub(crate) async fn protect(server: &Server) -> (SocketAddr, String) {

@@ -3,9 +3,9 @@
 use anyhow::{Context as _, Result};
 use pgp::crypto::hash::HashAlgorithm;
 
-use crate::packets::{Framing, LegacySigner, Packet, frame, join, literal, split};
-use crate::tools::{Go, Gpg, Sq};
-use crate::{REFERENCE, claim, now};
+use crate::signatures::packets::{Framing, LegacySigner, Packet, frame, join, literal, split};
+use crate::signatures::tools::{Go, Gpg, Sq};
+use crate::signatures::{REFERENCE, claim, now};
 
 /// The verdict that a message should get.
 #[derive(Clone, Copy, Debug)]
@@ -91,7 +91,7 @@ impl Corpus {
         }
         let lines: serde_json::Value = serde_json::from_slice(&claim)?;
         let lines = serde_json::to_vec_pretty(&lines)?;
-        let long = crate::claim(&"a".repeat(5000));
+        let long = crate::signatures::claim(&"a".repeat(5000));
         let both: &[&str] = &["--local-user", "rsa@example.com"];
         for (name, options, data) in [
             ("armored", &["--armor"][..], &claim),

@@ -131,7 +131,8 @@ pub(crate) struct Go {
 impl Go {
     pub(crate) fn build() -> Result<Self> {
         let directory = tempfile::tempdir()?;
-        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/signatures/oracle.go");
+        let source =
+            Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/registry/signatures/oracle.go");
         let mut command = Command::new("/usr/bin/go");
         command.args(["build", "-o"]).arg(directory.path().join("oracle")).arg(source);
         // Debian's packages are sources in a GOPATH; nothing is downloaded.

@@ -2,11 +2,11 @@
 
 use fairway_registry::signature::Keyring;
 
-use crate::agreement::verify;
-use crate::corpus::Corpus;
-use crate::packets::{Framing, Packet, frame, join, literal, split};
-use crate::tools::Gpg;
-use crate::{REFERENCE, claim};
+use crate::signatures::agreement::verify;
+use crate::signatures::corpus::Corpus;
+use crate::signatures::packets::{Framing, Packet, frame, join, literal, split};
+use crate::signatures::tools::Gpg;
+use crate::signatures::{REFERENCE, claim};
 
 /// Messages whose bytes are changed, one by one.
 const MESSAGES: [&str; 12] = [

@@ -9,9 +9,9 @@ use fairway_registry::pull::Options;
 use fairway_registry::{Digest, Image, ImageConfig, LayerBuilder, layout};
 use serde_json::json;
 
-use crate::anonymous;
-use crate::images::{Content, Style, here, image, tar};
-use crate::server::Server;
+use crate::releases::anonymous;
+use crate::releases::images::{Content, Style, here, image, tar};
+use crate::releases::server::Server;
 
 fn content(files: &[&[(&str, &str)]]) -> Content {
     let layers = files.iter().map(|files| (tar(files), false)).collect();
