@@ -12,6 +12,7 @@ mod layers;
 mod metadata;
 mod platform;
 mod policy;
+mod purity;
 mod removed_apis;
 mod services;
 mod soak;

@@ -12,7 +12,8 @@ use fairway_fixtures::skip;
 use crate::cargo::{self, cargo};
 use crate::test::{Selection, Variables, tests_that_wait};
 
-/// Test programs: each by its package and its own name.
+/// Test programs: each by its package and its own name. Of a name such as `example/operators`, only
+/// the tests of the module `operators` are part of the suite.
 pub(crate) struct Suite(&'static [(&'static str, &'static str)]);
 
 /// What the API does, whatever is behind it. Its cases are counted.
@@ -27,7 +28,7 @@ pub(crate) const ON_KUBERNETES: Suite = Suite(&[
     ("fairway-operator", "operator"),
     ("fairway-operator", "apply"),
     ("fairway-operator", "chain"),
-    ("fairway-example", "operators"),
+    ("fairway-example", "example/operators"),
     ("fairway-olm", "guard"),
     ("fairway", "payloads"),
     BEHAVIOUR_PROGRAM,
@@ -56,7 +57,9 @@ impl Suite {
             let mut suite = cargo(["test"]);
             let packages: BTreeSet<&str> = programs.iter().map(|(package, _)| *package).collect();
             suite.args(packages.into_iter().flat_map(|package| ["--package", package]));
-            suite.args(programs.iter().flat_map(|(_, program)| ["--test", program]));
+            // Without nextest, a module cannot be chosen for one program alone: all of it runs.
+            suite
+                .args(programs.iter().flat_map(|(_, name)| ["--test", program_and_module(name).0]));
             suite
         };
         suite.arg("--").args(selection.arguments());
@@ -65,10 +68,18 @@ impl Suite {
     }
 
     fn filterset(&self) -> String {
-        let programs =
-            self.0.iter().map(|(package, program)| format!("binary_id({package}::{program})"));
+        let programs = self.0.iter().map(|(package, name)| match program_and_module(name) {
+            (program, None) => format!("binary_id({package}::{program})"),
+            (program, Some(module)) => {
+                format!("(binary_id({package}::{program}) and test(/^{module}::/))")
+            }
+        });
         programs.collect::<Vec<_>>().join(" or ")
     }
+}
+
+fn program_and_module(name: &str) -> (&str, Option<&str>) {
+    name.split_once('/').map_or((name, None), |(program, module)| (program, Some(module)))
 }
 
 /// Where tests report that they cannot run here.
@@ -156,7 +167,17 @@ impl Tally {
 
 #[cfg(test)]
 mod tests {
-    use super::Tally;
+    use super::{Suite, Tally};
+
+    #[test]
+    fn filterset_of_module_leaves_other_tests_of_its_program_out() {
+        let suite = Suite(&[("fairway-example", "example/operators"), ("fairway-olm", "guard")]);
+        assert_eq!(
+            suite.filterset(),
+            "(binary_id(fairway-example::example) and test(/^operators::/)) \
+             or binary_id(fairway-olm::guard)"
+        );
+    }
 
     #[test]
     fn both_test_runners_say_how_many_passed() {
@@ -170,7 +191,7 @@ mod tests {
         let in_colours = "\u{1b}[32;1m        PASS\u{1b}[0m [   0.207s] \u{1b}[35;1mfairway-sandbox::behaviour\u{1b}[0m one";
         let cargo = "     Running tests/behaviour/main.rs (target/debug/deps/behaviour-0a1b)\n\
             test result: ok. 142 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out\n     \
-            Running tests/server/main.rs (target/debug/deps/server-0a1b)\n\
+            Running tests/sandbox/main.rs (target/debug/deps/sandbox-0a1b)\n\
             test result: ok. 7 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out";
         for (printed, passed) in [(nextest, 2), (in_colours, 1), (cargo, 142), ("", 0)] {
             let mut tally = Tally::default();

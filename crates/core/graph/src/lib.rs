@@ -1,7 +1,7 @@
 //! The update graph: which release leads to which, for whom, and why not.
 //!
-//! This crate is pure: bytes with names go in, graphs, answers and pictures come out. It knows no
-//! network and no clock; [`directory`] alone reads files.
+//! This crate is pure: bytes with names go in, graphs, answers and pictures come out. It reads
+//! no files, no network and no clock; `fairway-graph-files` reads directories.
 //!
 //! * [`data`] reads what the maintainers of graph-data say. It fails closed.
 //! * [`releases`] reads what releases declare about themselves.
@@ -12,7 +12,6 @@
 
 pub mod build;
 pub mod data;
-pub mod directory;
 pub mod files;
 pub mod graph;
 pub mod lint;

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use fairway_graph::{Files, directory};
+use fairway_graph::Files;
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
 
@@ -36,7 +36,7 @@ impl Source<Files> for Directory {
 
     fn refresh(&mut self) -> BoxFuture<'_, Result<Option<Found<Files>>, SourceError>> {
         let path = self.path.clone();
-        let read = move || directory::read(&path).map_err(SourceError::from);
+        let read = move || fairway_graph_files::read(&path).map_err(SourceError::from);
         async move {
             let found = self.settled.look(read, of_files).await?;
             Ok(found.map(|content| Found { content, problems: Vec::new() }))

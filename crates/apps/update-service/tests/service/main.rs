@@ -6,7 +6,7 @@ mod crowds;
 mod hostile;
 mod image;
 mod operations;
-#[path = "../../../../io/registry/tests/releases/proxy.rs"]
+#[path = "../../../../io/registry/tests/registry/releases/proxy.rs"]
 mod proxy;
 mod registry;
 mod reload;

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use fairway_graph::build::build;
 use fairway_graph::wire::View;
-use fairway_graph::{GraphData, directory, releases};
+use fairway_graph::{GraphData, releases};
 use fairway_testkit::objects;
 use fairway_testkit::platform::Platform;
 use serde_json::json;
@@ -59,7 +59,7 @@ impl Case {
     /// The longest channel of a whole platform.
     pub(crate) fn platform(platform: &Platform) -> Result<Self> {
         let (releases, _) = releases::read("releases", &std::fs::read(platform.releases())?)?;
-        let data = GraphData::read(&directory::read(&platform.graph_data())?)?;
+        let data = GraphData::read(&fairway_graph_files::read(&platform.graph_data())?)?;
         let (graph, _) = build(releases::declare(releases).0, &data);
         let channel = platform.large();
         let answer = View::architecture(&graph, "amd64").channel_json(channel);

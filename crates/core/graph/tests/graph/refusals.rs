@@ -1,11 +1,6 @@
 //! Graph-data that cannot be used, and hostile graph-data.
 
-use std::fs;
-use std::os::unix::fs::symlink;
-use std::os::unix::net::UnixListener;
-use std::path::Path;
-
-use fairway_graph::{Files, GraphData, directory};
+use fairway_graph::{Files, GraphData};
 
 use crate::support::{data, files, lines};
 
@@ -96,83 +91,6 @@ fn hostile_files_are_refused_with_a_message() {
     blocked-edges/deep.yaml:1:256: unreadable, so nothing is blocked: recursion limit exceeded
     blocked-edges/regex.yaml:2:7: `from` is unreadable, so every update to this version is blocked: it takes too much memory
     ");
-}
-
-#[test]
-fn a_directory_is_read_and_links_out_of_it_are_not() {
-    let root = tempfile::tempdir().unwrap();
-    let path = |name: &str| root.path().join("data").join(name);
-    fs::create_dir_all(path("channels")).unwrap();
-    fs::write(path("version"), "1.1.0").unwrap();
-    fs::write(path("channels/stable-4.7.yaml"), CHANNEL.1).unwrap();
-    fs::write(path("unrelated"), "not read").unwrap();
-    symlink("stable-4.7.yaml", path("channels/link.yaml")).unwrap();
-    let read = directory::read(&path("")).unwrap();
-    let names: Vec<&str> = read.iter().map(|(path, _)| path).collect();
-    assert_eq!(names, ["channels/link.yaml", "channels/stable-4.7.yaml", "version"]);
-
-    fs::write(root.path().join("secret"), "name: stable-4.7\n").unwrap();
-    symlink("../../secret", path("channels/out.yaml")).unwrap();
-    let refused = directory::read(&path("")).unwrap_err().to_string();
-    assert!(refused.ends_with("channels/out.yaml leads out of the directory"), "{refused}");
-    fs::remove_file(path("channels/out.yaml")).unwrap();
-    fs::create_dir(root.path().join("elsewhere")).unwrap();
-    symlink("../elsewhere", path("blocked-edges")).unwrap();
-    assert!(directory::read(&path("")).is_err());
-}
-
-#[test]
-fn a_directory_with_too_much_in_it_is_refused() {
-    let root = tempfile::tempdir().unwrap();
-    fs::create_dir(root.path().join("blocked-edges")).unwrap();
-    for number in 0..8_193 {
-        fs::write(root.path().join(format!("blocked-edges/{number}.yaml")), "").unwrap();
-    }
-    insta::assert_snapshot!(directory::read(root.path()).unwrap_err(), @"there are more than 8192 files");
-}
-
-#[test]
-fn a_directory_has_files_and_nothing_else_that_could_be_one() {
-    let refused = |spoil: fn(&Path)| {
-        let root = tempfile::tempdir().unwrap();
-        let blocks = root.path().join("blocked-edges");
-        fs::create_dir(&blocks).unwrap();
-        spoil(&blocks);
-        let error = directory::read(root.path()).unwrap_err().to_string();
-        error.replace(&root.path().display().to_string(), "ROOT")
-    };
-    let refused = [
-        refused(|blocks| symlink("nowhere", blocks.join("a.yaml")).unwrap()),
-        refused(|blocks| symlink("/dev/zero", blocks.join("a.yaml")).unwrap()),
-        refused(|blocks| drop(UnixListener::bind(blocks.join("a.yaml")).unwrap())),
-        refused(|blocks| fs::write(blocks.join("a\n.yaml"), "").unwrap()),
-        refused(|blocks| {
-            let file = fs::File::create(blocks.join("a.yaml")).unwrap();
-            file.set_len(1 << 40).unwrap();
-        }),
-        refused(|blocks| {
-            fs::remove_dir(blocks).unwrap();
-            symlink("nowhere", blocks).unwrap();
-        }),
-    ];
-    insta::assert_snapshot!(refused.join("\n"), @r#"
-    ROOT/blocked-edges/a.yaml is a link that leads nowhere
-    ROOT/blocked-edges/a.yaml leads out of the directory
-    ROOT/blocked-edges/a.yaml is not a file
-    "blocked-edges/a\n.yaml" is not a path below the directory
-    blocked-edges/a.yaml is 1099511627776 bytes long, and at most 1048576 are read
-    ROOT/blocked-edges is a link that leads nowhere
-    "#);
-
-    // As a mounted ConfigMap has them.
-    let root = tempfile::tempdir().unwrap();
-    let channels = root.path().join("channels");
-    fs::create_dir_all(channels.join("..2026_11_15")).unwrap();
-    fs::write(channels.join("..2026_11_15/c.yaml"), CHANNEL.1).unwrap();
-    symlink("..2026_11_15", channels.join("..data")).unwrap();
-    symlink("..data/c.yaml", channels.join("c.yaml")).unwrap();
-    let read = directory::read(root.path()).unwrap();
-    assert_eq!(read.iter().map(|(path, _)| path).collect::<Vec<_>>(), ["channels/c.yaml"]);
 }
 
 #[test]

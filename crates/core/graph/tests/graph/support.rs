@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use fairway_api::Version;
 use fairway_fixtures::environment;
 use fairway_graph::build::build;
-use fairway_graph::{Edge, Files, Graph, GraphData, ReleaseImage, directory, releases};
+use fairway_graph::{Edge, Files, Graph, GraphData, ReleaseImage, releases};
 use fairway_release::ReleaseMetadata;
 
 /// The vectors of the existing update service, where there are any.
@@ -28,7 +28,16 @@ pub(crate) fn platform() -> Option<&'static (GraphData, Graph)> {
 }
 
 pub(crate) fn graph_data(directory: &Path) -> GraphData {
-    GraphData::read(&directory::read(directory).unwrap()).unwrap()
+    GraphData::read(&directory_files(directory)).unwrap()
+}
+
+/// The files of a directory.
+pub(crate) fn directory_files(directory: &Path) -> Files {
+    let mut files = Files::default();
+    for (path, bytes) in fairway_fixtures::graph_data::files(directory) {
+        files.insert(path, bytes).unwrap();
+    }
+    files
 }
 
 pub(crate) fn declared(file: &Path) -> Graph {

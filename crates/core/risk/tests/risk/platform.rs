@@ -3,14 +3,18 @@
 use std::sync::Arc;
 
 use fairway_graph::build::build;
-use fairway_graph::{Graph, GraphData, directory, releases};
+use fairway_graph::{Files, Graph, GraphData, releases};
 use fairway_risk::{Candidate, Evaluated, Ledger, Outcome, Risk};
 
 use crate::support::*;
 
 fn graph() -> Option<Graph> {
     let directory = fairway_fixtures::environment::data()?;
-    let data = directory::read(&directory.join("graph-data-2026-08")).unwrap();
+    let mut data = Files::default();
+    for (path, bytes) in fairway_fixtures::graph_data::files(&directory.join("graph-data-2026-08"))
+    {
+        data.insert(path, bytes).unwrap();
+    }
     let list = std::fs::read(directory.join("releases-2026-08.json")).unwrap();
     let (releases, _) = releases::read("releases.json", &list).unwrap();
     let (declared, _) = releases::declare(releases);

@@ -3,4 +3,5 @@
 mod checks;
 mod graph;
 mod images;
+mod operators;
 mod releases;

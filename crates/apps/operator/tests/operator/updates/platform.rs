@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use fairway_graph::wire::View;
-use fairway_graph::{Graph, GraphData, build, directory, releases};
+use fairway_graph::{Graph, GraphData, build, releases};
 use serde_json::Value;
 
 use super::service::{Service, document};
@@ -12,7 +12,7 @@ use super::stage::{Stage, is_retrieved, lazy};
 /// The platform of `FAIRWAY_DATA`, where there is one.
 fn platform() -> Option<Graph> {
     let directory = fairway_testkit::environment::data()?;
-    let data = directory::read(&directory.join("graph-data-2026-08")).unwrap();
+    let data = fairway_graph_files::read(&directory.join("graph-data-2026-08")).unwrap();
     let list = std::fs::read(directory.join("releases-2026-08.json")).unwrap();
     let (releases, _) = releases::read("releases", &list).unwrap();
     let (declared, _) = releases::declare(releases);

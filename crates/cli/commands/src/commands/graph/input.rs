@@ -7,7 +7,7 @@ use std::path::Path;
 use anyhow::Context;
 use fairway_graph::build::build;
 use fairway_graph::data::Severity;
-use fairway_graph::{Files, Graph, GraphData, Problem, ReleaseImage, directory, releases, wire};
+use fairway_graph::{Files, Graph, GraphData, Problem, ReleaseImage, releases, wire};
 use fairway_update_service::Source;
 use fairway_update_service::source::{Found, Repository};
 
@@ -157,7 +157,7 @@ fn meaning(files: &Files, name: &str, place: &str, printer: &Printer) -> anyhow:
 
 /// The files of graph-data.
 pub(super) fn files(dir: &Path) -> anyhow::Result<Files> {
-    directory::read(dir).with_context(|| WithHint {
+    fairway_graph_files::read(dir).with_context(|| WithHint {
         message: format!("cannot read the graph-data in {}", dir.display()),
         hint: "name a directory that has `version`, `channels` and `blocked-edges`".to_owned(),
     })

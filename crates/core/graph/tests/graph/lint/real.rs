@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 
 use fairway_graph::data::Severity;
-use fairway_graph::directory;
 use fairway_graph::lint::lint;
+
+use crate::support::directory_files;
 
 #[test]
 fn the_graph_data_of_a_platform_has_no_errors() {
     let Some(data) = fairway_fixtures::environment::data() else { return };
-    let files = directory::read(&data.join("graph-data-2026-08")).unwrap();
+    let files = directory_files(&data.join("graph-data-2026-08"));
     let report = lint(&files, None);
     assert_eq!(report.worst(), Some(Severity::Warning));
     let expected = BTreeMap::from([

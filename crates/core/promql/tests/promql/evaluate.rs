@@ -1,0 +1,233 @@
+//! Evaluating: what comes out, in words, and what is too much. That it is what Prometheus says is
+//! the subject of `fairway-oracles`.
+
+use fairway_promql::evaluate::Limits;
+use fairway_promql::{Query, Snapshot, evaluate, snapshot};
+use jiff::Timestamp;
+use proptest::prelude::*;
+
+const SAMPLES: &str = r#"
+a{x="1"} 1
+a{x="2"} 2
+a{x="3"} NaN
+a{x="4"} 4
+b{x="1",y="1"} 1
+b{x="1",y="2"} 1
+old 1 1699999000000
+"#;
+
+fn now() -> Timestamp {
+    Timestamp::from_second(1_700_000_000).unwrap()
+}
+
+fn within(query: &str, limits: &Limits) -> String {
+    let snapshot = Snapshot::parse(SAMPLES, now(), &snapshot::Limits::default()).unwrap();
+    let parsed = Query::parse(query).unwrap_or_else(|error| panic!("{query}: {error}"));
+    match evaluate(&parsed, &snapshot, now(), limits) {
+        Ok(value) => value.to_string(),
+        Err(error) => format!("failed: {error}"),
+    }
+}
+
+/// Each query and what comes of it.
+fn all(queries: &[&str]) -> String {
+    let line = |query: &&str| format!("{query}\n  {}", within(query, &Limits::default()));
+    queries.iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn an_answer_says_what_it_is() {
+    insta::assert_snapshot!(all(&[
+        "1 / 3",
+        "-1 / 0",
+        "\"text\"",
+        "a",
+        "max(a)",
+        "a{x=\"3\"}",
+        "sum(missing)",
+        "old",
+        "last_over_time(old[1h])",
+        "a[5m]",
+        "label_replace(max(a), \"long\", \"abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz\", \"\", \"\")",
+    ]), @r#"
+    1 / 3
+      the number 0.3333333333333333
+    -1 / 0
+      the number -Inf
+    "text"
+      the text "text"
+    a
+      4 series: a{x="1"} 1, a{x="2"} 2, a{x="3"} NaN and 1 more
+    max(a)
+      1 series: {} 4
+    a{x="3"}
+      1 series: a{x="3"} NaN
+    sum(missing)
+      no series
+    old
+      no series
+    last_over_time(old[1h])
+      1 series: old 1
+    a[5m]
+      a range of samples of 4 series
+    label_replace(max(a), "long", "abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz", "", "")
+      1 series: {long="abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyzabcdefghijk… 4
+    "#);
+}
+
+#[test]
+fn what_fails_says_why_and_what_to_do() {
+    insta::assert_snapshot!(all(&[
+        "a * on (x) b",
+        "b * on (x) a",
+        "a * on (x) group_left (y) b",
+        "b * on (x) group_left (y) a",
+        "label_replace(a, \"x\", \"\", \"\", \"\")",
+        "label_replace(a, \"x-y\", \"\", \"\", \"\")",
+        "label_replace(a, \"x\", \"\", \"\", \"(\")",
+        "label_join(a, \"x\", \"\", \"y y\")",
+        "count_values(\"v v\", a)",
+        "topk(NaN, a)",
+        "topk(1e300, a)",
+        "max_over_time(a[5m:1m])",
+        "histogram_quantile(0.9, a)",
+        "a atan2 b",
+    ]), @r#"
+    a * on (x) b
+      failed: b{x="1",y="1"} and b{x="1",y="2"} are both {x="1"} on the right side, where each may be once; match on more labels, or aggregate that side
+    b * on (x) a
+      failed: several series on the left side, among them b{x="1",y="2"}, match one on the right side; say group_left or group_right, or match on more labels
+    a * on (x) group_left (y) b
+      failed: b{x="1",y="1"} and b{x="1",y="2"} are both {x="1"} on the right side, where each may be once; match on more labels, or aggregate that side
+    b * on (x) group_left (y) a
+      failed: {x="1"} comes out twice; the labels of group_left or group_right make series the same
+    label_replace(a, "x", "", "", "")
+      failed: two series become a; an operation took away what told them apart
+    label_replace(a, "x-y", "", "", "")
+      failed: label_replace cannot make a label "x-y"
+    label_replace(a, "x", "", "", "(")
+      failed: "(" is no regular expression that can be used: unclosed group
+    label_join(a, "x", "", "y y")
+      failed: label_join cannot make a label "y y"
+    count_values("v v", a)
+      failed: count_values cannot make a label "v v"
+    topk(NaN, a)
+      failed: NaN is no number of series
+    topk(1e300, a)
+      failed: 1e300 is no number of series
+    max_over_time(a[5m:1m])
+      failed: a subquery cannot be evaluated over a snapshot; ask a Prometheus, or write the query without it
+    histogram_quantile(0.9, a)
+      failed: the function histogram_quantile cannot be evaluated over a snapshot; ask a Prometheus, or write the query without it
+    a atan2 b
+      failed: atan2 cannot be evaluated over a snapshot; ask a Prometheus, or write the query without it
+    "#);
+}
+
+#[test]
+fn budgets_are_named() {
+    let limits = Limits { series: 9, samples: 6, steps: 12, text: 40, output: 3 };
+    let queries = [
+        "count(a) + count({x=~\".+\"})",
+        "count(a) + count(a)",
+        "a * -1 * -1 * -1",
+        "label_join(max(a), \"x\", \"a string that is somewhat longer\", \"y\", \"z\")",
+        "a",
+        "a[5m]",
+    ];
+    let lines = queries.map(|query| format!("{query}\n  {}", within(query, &limits)));
+    insta::assert_snapshot!(lines.join("\n"), @r#"
+    count(a) + count({x=~".+"})
+      failed: the query looks at more than 9 series, and is not evaluated any further
+    count(a) + count(a)
+      failed: the query reads more than 6 samples, and is not evaluated any further
+    a * -1 * -1 * -1
+      failed: the query works on more than 12 values, and is not evaluated any further
+    label_join(max(a), "x", "a string that is somewhat longer", "y", "z")
+      failed: the query handles more than 40 bytes of labels, and is not evaluated any further
+    a
+      failed: the query yields more than 3 series, and is not evaluated any further
+    a[5m]
+      failed: the query yields more than 3 series, and is not evaluated any further
+    "#);
+}
+
+/// Every nesting multiplies what is written; none of it is written before it is counted.
+#[test]
+fn labels_cannot_grow_without_end() {
+    let joined = |inner: String, _| {
+        format!("label_join({inner}, \"x\", \"0123456789\", \"x\", \"x\", \"x\", \"x\")")
+    };
+    let replaced = |inner: String, _| {
+        let template = "$1".repeat(2000);
+        format!("label_replace({inner}, \"x\", \"{template}\", \"x\", \"(.*)\")")
+    };
+    let nested =
+        [(0..16).fold("max(a)".to_owned(), joined), (0..3).fold("a{x=\"1\"}".to_owned(), replaced)];
+    for nested in nested {
+        insta::allow_duplicates! {
+            insta::assert_snapshot!(within(&nested, &Limits::default()), @"failed: the query handles more than 16777216 bytes of labels, and is not evaluated any further");
+        }
+    }
+}
+
+/// The largest trees that are accepted, on half the stack that threads have.
+#[test]
+fn nothing_that_is_accepted_exhausts_a_small_stack() {
+    let chain = vec!["1"; 101].join(" ^ ");
+    let negative = format!("{}a", "-".repeat(100));
+    let calls = ("abs(-".repeat(32), ")".repeat(32));
+    let mixed = format!("{}{}a{}", calls.0, "1 ^ ".repeat(68), calls.1);
+    let aggregates = format!("{}a{}", "topk by (x) (1, ".repeat(32), ")".repeat(32));
+    let evaluate = move || {
+        for query in [chain, negative, mixed, aggregates] {
+            let _ = within(&query, &Limits::default());
+        }
+    };
+    std::thread::Builder::new().stack_size(1 << 20).spawn(evaluate).unwrap().join().unwrap();
+}
+
+#[test]
+fn windows_include_both_ends() {
+    let samples = "a 1 1699999700000\na 2 1700000000000";
+    let snapshot = Snapshot::parse(samples, now(), &snapshot::Limits::default()).unwrap();
+    let query = Query::parse("count_over_time(a[5m])").unwrap();
+    let value = evaluate(&query, &snapshot, now(), &Limits::default()).unwrap();
+    assert_eq!(value.to_string(), "1 series: {} 2");
+}
+
+/// Separated by blanks.
+const WORDS: &str = r#"
+    a b a[5m] b[1h] {x="1"} sum( topk( topk(1, quantile(NaN, count_values("v", by(x) without(y) on(x)
+    on() ignoring(y) group_left(y) group_right bool or and unless offset @ start() ( ) , == > + - *
+    / % ^ 1 NaN Inf -1 1e300 5m "x" rate( delta( vector( scalar( absent( sort( timestamp( round(
+    clamp( max_over_time( quantile_over_time(0.5, label_replace(a,"x","$1","y","(.*)") label_join(
+"#;
+
+proptest! {
+    #[test]
+    fn no_words_make_it_panic(words in prop::collection::vec(
+        prop::sample::select(WORDS.split_whitespace().collect::<Vec<_>>()), 1..8)) {
+        let open = words.iter().map(|word| word.matches('(').count()).sum::<usize>();
+        let closed = words.iter().map(|word| word.matches(')').count()).sum::<usize>();
+        let text = words.join(" ") + &")".repeat(open.saturating_sub(closed));
+        if let Ok(query) = Query::parse(&text) {
+            let snapshot = Snapshot::parse(SAMPLES, now(), &snapshot::Limits::default()).unwrap();
+            let _ = evaluate(&query, &snapshot, now(), &Limits::default());
+        }
+    }
+
+    #[test]
+    fn no_time_makes_it_panic(now in -9_000_000_000_000_000i64..9_000_000_000_000_000, at in any::<i32>(), years in 1u16..292) {
+        let Ok(now) = Timestamp::from_millisecond(now / 1000) else { return Ok(()) };
+        let snapshot = Snapshot::parse(SAMPLES, now, &snapshot::Limits::default()).unwrap();
+        for text in [
+            format!("rate(a[{years}y] @ {at} offset {years}y)"),
+            format!("delta(a[1ms] offset -{years}y)"),
+            "time() - timestamp(a)".to_owned(),
+        ] {
+            let query = Query::parse(&text).unwrap();
+            let _ = evaluate(&query, &snapshot, now, &Limits::default());
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! The language: what we answer, Prometheus answers the same. We may refuse more.
+
+use std::cell::Cell;
+
+use fairway_promql::snapshot::{Limits, Snapshot};
+use jiff::Timestamp;
+use proptest::prelude::*;
+use proptest::strategy::ValueTree;
+use proptest::test_runner::{Config, TestRunner};
+
+use crate::promql::answer::Answer;
+use crate::promql::generate;
+use crate::promql::oracle::Oracle;
+
+/// Labels with which expressions of different dialects do different things.
+const ODD: &str = r#"
+odd{v="x"} 1
+odd{v="k"} 2
+odd{v="K"} 3
+odd{v="é"} 4
+odd{v="٣"} 5
+odd{v="a\nb"} 6
+odd{v="\n"} 7
+odd{v=" "} 8
+odd{v="\"\\"} 9
+odd{v="7"} 10
+odd{v="ſ"} 11
+"#;
+
+/// Few of them make a query that has to be asked.
+const WORDS_PER_CASE: u32 = 40;
+
+/// Queries at the edges of the language, one a line.
+const QUERIES: &str = include_str!("language.promql");
+
+/// Separated by blanks.
+const WORDS: &str = r#"
+    a b up sum topk by without on ignoring group_left bool or and unless offset @ start end inf nan
+    ( ) { } [ ] , = == =~ !~ != + - * ^ : 1 0x1 1e9 5m 1h5s .5 "x" 'y' rate( vector( time( abs(
+    (a) {x="1"} [5m] [5m:] sum(a) by(x) 1d 1_0 "1" =~"x" true start() end() info( label_replace(
+"#;
+
+/// Words in any order.
+fn words() -> impl Strategy<Value = String> {
+    let word = prop::sample::select(WORDS.split_whitespace().collect::<Vec<_>>());
+    prop::collection::vec(word, 1..7).prop_map(|words| words.join(" "))
+}
+
+#[test]
+#[ignore = "needs root and Debian: cargo xtask test"]
+fn what_is_answered_prometheus_answers_the_same() {
+    const STATES: usize = 4;
+    let states = generate::states(STATES - 1);
+    let mut states = states.new_tree(&mut TestRunner::deterministic()).unwrap().current();
+    states.push(Snapshot::parse(ODD, Timestamp::UNIX_EPOCH, &Limits::default()).unwrap());
+    let oracle = Oracle::start(&states);
+    let mut refused = Vec::new();
+    for query in QUERIES.lines().filter(|line| !line.is_empty()) {
+        match oracle.refusal(query) {
+            Some(refusal) if oracle.theirs(0, query).is_ok() => {
+                refused.push(format!("{query}: {refusal}"));
+            }
+            Some(_) => {}
+            None => (0..STATES).for_each(|state| drop(oracle.same(state, query))),
+        }
+    }
+    // What only Prometheus answers.
+    insta::assert_snapshot!(refused.join("\n"), @r#"
+    a[5m:]: a subquery cannot be evaluated over a snapshot; ask a Prometheus, or write the query without it
+    a[5m:1m]: a subquery cannot be evaluated over a snapshot; ask a Prometheus, or write the query without it
+    a[5m:1m] offset 1m: a subquery cannot be evaluated over a snapshot; ask a Prometheus, or write the query without it
+    sum_over_time(a[5m:1m]): a subquery cannot be evaluated over a snapshot; ask a Prometheus, or write the query without it
+    a atan2 b: atan2 cannot be evaluated over a snapshot; ask a Prometheus, or write the query without it
+    day_of_month(): the function day_of_month cannot be evaluated over a snapshot; ask a Prometheus, or write the query without it
+    hour(a): the function hour cannot be evaluated over a snapshot; ask a Prometheus, or write the query without it
+    minute(vector(1e9)): the function minute cannot be evaluated over a snapshot; ask a Prometheus, or write the query without it
+    days_in_month(): the function days_in_month cannot be evaluated over a snapshot; ask a Prometheus, or write the query without it
+    deriv(a[5m]): the function deriv cannot be evaluated over a snapshot; ask a Prometheus, or write the query without it
+    predict_linear(a[5m], 60): the function predict_linear cannot be evaluated over a snapshot; ask a Prometheus, or write the query without it
+    holt_winters(a[5m], 0.5, 0.5): 1:1: there is no function "holt_winters"
+    histogram_quantile(0.9, a): the function histogram_quantile cannot be evaluated over a snapshot; ask a Prometheus, or write the query without it
+    histogram_count(a): the function histogram_count cannot be evaluated over a snapshot; ask a Prometheus, or write the query without it
+    a{x=~"\\pL+"}: 1:6: "\\pL+" is no regular expression that can be used: \p is not covered
+    a{x=~"\\Bx"}: 1:6: "\\Bx" is no regular expression that can be used: \B is not covered
+    a{x=~"\\Q1\\E"}: 1:6: "\\Q1\\E" is no regular expression that can be used: unrecognized escape sequence
+    a{x=~"1{"}: 1:6: "1{" is no regular expression that can be used: unclosed counted repetition
+    a{x=~"1{,2}"}: 1:6: "1{,2}" is no regular expression that can be used: repetition quantifier expects a valid decimal
+    a atan2 2: atan2 cannot be evaluated over a snapshot; ask a Prometheus, or write the query without it
+    "\xff": 1:2: this escape is a part of a character; write the character itself, or \u and its number
+    "\377": 1:2: this escape is a part of a character; write the character itself, or \u and its number
+    "\xc3\xa9": 1:2: this escape is a part of a character; write the character itself, or \u and its number
+    a{x="\xff"}: 1:6: this escape is a part of a character; write the character itself, or \u and its number
+    label_replace(a, "w", "\xff", "", ""): 1:24: this escape is a part of a character; write the character itself, or \u and its number
+    "#);
+}
+
+#[test]
+#[ignore = "needs root and Debian: cargo xtask test"]
+fn words_in_any_order_are_answered_as_prometheus_answers_them() {
+    let states = generate::states(1).new_tree(&mut TestRunner::default()).unwrap().current();
+    let oracle = Oracle::start(&states);
+    let config = Config::default();
+    let cases = config.cases * WORDS_PER_CASE;
+    let mut runner = TestRunner::new(Config { cases, failure_persistence: None, ..config });
+    let read = Cell::new(0);
+    let outcome = runner.run(&words(), |query| {
+        // Prometheus stumbles over a text in brackets, which decides nothing anyway.
+        if oracle.refusal(&query).is_some() || matches!(oracle.ours(0, &query), Ok(Answer::Text(_)))
+        {
+            return Ok(());
+        }
+        read.set(read.get() + 1);
+        oracle.compare(0, &query).map(drop).map_err(TestCaseError::fail)
+    });
+    println!("of {cases} texts {} are queries", read.get());
+    outcome.unwrap();
+}

@@ -1,0 +1,147 @@
+//! Reads a graph-data directory into [`Files`].
+//!
+//! `fairway-graph` is pure: it takes names and bytes. The update service, the command line and benches
+//! read directories through this crate, so the limits and the rules about links exist once.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+
+use fairway_graph::Files;
+use fairway_graph::data::{BLOCKED_EDGES, CHANNELS, RAW_METADATA, SCHEMA};
+use fairway_graph::files::{FilesError, MAX_FILE_BYTES, MAX_FILES};
+
+/// Why a directory could not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum DirectoryError {
+    /// A file or directory could not be read.
+    #[error("cannot read {}", path.display())]
+    Io {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// A link leads out of the directory.
+    #[error("{} leads out of the directory", path.display())]
+    LeadsOut {
+        /// The link.
+        path: PathBuf,
+    },
+    /// A link leads nowhere: what it was for is lost.
+    #[error("{} is a link that leads nowhere", path.display())]
+    LeadsNowhere {
+        /// The link.
+        path: PathBuf,
+    },
+    /// Something that cannot be read like a file: a pipe, a device or a socket.
+    #[error("{} is not a file", path.display())]
+    NotAFile {
+        /// What it is.
+        path: PathBuf,
+    },
+    /// A name is not UTF-8.
+    #[error("{} has a name that is not UTF-8", path.display())]
+    Name {
+        /// The file.
+        path: PathBuf,
+    },
+    /// There is more than is read.
+    #[error(transparent)]
+    Limit(#[from] FilesError),
+}
+
+/// Reads a graph-data directory: the files that mean something in it, and no others.
+pub fn read(root: &Path) -> Result<Files, DirectoryError> {
+    let reader = Reader { real_root: fs::canonicalize(root).map_err(at(root))?, root };
+    let mut files = Files::default();
+    for file in [SCHEMA, RAW_METADATA] {
+        reader.file(file, &mut files)?;
+    }
+    for directory in [CHANNELS, BLOCKED_EDGES] {
+        reader.directory(directory, &mut files)?;
+    }
+    Ok(files)
+}
+
+struct Reader<'a> {
+    root: &'a Path,
+    real_root: PathBuf,
+}
+
+impl Reader<'_> {
+    /// Reads the files of a directory, if there is one.
+    fn directory(&self, name: &str, files: &mut Files) -> Result<(), DirectoryError> {
+        let path = self.root.join(name);
+        let entries = match fs::read_dir(&path) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return nothing(path),
+            Err(error) => return Err(at(&path)(error)),
+        };
+        self.stays_inside(&path)?;
+        // One more than is read, to know that there are more: before any of them is opened.
+        let names: io::Result<Vec<OsString>> =
+            entries.take(MAX_FILES + 1).map(|entry| Ok(entry?.file_name())).collect();
+        let mut names = names.map_err(at(&path))?;
+        if names.len() > MAX_FILES {
+            return Err(FilesError::TooMany.into());
+        }
+        // What is wrong first is the same each time.
+        names.sort_unstable();
+        for file in names {
+            let Some(file) = file.to_str() else {
+                return Err(DirectoryError::Name { path: path.join(file) });
+            };
+            self.file(&format!("{name}/{file}"), files)?;
+        }
+        Ok(())
+    }
+
+    /// Reads a file, if there is one of that name.
+    fn file(&self, name: &str, files: &mut Files) -> Result<(), DirectoryError> {
+        let path = self.root.join(name);
+        let metadata = match fs::metadata(&path) {
+            Ok(metadata) => metadata,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return nothing(path),
+            Err(error) => return Err(at(&path)(error)),
+        };
+        self.stays_inside(&path)?;
+        // Whoever mounts a directory may have some for itself in there.
+        if metadata.is_dir() {
+            return Ok(());
+        }
+        if !metadata.is_file() {
+            return Err(DirectoryError::NotAFile { path });
+        }
+        let limit = MAX_FILE_BYTES as u64;
+        if metadata.len() > limit {
+            let (path, size) = (name.to_owned(), metadata.len());
+            return Err(FilesError::FileTooLarge { path, size }.into());
+        }
+        let mut bytes = Vec::new();
+        let file = fs::File::open(&path).map_err(at(&path))?;
+        file.take(limit + 1).read_to_end(&mut bytes).map_err(at(&path))?;
+        Ok(files.insert(name, bytes)?)
+    }
+
+    /// Refuses what leads out of the directory.
+    fn stays_inside(&self, path: &Path) -> Result<(), DirectoryError> {
+        let real = fs::canonicalize(path).map_err(at(path))?;
+        if real.starts_with(&self.real_root) {
+            Ok(())
+        } else {
+            Err(DirectoryError::LeadsOut { path: path.to_owned() })
+        }
+    }
+}
+
+/// Makes sure that there is nothing at a path, where no file was found.
+fn nothing(path: PathBuf) -> Result<(), DirectoryError> {
+    let is_link = fs::symlink_metadata(&path).is_ok_and(|metadata| metadata.is_symlink());
+    if is_link { Err(DirectoryError::LeadsNowhere { path }) } else { Ok(()) }
+}
+
+fn at(path: &Path) -> impl Fn(io::Error) -> DirectoryError {
+    move |source| DirectoryError::Io { path: path.to_owned(), source }
+}

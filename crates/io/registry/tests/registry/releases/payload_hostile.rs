@@ -1,0 +1,249 @@
+//! What an image may do to those who look for a release in it: nothing but be refused.
+
+use std::time::Duration;
+
+use fairway_registry::Digest;
+use fairway_registry::payload::{Files, Places, fetch};
+use fairway_registry::pull::Options;
+use serde_json::{Value, json};
+use tar::EntryType;
+
+use crate::releases::anonymous;
+use crate::releases::images::{Content, Style, gzip, here, image, tar};
+use crate::releases::server::Server;
+
+const FILE: &str = "release-manifests/a.yaml";
+const OUTSIDE: &str = "/etc/passwd";
+
+/// An archive of one entry, written by hand: builders would tidy it.
+fn entry(kind: EntryType, path: &[u8], target: &str, content: &[u8]) -> Vec<u8> {
+    let mut header = tar::Header::new_gnu();
+    header.set_entry_type(kind);
+    header.set_mode(0o644);
+    header.set_size(content.len() as u64);
+    header.as_gnu_mut().unwrap().name[..path.len()].copy_from_slice(path);
+    header.as_gnu_mut().unwrap().linkname[..target.len()].copy_from_slice(target.as_bytes());
+    header.set_cksum();
+    let mut archive = tar::Builder::new(Vec::new());
+    archive.append(&header, content).unwrap();
+    archive.into_inner().unwrap()
+}
+
+fn file(path: &str) -> Vec<u8> {
+    entry(EntryType::Regular, path.as_bytes(), "", b"a: 1")
+}
+
+fn special(kind: EntryType, path: &str, target: &str) -> Vec<u8> {
+    entry(kind, path.as_bytes(), target, b"")
+}
+
+/// An image of one layer that is not compressed.
+fn plain(layer: Vec<u8>) -> Content {
+    image(Style::Oci, here(), vec![(layer, false)])
+}
+
+fn packed(layer: &[u8]) -> Content {
+    image(Style::Oci, here(), vec![(gzip(layer), true)])
+}
+
+/// The same image with something else in its manifest.
+fn edited(mut content: Content, edit: impl Fn(&mut Value)) -> Content {
+    let mut manifest: Value = serde_json::from_slice(&content.manifest).unwrap();
+    edit(&mut manifest);
+    content.manifest = manifest.to_string().into_bytes();
+    content
+}
+
+async fn read(server: &Server, content: &Content) -> Result<Files, String> {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let options = Options { attempts: 1, silence: Duration::from_secs(10), ..Options::default() };
+    let places = Places { options, ..Places::default() };
+    let image = format!("{}@{}", server.repository(), content.digest());
+    let outcome = fetch(&image, &places).await;
+    outcome.map_err(|error| {
+        let told = anonymous(&error.to_string(), server);
+        let told = told.trim_start_matches("HOST/releases@DIGEST cannot be read from any place: ");
+        told.trim_start_matches("HOST/releases: ").to_owned()
+    })
+}
+
+/// What is told of each image; none of them may give a file.
+async fn refusals(images: impl IntoIterator<Item = (&str, Content)>) -> String {
+    let server = Server::start().await;
+    let mut told = Vec::new();
+    for (name, content) in images {
+        server.add_untagged(&content);
+        let outcome = read(&server, &content).await;
+        let why = outcome.map(|files| files.len()).expect_err(name);
+        told.push(format!("{name}: {why}"));
+    }
+    told.join("\n")
+}
+
+#[tokio::test]
+async fn paths_lead_nowhere_else() {
+    let told = refusals([
+        ("upwards", plain(file("../release-manifests/a.yaml"))),
+        ("down and up", plain(file("release-manifests/../../a.yaml"))),
+        ("not text", plain(entry(EntryType::Regular, b"release-manifests/\xfe.yaml", "", b""))),
+    ])
+    .await;
+    insta::assert_snapshot!(told, @"
+    upwards: layer DIGEST cannot be unpacked: ../release-manifests/a.yaml leads out of the image
+    down and up: layer DIGEST cannot be unpacked: release-manifests/../../a.yaml leads out of the image
+    not text: layer DIGEST cannot be unpacked: release-manifests/.yaml is not a name in UTF-8
+    ");
+    let server = Server::start().await;
+    for path in ["/release-manifests/a.yaml", "./release-manifests/./a.yaml"] {
+        let content = plain(file(path));
+        server.add_untagged(&content);
+        let files = read(&server, &content).await.unwrap();
+        assert_eq!(files.into_keys().collect::<Vec<_>>(), [FILE], "{path}");
+    }
+}
+
+#[tokio::test]
+async fn links_and_devices_are_no_manifests() {
+    use EntryType::{Block, Char, Continuous, Fifo, GNUSparse, Link, Symlink};
+    let told = refusals([
+        ("symbolic link", plain(special(Symlink, FILE, OUTSIDE))),
+        ("hard link", plain(special(Link, FILE, OUTSIDE))),
+        ("hard link inside", plain(special(Link, FILE, "release-manifests/b.yaml"))),
+        ("directory link", plain(special(Symlink, "release-manifests", "etc"))),
+        ("other directory link", plain(special(Symlink, "manifests", OUTSIDE))),
+        ("file for a directory", plain(file("manifests"))),
+        ("character device", plain(special(Char, FILE, ""))),
+        ("block device", plain(special(Block, FILE, ""))),
+        ("pipe", plain(special(Fifo, FILE, ""))),
+        ("continuous file", plain(special(Continuous, FILE, ""))),
+        ("sparse file", plain(special(GNUSparse, FILE, ""))),
+    ])
+    .await;
+    insta::assert_snapshot!(told, @"
+    symbolic link: layer DIGEST cannot be unpacked: release-manifests/a.yaml is a link, or no file
+    hard link: layer DIGEST cannot be unpacked: release-manifests/a.yaml is a link, or no file
+    hard link inside: layer DIGEST cannot be unpacked: release-manifests/a.yaml is a link, or no file
+    directory link: layer DIGEST cannot be unpacked: release-manifests is a link, or no file
+    other directory link: layer DIGEST cannot be unpacked: manifests is a link, or no file
+    file for a directory: layer DIGEST cannot be unpacked: manifests is a link, or no file
+    character device: layer DIGEST cannot be unpacked: release-manifests/a.yaml is a link, or no file
+    block device: layer DIGEST cannot be unpacked: release-manifests/a.yaml is a link, or no file
+    pipe: layer DIGEST cannot be unpacked: release-manifests/a.yaml is a link, or no file
+    continuous file: layer DIGEST cannot be unpacked: release-manifests/a.yaml is a link, or no file
+    sparse file: layer DIGEST cannot be unpacked: numeric field was not a number:  when getting real_size for :
+    ");
+    // Elsewhere they are none of our business.
+    let server = Server::start().await;
+    let elsewhere = [(Symlink, OUTSIDE), (Link, OUTSIDE), (Char, ""), (Block, ""), (Fifo, "")];
+    for (kind, target) in elsewhere {
+        let content = plain(special(kind, "etc/x", target));
+        server.add_untagged(&content);
+        assert_eq!(read(&server, &content).await.unwrap(), Files::new());
+    }
+}
+
+#[tokio::test]
+async fn what_is_too_much_is_left() {
+    let zeros = vec![0; 64 << 20];
+    let huge = vec![b'a'; (8 << 20) + 1];
+    let long_name = entry(EntryType::GNULongName, b"././@LongLink", "", &vec![b'a'; 8 << 20]);
+    let names: Vec<String> =
+        (0..=16_384).map(|number| format!("manifests/{number}.yaml")).collect();
+    let many: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), "")).collect();
+    let hides: Vec<String> = (0..=16_384).map(|number| format!("manifests/.wh.{number}")).collect();
+    let hides: Vec<(&str, &str)> = hides.iter().map(|name| (name.as_str(), "")).collect();
+    let large_layer = |manifest: &mut Value| manifest["layers"][0]["size"] = json!(2_u64 << 30);
+    let layers = |manifest: &mut Value| {
+        let layer = manifest["layers"][0].clone();
+        manifest["layers"] = vec![layer; 129].into();
+    };
+    let told = refusals([
+        ("bomb", packed(&entry(EntryType::Regular, b"zeros", "", &zeros))),
+        ("bomb of a manifest", packed(&entry(EntryType::Regular, FILE.as_bytes(), "", &zeros))),
+        ("bomb behind the archive", packed(&[file(FILE), zeros.clone()].concat())),
+        ("large file", plain(entry(EntryType::Regular, FILE.as_bytes(), "", &huge))),
+        ("long name", plain(long_name)),
+        ("many files", plain(tar(&many))),
+        ("many hidden files", plain(tar(&hides))),
+        ("large layer", edited(plain(file(FILE)), large_layer)),
+        ("many layers", edited(plain(file(FILE)), layers)),
+    ])
+    .await;
+    insta::assert_snapshot!(told, @"
+    bomb: layer DIGEST cannot be unpacked: it unpacks to far more than its size lets expect
+    bomb of a manifest: layer DIGEST cannot be unpacked: release-manifests/a.yaml has more than 8388608 bytes
+    bomb behind the archive: layer DIGEST cannot be unpacked: it unpacks to far more than its size lets expect
+    large file: layer DIGEST cannot be unpacked: release-manifests/a.yaml has more than 8388608 bytes
+    long name: layer DIGEST cannot be unpacked: the headers of an entry are too long
+    many files: layer DIGEST cannot be unpacked: it has more files than are read, or longer ones
+    many hidden files: layer DIGEST cannot be unpacked: it has more files than are read, or longer ones
+    large layer: layer DIGEST cannot be unpacked: it has more than 1073741824 bytes
+    many layers: DIGEST is not an image: it has too many layers
+    ");
+}
+
+#[tokio::test]
+async fn what_is_not_whole_is_left() {
+    let archive = file(FILE);
+    let large = entry(EntryType::Regular, FILE.as_bytes(), "", &[b'a'; 4096]);
+    let gzipped = gzip(&large);
+    let short = |manifest: &mut Value| manifest["layers"][0]["size"] = json!(1);
+    let long = |manifest: &mut Value| manifest["layers"][0]["size"] = json!(1 << 20);
+    let zstd = |manifest: &mut Value| {
+        manifest["layers"][0]["mediaType"] = json!("application/vnd.oci.image.layer.v1.tar+zstd");
+    };
+    let truncated = image(Style::Oci, here(), vec![(gzipped[..gzipped.len() - 9].to_vec(), true)]);
+    let told = refusals([
+        ("half a header", plain(archive[..300].to_vec())),
+        ("half a file", plain(large[..1024].to_vec())),
+        ("truncated", truncated),
+        ("garbage", image(Style::Oci, here(), vec![(b"garbage".to_vec(), true)])),
+        (
+            "garbage behind it",
+            image(Style::Oci, here(), vec![([gzipped.as_slice(), b"more"].concat(), true)]),
+        ),
+        ("longer than announced", edited(plain(archive.clone()), short)),
+        ("shorter than announced", edited(plain(archive.clone()), long)),
+        ("unknown compression", edited(plain(archive.clone()), zstd)),
+        (
+            "no layers that are layers",
+            edited(plain(archive.clone()), |manifest| manifest["layers"] = json!({})),
+        ),
+        (
+            "a digest that is a path",
+            edited(plain(archive.clone()), |manifest| {
+                manifest["layers"][0]["digest"] = json!("sha256:../x");
+            }),
+        ),
+    ])
+    .await;
+    insta::assert_snapshot!(told, @r#"
+    half a header: layer DIGEST cannot be unpacked: failed to read entire block
+    half a file: layer DIGEST cannot be unpacked: unexpected EOF during skip
+    truncated: layer DIGEST cannot be unpacked: incomplete deflate stream
+    garbage: layer DIGEST cannot be unpacked: unexpected end of file
+    garbage behind it: layer DIGEST cannot be unpacked: unexpected end of file
+    longer than announced: DIGEST has other content than its name says
+    shorter than announced: http://HOST/v2/releases/blobs/DIGEST: it ends too early
+    unknown compression: layer DIGEST is of the type "application/vnd.oci.image.layer.v1.tar+zstd"; only tar and tar+gzip can be unpacked
+    no layers that are layers: DIGEST is not an image: invalid type: map, expected a sequence at line 1 column 169
+    a digest that is a path: DIGEST is not an image: "DIGEST../x" is not a SHA-256 digest at line 1 column 193
+    "#);
+}
+
+#[tokio::test]
+async fn every_digest_is_compared() {
+    let server = Server::start().await;
+    let content = plain(file(FILE));
+    server.add_untagged(&content);
+    assert_eq!(read(&server, &content).await.unwrap().len(), 1);
+    let other = entry(EntryType::Regular, FILE.as_bytes(), "", b"a: 2");
+    server.replace(&format!("blobs/{}", Digest::of(&content.blobs[0])), &other);
+    let layer = read(&server, &content).await.unwrap_err();
+    server.replace(&format!("manifests/{}", content.digest()), b"{}");
+    let manifest = read(&server, &content).await.unwrap_err();
+    insta::assert_snapshot!([layer, manifest].join("\n"), @"
+    DIGEST has other content than its name says
+    DIGEST has other content than its name says
+    ");
+}

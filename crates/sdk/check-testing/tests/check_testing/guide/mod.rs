@@ -1,0 +1,81 @@
+//! The guide for authors of checks: its code is the code of these files, and works as it says.
+
+mod storage;
+
+use std::process::Command;
+
+use fairway_findings::answer::{self, Ending};
+use fairway_findings::jobs::JobRequest;
+use fairway_findings::{CheckStatus, environment, vet};
+use serde_json::Value;
+
+const GUIDE: &str = include_str!("../../../../../../docs/writing-a-check.md");
+const SCRIPT: &str = include_str!("preflight.sh");
+const JOB: &str = include_str!("preflight.yaml");
+const ACCESS: &str = include_str!("access.yaml");
+
+/// The files that the guide shows, each whole.
+const SHOWN: [(&str, &str); 5] = [
+    ("rust", include_str!("../../../../check/examples/storage.rs")),
+    ("rust", include_str!("storage.rs")),
+    ("yaml", JOB),
+    ("yaml", ACCESS),
+    ("sh", SCRIPT),
+];
+
+/// The blocks of code in these languages.
+fn blocks() -> Vec<(&'static str, &'static str)> {
+    let fenced = GUIDE.split("```").skip(1).step_by(2);
+    let blocks = fenced.filter_map(|block| block.split_once('\n'));
+    blocks.filter(|(language, _)| ["rust", "sh", "yaml"].contains(language)).collect()
+}
+
+#[test]
+fn the_guide_shows_the_files_as_they_are() {
+    assert_eq!(blocks(), SHOWN);
+}
+
+fn objects(yaml: &str) -> Vec<Value> {
+    serde_saphyr::from_multiple(yaml).unwrap()
+}
+
+#[test]
+fn the_manifests_of_the_guide_are_not_refused() {
+    let by_digest = format!("registry.example/storage-operator@sha256:{}", "0".repeat(64));
+    let mut manifest = objects(JOB).remove(0);
+    // As the release does it.
+    manifest["spec"]["template"]["spec"]["containers"][0]["image"] = by_digest.into();
+    let mut request = JobRequest {
+        name: "storage-preflight-x7k2q".to_owned(),
+        check: "storage".to_owned(),
+        manifest,
+        access: Vec::new(),
+    };
+    let now = "2026-01-01T00:00:00Z".parse().unwrap();
+    vet::plan(&request, &vet::Run::default(), now).unwrap();
+    request.manifest["spec"]["template"]["spec"]["serviceAccountName"] = "storage-preflight".into();
+    request.access = objects(ACCESS);
+    vet::plan(&request, &vet::Run::default(), now).unwrap();
+}
+
+#[test]
+fn the_script_of_the_guide_is_understood() {
+    let understood = |source: &str| {
+        let output = Command::new("sh")
+            .args(["-c", SCRIPT])
+            .env(environment::SOURCE_VERSION, source)
+            .output()
+            .unwrap();
+        let exit_code = output.status.code().unwrap();
+        answer::understand(
+            "storage",
+            &Ending { log: &output.stdout, exit_code, ..Ending::default() },
+        )
+    };
+    assert_eq!(understood("5.0.0").status, CheckStatus::Passed);
+    assert_eq!(understood("").status, CheckStatus::CannotTell);
+    let found = understood("4.9.0");
+    assert_eq!(found.status, CheckStatus::Found);
+    insta::assert_snapshot!(found.findings[0].name, @"StorageCheckFailed");
+    insta::assert_snapshot!(found.findings[0].message, @"Volumes of 4.9.0 are migrated by 5.0 alone: update to 5.0 before.");
+}
