@@ -10,8 +10,9 @@ use fairway_testbed::kube::{Cluster, Options};
 use fairway_testbed::registry::{self, Registry};
 use fairway_testbed::{install_packages, is_root};
 
+use crate::suite::{self, Suite};
 use crate::test::{Selection, Tier, Variables, run_tests};
-use crate::{cargo, detached, image, suite};
+use crate::{cargo, detached, image};
 
 /// What stands behind the cluster tests.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -102,12 +103,12 @@ impl Ground {
                         (environment::KUBE, cluster.run_dir().into()),
                     ],
                 );
-                let outcome = run_all(&variables, &selection);
+                let outcome = run_all(&variables, &selection, &suite::ON_KUBERNETES);
                 cluster.stop().context("cannot stop the cluster").and(outcome)
             }
             // Operators are watched by the audit log, which somebody's cluster does not show.
             Self::Foreign => {
-                run_tests(Tier::Cluster, &variables, &selection)?;
+                run_tests(Tier::Cluster, &variables, &selection, None)?;
                 suite::BEHAVIOUR.run(&variables, &selection)
             }
         }
@@ -122,10 +123,17 @@ fn on_debian(variables: Variables, selection: &Selection<'_>) -> Result<usize> {
         let image = image::push_image(&built, &format!("{registry}/fairway:test"))?;
         let variables = with(variables, &ground.variables());
         let variables = with(variables, &[(environment::IMAGE, image.into())]);
-        let cases = run_all(&variables, selection)?;
-        // Last, for it takes the whole machine; and only here, where pods can pull its images.
-        platforms(&variables, selection)?;
-        Ok(cases)
+        // Tests that need ClusterVersion and no pods run beside those that need pods.
+        let cluster = Cluster::start_with(Options::control_plane(), &detached::say)?;
+        let control_plane = (environment::CONTROL_PLANE, cluster.run_dir().into());
+        let variables = with(variables, &[control_plane]);
+        let outcome = run_all(&variables, selection, &suite::ON_NODE).and_then(|cases| {
+            if selection.soak {
+                suite::CHAOS.run(&variables, selection)?;
+            }
+            Ok(cases)
+        });
+        cluster.stop().context("cannot stop the control plane").and(outcome)
     })
 }
 
@@ -158,23 +166,18 @@ pub(crate) fn with_a_node<T>(work: impl FnOnce(&Node) -> Result<T>) -> Result<T>
     stopped.context("cannot stop what was started").and(outcome)
 }
 
-fn platforms(variables: &Variables, selection: &Selection<'_>) -> Result<usize> {
-    if selection.soak {
-        suite::PLATFORM.run(variables, selection)
-    } else {
-        suite::ROLLOUT.run(variables, &without_breakage(selection))
-    }
-}
-
-const LONG_ON_KUBERNETES: [&str; 7] = [
+/// Tests that take long on a real Kubernetes, where old kubelets remove pods late. The tour installs
+/// a platform there, updates it, runs a preflight and rolls back.
+const LONG_ON_KUBERNETES: [&str; 9] = [
     "faults::",
     "killed",
     "moving::",
     "retargets::",
     "every_release_says_what_concerns_it",
     "a_question_leaves_an_update",
-    // The tour goes the same way there.
     "way_back::",
+    "a_platform_goes_from_release_to_release",
+    "a_release_says_what_it_finds_until_nobody_asks_any_more",
 ];
 
 /// What breaks on purpose breaks in the sandbox within the test command, and here within a soak, and
@@ -188,11 +191,12 @@ fn without_breakage<'a>(selection: &Selection<'a>) -> Selection<'a> {
 /// What is in the name of tests that have a double for real clusters.
 const DOUBLED: &str = "in_the_sandbox";
 
-fn run_all(variables: &Variables, selection: &Selection<'_>) -> Result<usize> {
-    run_tests(Tier::Cluster, variables, selection)?;
+/// Runs the tests that need a cluster and those of a suite.
+fn run_all(variables: &Variables, selection: &Selection<'_>, suite: &Suite) -> Result<usize> {
+    run_tests(Tier::Cluster, variables, selection, Some(suite))?;
     let mut selection = without_breakage(selection);
     selection.skip.push(DOUBLED);
-    suite::ON_KUBERNETES.run(variables, &selection)
+    suite.run(variables, &selection)
 }
 
 fn with(mut variables: Variables, more: &[(&'static str, std::ffi::OsString)]) -> Variables {

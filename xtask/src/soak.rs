@@ -23,7 +23,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         vec![("PROPTEST_CASES", CASES.into()), (environment::SOAK_ROUNDS, ROUNDS.into())];
     let filter = arguments.filter.as_deref();
     let selection = Selection { filter, soak: true, ..Selection::default() };
-    test::run_tests(Tier::Everywhere, &variables, &selection)?;
+    test::run_tests(Tier::Everywhere, &variables, &selection, None)?;
     match Ground::find()? {
         Ok(ground) => ground.run(variables, filter, true).map(drop),
         Err(why) => bail!("the cluster tests cannot run here: {why}"),

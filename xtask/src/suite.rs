@@ -34,12 +34,26 @@ pub(crate) const ON_KUBERNETES: Suite = Suite(&[
     BEHAVIOUR_PROGRAM,
 ]);
 
-/// A platform that is installed from a registry, asks releases about itself, and is updated.
-pub(crate) const ROLLOUT: Suite = Suite(&[("fairway", "preflight"), ("fairway", "rollout")]);
+/// The same on a Kubernetes with a node and a registry, and the tests whose platforms run there.
+pub(crate) const ON_NODE: Suite = Suite(&[
+    ("fairway-operator", "operator"),
+    ("fairway-operator", "apply"),
+    ("fairway-operator", "chain"),
+    ("fairway-example", "example/operators"),
+    ("fairway-olm", "guard"),
+    ("fairway", "payloads"),
+    ("fairway", "preflight"),
+    ("fairway", "rollout"),
+    ("fairway", TOUR),
+    BEHAVIOUR_PROGRAM,
+]);
 
-/// Platforms on their way from release to release, from a registry. In the sandbox, likewise.
-pub(crate) const PLATFORM: Suite =
-    Suite(&[("fairway", "chaos"), ("fairway", "preflight"), ("fairway", "rollout")]);
+/// The longest of the tests that need a cluster. It is in the suite because it needs a ClusterVersion
+/// as the others do.
+const TOUR: &str = "cli/tour::kubernetes";
+
+/// Operators that are killed and API servers that fail, while a platform is updated.
+pub(crate) const CHAOS: Suite = Suite(&[("fairway", "chaos")]);
 
 impl Suite {
     /// Runs the suite, and says how many cases of the API's behaviour passed.
@@ -50,6 +64,7 @@ impl Suite {
             // fewer features of what it depends on, and so again.
             let mut suite = cargo(["nextest", "run", "--workspace", "--no-fail-fast"]);
             suite.arg(format!("--filterset={}", self.filterset())).arg(selection.no_tests());
+            suite.arg("--run-ignored=all");
             suite.arg(format!("--profile={}", selection.profile_on_kubernetes()));
             suite.arg(format!("--test-threads={}", tests_that_wait()));
             suite
@@ -57,9 +72,10 @@ impl Suite {
             let mut suite = cargo(["test"]);
             let packages: BTreeSet<&str> = programs.iter().map(|(package, _)| *package).collect();
             suite.args(packages.into_iter().flat_map(|package| ["--package", package]));
-            // Without nextest, a module cannot be chosen for one program alone: all of it runs.
-            suite
-                .args(programs.iter().flat_map(|(_, name)| ["--test", program_and_module(name).0]));
+            // Without nextest, a module cannot be chosen for one program alone: all of it runs. The
+            // tour is ignored, and runs with the tests that need a cluster.
+            let programs = programs.iter().map(|(_, name)| *name).filter(|name| *name != TOUR);
+            suite.args(programs.flat_map(|name| ["--test", program_and_module(name).0]));
             suite
         };
         suite.arg("--").args(selection.arguments());
@@ -67,7 +83,8 @@ impl Suite {
         run_counting(&mut suite)
     }
 
-    fn filterset(&self) -> String {
+    /// The tests of the suite, with those that need a cluster.
+    pub(crate) fn filterset(&self) -> String {
         let programs = self.0.iter().map(|(package, name)| match program_and_module(name) {
             (program, None) => format!("binary_id({package}::{program})"),
             (program, Some(module)) => {

@@ -11,7 +11,8 @@ use fairway_testbed::wait::Stopwatch;
 
 use crate::cargo::{self, cargo};
 use crate::ground::Ground;
-use crate::{generated, layers, policy, suite};
+use crate::suite::{self, Suite};
+use crate::{generated, layers, policy};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
@@ -96,7 +97,7 @@ fn everywhere(filter: Option<&str>, steps: &mut Steps, cases: &mut Cases) -> Res
     }
     steps.step("tests that run everywhere", || {
         let selection = Selection { filter, ..Selection::default() };
-        cases.in_the_sandbox = Some(run_tests(Tier::Everywhere, &Vec::new(), &selection)?);
+        cases.in_the_sandbox = Some(run_tests(Tier::Everywhere, &Vec::new(), &selection, None)?);
         Ok(())
     })?;
     if filter.is_none() {
@@ -138,11 +139,13 @@ impl Selection<'_> {
     }
 }
 
-/// Runs the tests of one tier, and says how many cases of the API's behaviour passed.
+/// Runs the tests of one tier except those of a suite that runs separately, and returns how many cases
+/// of the API's behaviour passed.
 pub(crate) fn run_tests(
     tier: Tier,
     variables: &Variables,
     selection: &Selection<'_>,
+    except: Option<&Suite>,
 ) -> Result<usize> {
     let mut tests = if cargo::has_nextest() {
         let mut tests = cargo(["nextest", "run", "--workspace", "--no-fail-fast"]);
@@ -154,6 +157,7 @@ pub(crate) fn run_tests(
             Tier::Everywhere => tests.args(selection.soak.then_some("--profile=soak")),
             Tier::Cluster => tests.arg(format!("--profile={}", selection.profile_on_kubernetes())),
         };
+        tests.args(except.map(|suite| format!("--filterset=not ({})", suite.filterset())));
         tests
     } else {
         cargo(["test", "--workspace", "--no-fail-fast", "--lib", "--bins", "--tests"])

@@ -76,7 +76,10 @@ impl TestCluster {
             return Ok(cluster);
         }
         let (kubeconfig, audit_log) = find()?;
-        let take_turn = || take_turn(&Cache::from_env()?, "cluster-tests", LONGEST_TURN);
+        // Each cluster has a ClusterVersion, and so a lock.
+        let run_dir = kubeconfig.parent().and_then(Path::file_name).unwrap_or_default();
+        let lock = format!("cluster-tests-{}", run_dir.display());
+        let take_turn = move || take_turn(&Cache::from_env()?, &lock, LONGEST_TURN);
         let lock = tokio::task::spawn_blocking(take_turn).await??;
         let cluster = Self::connect(kubeconfig, audit_log, Hold::Turn { _lock: lock }).await?;
         cluster.reset().await?;
