@@ -22,8 +22,6 @@ pub struct Operator {
     pub directory: String,
     /// The files by name, [`PLACEHOLDERS`] among them.
     pub files: BTreeMap<String, Vec<u8>>,
-    /// Component versions that the images of this operator declare in their labels.
-    pub versions: BTreeMap<String, String>,
 }
 
 impl Operator {

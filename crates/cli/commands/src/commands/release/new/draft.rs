@@ -34,17 +34,21 @@ pub(super) fn finished(
     runtime: &Runtime,
     printer: &Printer,
 ) -> anyhow::Result<DraftedRelease> {
-    let ImageReferences { images, components, .. } = inputs::images(args)?;
+    let ImageReferences { images, versions, default_versions, .. } = inputs::images(args)?;
     let draft = Draft::new(metadata(args)?, images, args.metadata.created);
     let mut draft = draft.allow_unresolved(args.allow_unresolved);
-    for (component, versions) in &components {
-        for version in versions {
-            draft.brings(component, version);
-        }
+    for (image, versions) in versions {
+        draft.declare(&image, versions);
+    }
+    for (component, version) in &default_versions {
+        draft.set_default_version(component, version);
+    }
+    for (component, version) in &unique(&args.component_version, "--component-version")? {
+        draft.brings(component, version);
     }
     add(&mut draft, own_manifests());
-    let mut operators: Vec<Operator> = inputs::operators(args, printer)?;
-    component_versions::complete(&mut operators, &draft, &args.access, runtime, printer)?;
+    let operators: Vec<Operator> = inputs::operators(args, printer)?;
+    component_versions::complete(&operators, &mut draft, args, runtime, printer)?;
     for operator in &operators {
         draft.add_operator(operator);
     }

@@ -1,6 +1,6 @@
 //! The input of a release: the manifests of operators, and the images.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -94,7 +94,7 @@ fn operator(image: String, directory: &Path) -> anyhow::Result<Operator> {
     if let Some((name, _)) = files.iter().find(|(_, content)| content.len() > MAX_FILE_BYTES) {
         anyhow::bail!("{display}/{name} has more than {MAX_FILE_BYTES} bytes");
     }
-    Ok(Operator { image, directory: display.to_string(), files, ..Operator::default() })
+    Ok(Operator { image, directory: display.to_string(), files })
 }
 
 fn no_manifests(directory: &Path) -> WithHint {
@@ -110,21 +110,24 @@ fn no_manifests(directory: &Path) -> WithHint {
 pub(super) fn images(args: &NewArgs) -> anyhow::Result<ImageReferences> {
     let mut all = ImageReferences::default();
     for path in &args.images_from {
-        let ImageReferences { images, components, .. } = images_from(path)?;
+        let ImageReferences { images, versions, default_versions, .. } = images_from(path)?;
         for (name, image) in images {
             if all.images.insert(name.clone(), image).is_some() {
                 let message = format!("--images-from: {name} occurs in more than one file");
                 return Err(WrongUsage(message).into());
             }
         }
-        for (component, versions) in components {
-            all.components.entry(component).or_default().extend(versions);
+        all.versions.extend(versions);
+        for (component, version) in default_versions {
+            let previous = all.default_versions.insert(component.clone(), version.clone());
+            if previous.is_some_and(|previous| previous != version) {
+                let message =
+                    format!("--images-from: files have different versions of {component}");
+                return Err(WrongUsage(message).into());
+            }
         }
     }
     all.images.extend(unique(&args.image, "--image")?);
-    for (component, version) in unique(&args.component_version, "--component-version")? {
-        all.components.insert(component, BTreeSet::from([version]));
-    }
     Ok(all)
 }
 
