@@ -9,6 +9,7 @@ use crate::image_stream::{
     API_VERSION, Annotations, DOCKER_IMAGE, ImageStream, KIND, ObjectMeta, Origin, Spec, Tag,
     VERSIONS, malformed,
 };
+use crate::payload::Warning;
 
 /// The path in a release image.
 pub const PATH: &str = "release-manifests/image-references";
@@ -34,7 +35,16 @@ pub struct ImageReferences {
 impl ImageReferences {
     /// Decodes the file of a release image, JSON or YAML. `name` is what errors call it.
     pub fn read(name: &str, bytes: &[u8]) -> Result<Self, ReadError> {
-        let references = Self::read_stream(name, bytes)?;
+        Self::read_with_warnings(name, bytes).map(|(references, _)| references)
+    }
+
+    /// The same, with warnings about its text.
+    pub(crate) fn read_with_warnings(
+        name: &str,
+        bytes: &[u8],
+    ) -> Result<(Self, Vec<Warning>), ReadError> {
+        let (stream, warnings) = ImageStream::read(name, bytes)?;
+        let references = Self::of_stream(stream);
         if references.name.is_empty() {
             return Err(malformed(
                 name,
@@ -42,13 +52,16 @@ impl ImageReferences {
                 "missing, expected the release's version",
             ));
         }
-        Ok(references)
+        Ok((references, warnings))
     }
 
     /// Decodes an `ImageStream` that need not have a name: one that is the input of a release. Of
     /// two tags with the same name, the first counts, as it does for the Go operator.
     pub fn read_stream(name: &str, bytes: &[u8]) -> Result<Self, ReadError> {
-        let stream = ImageStream::read(name, bytes)?;
+        ImageStream::read(name, bytes).map(|(stream, _)| Self::of_stream(stream))
+    }
+
+    fn of_stream(stream: ImageStream) -> Self {
         let mut images = BTreeMap::new();
         for (_, tag, image) in stream.images() {
             images.entry(tag.to_owned()).or_insert_with(|| image.to_owned());
@@ -61,7 +74,7 @@ impl ImageReferences {
             }
         }
         let ObjectMeta { name, creation_timestamp: created, annotations } = stream.metadata;
-        Ok(Self { name, created, images, versions, default_versions: versions_of(&annotations) })
+        Self { name, created, images, versions, default_versions: versions_of(&annotations) }
     }
 
     /// The version of a component, such as `kubernetes`; `None` if the images declare none, or
@@ -97,9 +110,12 @@ impl ImageReferences {
 }
 
 /// The placeholders of an operator's manifests: names of release images, by the words that the
-/// operator's `image-references` file has for them.
-pub fn placeholders(name: &str, bytes: &[u8]) -> Result<BTreeMap<String, String>, ReadError> {
-    let stream = ImageStream::read(name, bytes)?;
+/// operator's `image-references` file has for them. The warnings are about the text of the file.
+pub fn placeholders(
+    name: &str,
+    bytes: &[u8],
+) -> Result<(BTreeMap<String, String>, Vec<Warning>), ReadError> {
+    let (stream, warnings) = ImageStream::read(name, bytes)?;
     let mut placeholders: BTreeMap<String, String> = BTreeMap::new();
     for (index, tag, word) in stream.images() {
         let field = format!("spec.tags[{index}].from.name");
@@ -113,7 +129,7 @@ pub fn placeholders(name: &str, bytes: &[u8]) -> Result<BTreeMap<String, String>
             return Err(malformed(name, &field, &problem));
         }
     }
-    Ok(placeholders)
+    Ok((placeholders, warnings))
 }
 
 /// Parses the value of the label `io.openshift.build.versions`: `kubernetes=1.31.2,other=1.0.0`.
@@ -276,7 +292,7 @@ spec:
             format!("  - {{name: {name}, from: {{kind: DockerImage, Name: \"{word}\"}}}}\n")
         };
         let same = [tag("a", "example/a:1"), tag("a", "example/a:2"), tag("a", "example/a:1")];
-        let found = read(&same.concat()).unwrap();
+        let (found, _) = read(&same.concat()).unwrap();
         assert_eq!(found.keys().collect::<Vec<_>>(), ["example/a:1", "example/a:2"]);
         let errors = [
             tag("a", ""),

@@ -165,10 +165,12 @@ impl Draft {
     /// Adds all files of an operator, with the images and versions of the release in place of their
     /// placeholders.
     pub fn add_operator(&mut self, operator: &Operator) {
-        let words = operator.placeholders().unwrap_or_else(|error| {
+        let (words, warnings) = operator.placeholders_with_warnings().unwrap_or_else(|error| {
             self.problems.push(error.into());
-            BTreeMap::new()
+            Default::default()
         });
+        let warnings = warnings.iter().map(|warning| DraftWarning::Payload(warning.to_string()));
+        self.warnings.extend(warnings);
         let mut missing: BTreeSet<&String> =
             words.values().filter(|name| !self.images.images.contains_key(*name)).collect();
         for (name, bytes) in operator.manifests() {
@@ -234,6 +236,11 @@ impl Draft {
         }
     }
 
+    /// Adds a warning.
+    pub fn warn(&mut self, warning: DraftWarning) {
+        self.warnings.push(warning);
+    }
+
     /// The errors found so far; [`Draft::finish`] finds more.
     pub fn problems(&self) -> &[DraftProblem] {
         &self.problems
@@ -263,7 +270,10 @@ impl Draft {
     /// Loads the result as a cluster would, and checks it.
     pub fn finish(mut self) -> Result<DraftedRelease, DraftError> {
         self.describe();
-        match Release::load(&self.files, UNNAMED, DEFAULT_PROFILE) {
+        let (release, warnings) =
+            Release::load_with_warnings(&self.files, UNNAMED, DEFAULT_PROFILE);
+        self.add_warnings(&warnings);
+        match release {
             Ok(release) => {
                 self.check(&release);
                 if self.problems.is_empty() {
@@ -272,20 +282,22 @@ impl Draft {
                 }
             }
             Err(PayloadError { problems }) => {
-                for warning in Warning::of_metadata(&self.metadata) {
-                    self.problems.push(DraftProblem::Payload(self.of_origin(&warning.to_string())));
-                }
                 for problem in problems {
                     self.problems.push(DraftProblem::Payload(self.of_origin(&problem.to_string())));
                 }
             }
         }
         self.problems.truncate(MAX_PROBLEMS);
-        Err(DraftError { problems: self.problems })
+        Err(DraftError { problems: self.problems, warnings: self.warnings })
     }
 
-    fn check(&mut self, release: &Release) {
-        for warning in &release.warnings {
+    fn add_warnings(&mut self, warnings: &[Warning]) {
+        for warning in warnings {
+            let mut warning = warning.clone();
+            // The file is written here, so its lines tell nothing.
+            if let Warning::Metadata { line, .. } = &mut warning {
+                *line = None;
+            }
             let text = self.of_origin(&warning.to_string());
             // A file that clusters ignore, or metadata that clients ignore, is never intended.
             if matches!(warning, Warning::Template { .. } | Warning::Metadata { .. }) {
@@ -294,6 +306,9 @@ impl Draft {
                 self.warnings.push(DraftWarning::Payload(text));
             }
         }
+    }
+
+    fn check(&mut self, release: &Release) {
         for manifest in &release.manifests {
             // Templates name the release image, whose digest is not known yet.
             let Some(origin) = self.origins.get(&format!("{LITERAL}/{}", manifest.file)) else {
