@@ -6,7 +6,7 @@ use anyhow::Context;
 use fairway_api::Version;
 use fairway_registry::contents;
 use fairway_release::Draft;
-use fairway_release::draft::Operator;
+use fairway_release::draft::{DraftWarning, Operator};
 use fairway_release::image_references::{ComponentVersions, VERSIONS_LABEL, component_versions};
 use tokio::runtime::Runtime;
 
@@ -41,24 +41,38 @@ pub(super) fn complete(
         let mut declared = Declared::new();
         for name in &names {
             let Some(image) = draft.image(name).map(str::to_owned) else { continue };
-            if read.insert(image.clone()) {
+            if read.insert(name.clone()) {
                 printer.note(format_args!("reading component versions of {image}"));
-                let found =
-                    declared_by(&image, &args.access, runtime).with_context(|| WithHint {
-                        message: format!("cannot read the component versions of image {image}"),
-                        hint: options(&wanted),
-                    })?;
-                draft.declare(name, found);
+                match declared_by(&image, &args.access, runtime) {
+                    Ok(found) => draft.declare(name, found),
+                    Err(error) if args.allow_unresolved => {
+                        let (image, reason) = (image.clone(), format!("{error:#}"));
+                        draft.warn(DraftWarning::UnknownVersions { image, reason });
+                    }
+                    Err(error) => return Err(error.context(unreadable(&image, &wanted))),
+                }
             }
             if let Some(versions) = draft.declared(name) {
                 declared.insert(image, versions.clone());
             }
         }
         for component in &wanted {
-            agree(component, &declared)?;
+            match agree(component, &declared) {
+                Err(WithHint { message, .. }) if args.allow_unresolved => {
+                    draft.warn(DraftWarning::VersionConflict(message));
+                }
+                agreed => agreed?,
+            }
         }
     }
     Ok(())
+}
+
+fn unreadable(image: &str, wanted: &BTreeSet<String>) -> WithHint {
+    WithHint {
+        message: format!("cannot read the component versions of image {image}"),
+        hint: options(wanted),
+    }
 }
 
 /// The component versions that images declare, by image.
