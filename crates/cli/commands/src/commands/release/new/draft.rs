@@ -52,7 +52,7 @@ pub(super) fn finished(
     for operator in &operators {
         draft.add_operator(operator);
     }
-    let drafted = finish(draft.clone(), args)?;
+    let drafted = finish(draft.clone(), args, printer)?;
     let optional = [
         (args.monitoring || defines(&drafted.release, &MONITORING), monitoring_manifests()),
         (defines(&drafted.release, &OPENSHIFT), openshift_manifests()),
@@ -60,17 +60,19 @@ pub(super) fn finished(
     let mut wanted = optional.into_iter().filter(|(is_wanted, _)| *is_wanted).peekable();
     let drafted = if wanted.peek().is_some() {
         wanted.for_each(|(_, files)| add(&mut draft, files));
-        finish(draft, args)?
+        finish(draft, args, printer)?
     } else {
         drafted
     };
-    let unusable = || refused(args, general_hint());
-    Verification::of(&drafted.release.manifests).with_context(unusable)?;
+    let unusable = |_: &_| printer.warnings(&doubts(&drafted));
+    let trust = Verification::of(&drafted.release.manifests).inspect_err(unusable);
+    trust.with_context(|| refused(args, general_hint()))?;
     Ok(drafted)
 }
 
-fn finish(draft: Draft, args: &NewArgs) -> anyhow::Result<DraftedRelease> {
+fn finish(draft: Draft, args: &NewArgs, printer: &Printer) -> anyhow::Result<DraftedRelease> {
     draft.finish().map_err(|error| {
+        printer.warnings(&error.warnings.iter().map(ToString::to_string).collect::<Vec<_>>());
         let hint = hint(&error);
         anyhow::Error::from(error).context(refused(args, hint))
     })
@@ -185,7 +187,7 @@ mod tests {
             vec![version.clone()],
             vec![image("b"), version, image("a"), image("b"), other],
         ]
-        .map(|problems| hint(&DraftError { problems }));
+        .map(|problems| hint(&DraftError { problems, warnings: Vec::new() }));
         insta::assert_snapshot!(hints.join("\n"), @"
         `fairway release new --help` describes manifests and images
         set versions with --component-version kubernetes=VERSION; --allow-unresolved makes the release anyway
