@@ -50,11 +50,11 @@ fn new_with_operators_names_files_by_image() {
     oci:releases@DIGEST
     ----- stderr -----
     skipping operators/cluster-version-operator: Fairway's own manifests replace those of cluster-version-operator
+    warning: no ConfigMap says whose signatures count: without --force, clusters with this release refuse every other
+    warning: there are no alerts, because no manifest defines PrometheusRule and ServiceMonitor; --monitoring adds them
     warning: operators/bootstrap/image-references:6: key "Name" is read as "name"
     warning: operators/network/image-references:6: key "Name" is read as "name"
     warning: operators/storage/image-references:6: key "Name" is read as "name"
-    warning: no ConfigMap says whose signatures count: without --force, clusters with this release refuse every other
-    warning: there are no alerts, because no manifest defines PrometheusRule and ServiceMonitor; --monitoring adds them
     release 5.1.0: manifests: 22, images: 2
     "#);
     let file = "--file=release-manifests/0000_50_network_07_deployment.yaml";
@@ -100,11 +100,11 @@ fn new_with_hidden_and_empty_directories_skips_them() {
     skipping operators/.git: it is hidden
     skipping operators/cluster-version-operator: Fairway's own manifests replace those of cluster-version-operator
     skipping operators/docs: it has no files
+    warning: no ConfigMap says whose signatures count: without --force, clusters with this release refuse every other
+    warning: there are no alerts, because no manifest defines PrometheusRule and ServiceMonitor; --monitoring adds them
     warning: operators/bootstrap/image-references:6: key "Name" is read as "name"
     warning: operators/network/image-references:6: key "Name" is read as "name"
     warning: operators/storage/image-references:6: key "Name" is read as "name"
-    warning: no ConfigMap says whose signatures count: without --force, clusters with this release refuse every other
-    warning: there are no alerts, because no manifest defines PrometheusRule and ServiceMonitor; --monitoring adds them
     release 5.1.0: manifests: 22, images: 2
     "#);
     let file = "--file=release-manifests/0000_50_scripts_run.sh";
@@ -131,11 +131,11 @@ fn new_document_has_the_warnings() {
     let warnings: Vec<&str> =
         made["warnings"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
     insta::assert_snapshot!(warnings.join("\n"), @r#"
+    no ConfigMap says whose signatures count: without --force, clusters with this release refuse every other
+    there are no alerts, because no manifest defines PrometheusRule and ServiceMonitor; --monitoring adds them
     operators/bootstrap/image-references:6: key "Name" is read as "name"
     operators/network/image-references:6: key "Name" is read as "name"
     operators/storage/image-references:6: key "Name" is read as "name"
-    no ConfigMap says whose signatures count: without --force, clusters with this release refuse every other
-    there are no alerts, because no manifest defines PrometheusRule and ServiceMonitor; --monitoring adds them
     "#);
 }
 
@@ -234,13 +234,12 @@ fn new_with_unresolved_placeholders_fails_and_names_the_options() {
     oci:releases@DIGEST
     ----- stderr -----
     skipping operators/cluster-version-operator: Fairway's own manifests replace those of cluster-version-operator
-    warning: operators/bootstrap/image-references:6: key "Name" is read as "name"
     warning: operators/network/07_deployment.yaml:16:1: quay.io/example/network:dev stands for image "network", which the release does not have
     warning: operators/network/07_deployment.yaml:17:1: 0.0.1-snapshot-kubernetes: unknown version of component "kubernetes"
     warning: operators/network/07_deployment.yaml:1:1: deployment "network/network": field spec.template.spec.containers[0].image: image "quay.io/example/network:dev" is not pinned by digest
     warning: operators/other/01.yaml:1:1: deployment "other/other": field spec.template.spec.containers[0].image: image "quay.io/example/other:dev" is not pinned by digest
     warning: no ConfigMap says whose signatures count: without --force, clusters with this release refuse every other
-    1 more warnings: --verbose shows them
+    4 more warnings: --verbose shows them
     release 5.1.0: manifests: 23, images: 1
     "#);
 }

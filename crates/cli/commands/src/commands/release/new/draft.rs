@@ -6,7 +6,7 @@ use anyhow::Context;
 use fairway_operator::manifests::{
     TextFiles, monitoring_manifests, openshift_manifests, own_manifests,
 };
-use fairway_release::draft::{DraftError, DraftProblem, Operator};
+use fairway_release::draft::{DraftError, DraftProblem, DraftWarning, Operator};
 use fairway_release::inclusion::is_for_no_cluster;
 use fairway_release::metadata::key;
 use fairway_release::{
@@ -72,7 +72,8 @@ pub(super) fn finished(
 
 fn finish(draft: Draft, args: &NewArgs, printer: &Printer) -> anyhow::Result<DraftedRelease> {
     draft.finish().map_err(|error| {
-        printer.warnings(&error.warnings.iter().map(ToString::to_string).collect::<Vec<_>>());
+        let (warnings, oddities) = texts(&error.warnings);
+        printer.warnings(&[warnings, oddities].concat());
         let hint = hint(&error);
         anyhow::Error::from(error).context(refused(args, hint))
     })
@@ -119,7 +120,7 @@ fn hint(error: &DraftError) -> String {
 /// Warnings about properties that are probably mistakes.
 pub(super) fn doubts(drafted: &DraftedRelease) -> Vec<String> {
     let DraftedRelease { release, warnings, .. } = drafted;
-    let mut doubts: Vec<String> = warnings.iter().map(ToString::to_string).collect();
+    let (mut doubts, oddities) = texts(warnings);
     let useless = release.manifests.iter().filter(|manifest| is_for_no_cluster(manifest));
     doubts.extend(useless.map(for_no_cluster));
     if Verification::of(&release.manifests).is_ok_and(|trust| trust.is_none()) {
@@ -136,7 +137,17 @@ pub(super) fn doubts(drafted: &DraftedRelease) -> Vec<String> {
                 .to_owned(),
         );
     }
+    doubts.extend(oddities);
     doubts
+}
+
+/// Texts of warnings: those about the release, and those about the text of files. The printer shows
+/// the first few, so the latter come last.
+fn texts(warnings: &[DraftWarning]) -> (Vec<String>, Vec<String>) {
+    let (oddities, others): (Vec<_>, Vec<_>) =
+        warnings.iter().partition(|warning| matches!(warning, DraftWarning::Payload(_)));
+    let texts = |warnings: Vec<&DraftWarning>| warnings.iter().map(ToString::to_string).collect();
+    (texts(others), texts(oddities))
 }
 
 fn add(draft: &mut Draft, files: TextFiles) {
