@@ -1,34 +1,52 @@
 //! Structures as Go's `encoding/json` reads them: field names match in any case, and null is empty.
 
 use fairway_api::read::{self, ReadError};
+use fairway_yaml::{DecodedObject, KeyLine};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 
-use crate::payload::malformed;
+use crate::payload::{Warning, malformed};
 
-/// Decodes the first document of a file; an empty file is `null`.
-pub(crate) fn document(name: &str, bytes: &[u8]) -> Result<Value, ReadError> {
-    let document = fairway_yaml::documents(bytes).next();
-    let document = document.transpose().map_err(|error| malformed(name, error))?;
-    Ok(document.map(|document| document.value).unwrap_or_default())
+/// Decodes the object of a file, as Go's `yaml.Unmarshal` does; an empty file is `null`.
+pub(crate) fn document(name: &str, bytes: &[u8]) -> Result<DecodedObject, ReadError> {
+    fairway_yaml::object(bytes).map_err(|error| malformed(name, error))
 }
 
-/// Reads the first document of a file after its keys were renamed to those of the fields.
+/// Reads a value whose keys were renamed to those of the fields. `bytes` is the file.
 pub(crate) fn read<T: DeserializeOwned>(
     name: &str,
     bytes: &[u8],
-    rename: impl Fn(&mut Value),
+    value: &Value,
 ) -> Result<T, ReadError> {
-    let mut value = document(name, bytes)?;
-    if value.is_object() {
-        rename(&mut value);
-    }
-    read::value(name, &value).map_err(|error| {
+    read::value(name, value).map_err(|error| {
         // The strict reader knows the line, if it stops at the same field.
         let strict = read::document::<T>(name, bytes).err();
         strict.filter(|strict| field(strict) == field(&error)).unwrap_or(error)
     })
+}
+
+/// The line of a field. Its path is in canonical spelling, the keys of the file are in any case.
+pub(crate) fn line(keys: &[KeyLine], path: &str) -> Option<u64> {
+    // Of duplicate keys, the last counts.
+    keys.iter().rev().find(|key| key.path.eq_ignore_ascii_case(path)).map(|key| key.line)
+}
+
+/// Warnings about the text of a file, except those about the spelling of its keys.
+pub(crate) fn oddities(name: &str, document: &DecodedObject) -> Vec<Warning> {
+    let oddities = document.oddities.iter().cloned();
+    oddities.map(|oddity| Warning::Oddity { file: name.to_owned(), oddity }).collect()
+}
+
+/// A warning about a key that matches a field only in another case. `path` is the path of the key.
+pub(crate) fn other_case(name: &str, document: &DecodedObject, path: &str, field: &str) -> Warning {
+    let found = document.keys.iter().rev().find(|key| key.path == path);
+    Warning::LetterCase {
+        file: name.to_owned(),
+        line: found.map_or(document.line, |key| key.line),
+        key: path.rsplit('.').next().unwrap_or(path).to_owned(),
+        field: field.to_owned(),
+    }
 }
 
 fn field(error: &ReadError) -> Option<&str> {

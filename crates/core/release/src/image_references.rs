@@ -1,6 +1,6 @@
 //! `image-references`: the images of a release by name.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use fairway_api::read::ReadError;
 use jiff::Timestamp;
@@ -9,9 +9,13 @@ use crate::image_stream::{
     API_VERSION, Annotations, DOCKER_IMAGE, ImageStream, KIND, ObjectMeta, Origin, Spec, Tag,
     VERSIONS, malformed,
 };
+use crate::payload::Warning;
 
 /// The path in a release image.
 pub const PATH: &str = "release-manifests/image-references";
+
+/// Versions of components, such as `kubernetes`, by component.
+pub type ComponentVersions = BTreeMap<String, String>;
 
 /// The images of a release.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -22,14 +26,25 @@ pub struct ImageReferences {
     pub created: Option<Timestamp>,
     /// The images by name.
     pub images: BTreeMap<String, String>,
-    /// The components of the images, such as `kubernetes`, with every version that an image names.
-    pub components: BTreeMap<String, BTreeSet<String>>,
+    /// The component versions that images declare, by the name of the image.
+    pub versions: BTreeMap<String, ComponentVersions>,
+    /// The versions of components that no image declares.
+    pub default_versions: ComponentVersions,
 }
 
 impl ImageReferences {
     /// Decodes the file of a release image, JSON or YAML. `name` is what errors call it.
     pub fn read(name: &str, bytes: &[u8]) -> Result<Self, ReadError> {
-        let references = Self::read_stream(name, bytes)?;
+        Self::read_with_warnings(name, bytes).map(|(references, _)| references)
+    }
+
+    /// The same, with warnings about its text.
+    pub(crate) fn read_with_warnings(
+        name: &str,
+        bytes: &[u8],
+    ) -> Result<(Self, Vec<Warning>), ReadError> {
+        let (stream, warnings) = ImageStream::read(name, bytes)?;
+        let references = Self::of_stream(stream);
         if references.name.is_empty() {
             return Err(malformed(
                 name,
@@ -37,36 +52,47 @@ impl ImageReferences {
                 "missing, expected the release's version",
             ));
         }
-        Ok(references)
+        Ok((references, warnings))
     }
 
     /// Decodes an `ImageStream` that need not have a name: one that is the input of a release. Of
     /// two tags with the same name, the first counts, as it does for the Go operator.
     pub fn read_stream(name: &str, bytes: &[u8]) -> Result<Self, ReadError> {
-        let stream = ImageStream::read(name, bytes)?;
+        ImageStream::read(name, bytes).map(|(stream, _)| Self::of_stream(stream))
+    }
+
+    fn of_stream(stream: ImageStream) -> Self {
         let mut images = BTreeMap::new();
         for (_, tag, image) in stream.images() {
             images.entry(tag.to_owned()).or_insert_with(|| image.to_owned());
         }
-        let components = components_of(&stream);
-        let ObjectMeta { name, creation_timestamp: created, .. } = stream.metadata;
-        Ok(Self { name, created, images, components })
+        let mut versions = BTreeMap::new();
+        for tag in &stream.spec.tags {
+            let declared = versions_of(&tag.annotations);
+            if !declared.is_empty() {
+                versions.entry(tag.name.clone()).or_insert(declared);
+            }
+        }
+        let ObjectMeta { name, creation_timestamp: created, annotations } = stream.metadata;
+        Self { name, created, images, versions, default_versions: versions_of(&annotations) }
     }
 
-    /// The version of a component, such as `kubernetes`; `None` if the images name none, or several.
+    /// The version of a component, such as `kubernetes`; `None` if the images declare none, or
+    /// several.
     pub fn component(&self, name: &str) -> Option<&str> {
-        let mut versions = self.components.get(name)?.iter();
-        versions.next().filter(|_| versions.next().is_none()).map(String::as_str)
+        let mut versions = self.versions.values().filter_map(|versions| versions.get(name));
+        let Some(version) = versions.next() else {
+            return self.default_versions.get(name).map(String::as_str);
+        };
+        versions.all(|other| other == version).then_some(version)
     }
 
-    /// The file of a release image, as JSON. The first image carries the versions of all components:
-    /// the type does not record which image has which component.
+    /// The file of a release image, as JSON.
     pub fn write(&self) -> String {
-        let Self { name, created, images, components } = self;
-        let mut versions = Some(annotations(components));
+        let Self { name, created, images, versions, default_versions } = self;
         let tag = |(name, image): (&String, &String)| Tag {
             name: name.clone(),
-            annotations: versions.take().unwrap_or_default(),
+            annotations: versions.get(name).map(annotations).unwrap_or_default(),
             from: Some(Origin { kind: DOCKER_IMAGE.to_owned(), name: image.clone() }),
         };
         let stream = ImageStream {
@@ -75,7 +101,7 @@ impl ImageReferences {
             metadata: ObjectMeta {
                 name: name.clone(),
                 creation_timestamp: *created,
-                annotations: Annotations::new(),
+                annotations: annotations(default_versions),
             },
             spec: Spec { tags: images.iter().map(tag).collect() },
         };
@@ -84,9 +110,12 @@ impl ImageReferences {
 }
 
 /// The placeholders of an operator's manifests: names of release images, by the words that the
-/// operator's `image-references` file has for them.
-pub fn placeholders(name: &str, bytes: &[u8]) -> Result<BTreeMap<String, String>, ReadError> {
-    let stream = ImageStream::read(name, bytes)?;
+/// operator's `image-references` file has for them. The warnings are about the text of the file.
+pub fn placeholders(
+    name: &str,
+    bytes: &[u8],
+) -> Result<(BTreeMap<String, String>, Vec<Warning>), ReadError> {
+    let (stream, warnings) = ImageStream::read(name, bytes)?;
     let mut placeholders: BTreeMap<String, String> = BTreeMap::new();
     for (index, tag, word) in stream.images() {
         let field = format!("spec.tags[{index}].from.name");
@@ -100,7 +129,7 @@ pub fn placeholders(name: &str, bytes: &[u8]) -> Result<BTreeMap<String, String>
             return Err(malformed(name, &field, &problem));
         }
     }
-    Ok(placeholders)
+    Ok((placeholders, warnings))
 }
 
 /// Parses the value of the label `io.openshift.build.versions`: `kubernetes=1.31.2,other=1.0.0`.
@@ -119,10 +148,8 @@ pub(crate) fn is_image_character(character: char) -> bool {
 }
 
 /// The annotation for component versions; empty if there are none.
-fn annotations(components: &BTreeMap<String, BTreeSet<String>>) -> Annotations {
-    let pairs = components.iter().flat_map(|(name, versions)| {
-        versions.iter().map(move |version| format!("{name}={version}"))
-    });
+fn annotations(versions: &ComponentVersions) -> Annotations {
+    let pairs = versions.iter().map(|(name, version)| format!("{name}={version}"));
     let list = pairs.collect::<Vec<_>>().join(",");
     if list.is_empty() {
         return Annotations::new();
@@ -130,20 +157,10 @@ fn annotations(components: &BTreeMap<String, BTreeSet<String>>) -> Annotations {
     Annotations::from([(VERSIONS.to_owned(), Some(list))])
 }
 
-/// The component versions of all tags. Those of the stream itself are defaults.
-fn components_of(stream: &ImageStream) -> BTreeMap<String, BTreeSet<String>> {
-    fn listed(annotations: &Annotations) -> impl Iterator<Item = (String, String)> {
-        let list = annotations.get(VERSIONS).and_then(Option::as_deref);
-        component_versions(list.unwrap_or_default())
-    }
-    let mut components: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-    for (name, version) in stream.spec.tags.iter().flat_map(|tag| listed(&tag.annotations)) {
-        components.entry(name).or_default().insert(version);
-    }
-    for (name, version) in listed(&stream.metadata.annotations) {
-        components.entry(name).or_insert_with(|| BTreeSet::from([version]));
-    }
-    components
+/// The component versions in annotations.
+fn versions_of(annotations: &Annotations) -> ComponentVersions {
+    let list = annotations.get(VERSIONS).and_then(Option::as_deref);
+    component_versions(list.unwrap_or_default()).collect()
 }
 
 #[cfg(test)]
@@ -174,7 +191,7 @@ spec:
     }
 
     #[test]
-    fn read_collects_component_versions() {
+    fn read_returns_component_versions_by_image() {
         let release = read(
             "apiVersion: image.openshift.io/v1
 kind: ImageStream
@@ -191,6 +208,10 @@ spec:
   - {name: silent, annotations: null}",
         )
         .unwrap();
+        assert_eq!(
+            release.versions.keys().collect::<Vec<_>>(),
+            ["api-server", "kubelet", "runtime"]
+        );
         assert_eq!(release.component("kubernetes"), Some("1.31.2"));
         for unknown in ["cri-o", "odd", ""] {
             assert_eq!(release.component(unknown), None, "{unknown}");
@@ -242,19 +263,19 @@ spec:
     fn write_then_read_returns_the_same() {
         let images = [("network", "registry.example/network@sha256:1"), ("storage", "x@sha256:2")]
             .map(|(name, image)| (name.to_owned(), image.to_owned()));
-        let versions = BTreeSet::from(["1.33.0".to_owned(), "1.33.1".to_owned()]);
-        let components = [("kubernetes", versions.clone()), ("cri-o", versions)]
+        let kubernetes = |version: &str| {
+            ComponentVersions::from([("kubernetes".to_owned(), version.to_owned())])
+        };
+        let versions = [("network", kubernetes("1.33.0")), ("storage", kubernetes("1.33.1"))]
             .map(|(name, versions)| (name.to_owned(), versions));
-        for (created, components) in [
-            (None, BTreeMap::new()),
-            (Some("2026-01-01T00:00:00Z".parse().unwrap()), components.into()),
+        let default_versions = ComponentVersions::from([("cri-o".to_owned(), "1.33.0".to_owned())]);
+        for (created, versions, default_versions) in [
+            (None, BTreeMap::new(), ComponentVersions::new()),
+            (Some("2026-01-01T00:00:00Z".parse().unwrap()), versions.into(), default_versions),
         ] {
-            let written = ImageReferences {
-                name: "5.0.0".to_owned(),
-                created,
-                images: images.clone().into(),
-                components,
-            };
+            let name = "5.0.0".to_owned();
+            let images = images.clone().into();
+            let written = ImageReferences { name, created, images, versions, default_versions };
             assert_eq!(read(&written.write()), Ok(written));
         }
     }
@@ -271,7 +292,7 @@ spec:
             format!("  - {{name: {name}, from: {{kind: DockerImage, Name: \"{word}\"}}}}\n")
         };
         let same = [tag("a", "example/a:1"), tag("a", "example/a:2"), tag("a", "example/a:1")];
-        let found = read(&same.concat()).unwrap();
+        let (found, _) = read(&same.concat()).unwrap();
         assert_eq!(found.keys().collect::<Vec<_>>(), ["example/a:1", "example/a:2"]);
         let errors = [
             tag("a", ""),

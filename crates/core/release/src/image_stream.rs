@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::go_fields;
+use crate::payload::Warning;
 
 pub(crate) const API_VERSION: &str = "image.openshift.io/v1";
 pub(crate) const KIND: &str = "ImageStream";
@@ -67,13 +68,18 @@ pub(crate) struct Origin {
 }
 
 impl ImageStream {
-    /// Decodes JSON or YAML. `name` is what errors call the input.
-    pub(crate) fn read(name: &str, bytes: &[u8]) -> Result<Self, ReadError> {
-        let document = Shape::STREAM.canonical(go_fields::document(name, bytes)?);
-        if !document.is_object() {
+    /// Decodes JSON or YAML. `name` is what errors and warnings call the input.
+    pub(crate) fn read(name: &str, bytes: &[u8]) -> Result<(Self, Vec<Warning>), ReadError> {
+        let mut document = go_fields::document(name, bytes)?;
+        let mut warnings = go_fields::oddities(name, &document);
+        Shape::STREAM.visit_other_case(&document.value, "", &mut |path, field| {
+            warnings.push(go_fields::other_case(name, &document, path, field));
+        });
+        let value = Shape::STREAM.canonical(std::mem::take(&mut document.value));
+        if !value.is_object() {
             return Err(malformed(name, "", "expected an object"));
         }
-        let stream: Self = read::value(name, &document)?;
+        let stream: Self = read::value(name, &value)?;
         for (field, found, expected) in
             [("apiVersion", &stream.api_version, API_VERSION), ("kind", &stream.kind, KIND)]
         {
@@ -82,7 +88,7 @@ impl ImageStream {
                 return Err(malformed(name, field, &problem));
             }
         }
-        Ok(stream)
+        Ok((stream, warnings))
     }
 
     /// The tags that name an image: their positions, names and images.
@@ -137,6 +143,34 @@ impl Shape {
         ("from", Self::Object(&[("kind", Self::Text), ("name", Self::Text)])),
     ]);
 
+    /// Calls a function for every key that matches a field only in another case, with the path of
+    /// the key and the field.
+    fn visit_other_case(&self, value: &Value, path: &str, visit: &mut dyn FnMut(&str, &str)) {
+        match (self, value) {
+            (Self::List(item), Value::Array(items)) => {
+                for (index, value) in items.iter().enumerate() {
+                    item.visit_other_case(value, &format!("{path}[{index}]"), visit);
+                }
+            }
+            (Self::Object(fields), Value::Object(map)) => {
+                let dot = if path.is_empty() { "" } else { "." };
+                for (key, value) in map {
+                    let Some((field, shape)) =
+                        fields.iter().find(|(field, _)| field.eq_ignore_ascii_case(key))
+                    else {
+                        continue;
+                    };
+                    let path = format!("{path}{dot}{key}");
+                    if key != field {
+                        visit(&path, field);
+                    }
+                    shape.visit_other_case(value, &path, visit);
+                }
+            }
+            _ => {}
+        }
+    }
+
     /// The value with the canonical spelling of its keys, and without fields that are unset or not
     /// read. Recursion is as deep as the shape.
     fn canonical(&self, value: Value) -> Value {
@@ -176,7 +210,8 @@ mod tests {
     use super::*;
 
     fn read(text: &str) -> Result<ImageStream, String> {
-        ImageStream::read("image-references", text.as_bytes()).map_err(|error| error.to_string())
+        let read = ImageStream::read("image-references", text.as_bytes());
+        read.map(|(stream, _)| stream).map_err(|error| error.to_string())
     }
 
     #[test]
@@ -189,6 +224,26 @@ mod tests {
         assert_eq!(stream.images().collect::<Vec<_>>(), [(0, "a", "example/a")]);
         assert_eq!(stream.metadata.name, "");
         assert_eq!(stream.metadata.annotations["A"].as_deref(), Some("b"));
+    }
+
+    #[test]
+    fn read_behind_a_comment_and_a_separator_finds_fields() {
+        let text = "# images\n---\napiVersion: image.openshift.io/v1\nkind: ImageStream\nmetadata: {name: a}\n";
+        assert_eq!(read(text).unwrap().metadata.name, "a");
+    }
+
+    #[test]
+    fn read_returns_warnings_with_lines() {
+        let text = "apiVersion: image.openshift.io/v1\nkind: ImageStream\nspec:\n  tags:\n  - name: a\n    \
+                    name: b\n    From:\n      kind: DockerImage\n      Name: example/a\n    annotations: {Name: on}\n";
+        let (_, warnings) = ImageStream::read("a/image-references", text.as_bytes()).unwrap();
+        let warnings: Vec<String> = warnings.iter().map(ToString::to_string).collect();
+        insta::assert_snapshot!(warnings.join("\n"), @r#"
+        a/image-references:6: duplicate key "name" overrides line 5
+        a/image-references:10: unquoted on is the boolean true
+        a/image-references:7: key "From" is read as "from"
+        a/image-references:9: key "Name" is read as "name"
+        "#);
     }
 
     #[test]

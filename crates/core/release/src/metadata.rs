@@ -5,9 +5,11 @@ use std::collections::BTreeMap;
 use fairway_api::Version;
 use fairway_api::read::ReadError;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 use url::Url;
 
 use crate::go_fields::{self, null_is_default};
+use crate::payload::Warning;
 
 /// Where a release image keeps it.
 pub const PATH: &str = "release-manifests/release-metadata";
@@ -104,13 +106,85 @@ impl ReleaseMetadata {
 
     /// Reads the file of a release image. `name` is what people call it; errors begin with it.
     pub fn read(name: &str, bytes: &[u8]) -> Result<Self, MetadataError> {
+        Self::read_with_warnings(name, bytes).map(|(metadata, _)| metadata)
+    }
+
+    /// The same, with warnings about its text, and about values that are ignored. The Go operator
+    /// ignores versions that are not semantic and metadata that is not a string.
+    pub(crate) fn read_with_warnings(
+        name: &str,
+        bytes: &[u8],
+    ) -> Result<(Self, Vec<Warning>), MetadataError> {
         if bytes.len() > MAX_BYTES {
             return Err(MetadataError::TooLarge { input: name.to_owned(), size: bytes.len() });
         }
-        let fields = ["kind", "version", "previous", "next", "metadata"];
-        Ok(go_fields::read(name, bytes, |metadata| go_fields::rename(metadata, &fields))?)
+        let mut document = go_fields::document(name, bytes)?;
+        let mut warnings = go_fields::oddities(name, &document);
+        let keys = document.value.as_object().into_iter().flat_map(Map::keys);
+        for key in keys.filter(|key| !FIELDS.contains(&key.as_str())) {
+            if let Some(field) = FIELDS.iter().find(|field| field.eq_ignore_ascii_case(key)) {
+                warnings.push(go_fields::other_case(name, &document, key, field));
+            }
+        }
+        let mut value = std::mem::take(&mut document.value);
+        go_fields::rename(&mut value, &FIELDS);
+        let mut ignored = |key: String, field: &str, value: String, wanted| {
+            let line = go_fields::line(&document.keys, field);
+            warnings.push(Warning::Metadata { key, value, wanted, line });
+        };
+        for field in ["previous", "next"] {
+            drop_invalid_versions(&mut value, field, |index, text| {
+                ignored(format!("{field}[{index}]"), field, text, "a semantic version");
+            });
+        }
+        drop_other_types(&mut value, |key, text| {
+            ignored(format!("metadata.{key}"), &format!("metadata.{key}"), text, "a string");
+        });
+        let metadata: Self = go_fields::read(name, bytes, &value)?;
+        for (key, value, wanted) in metadata.unusable() {
+            ignored(key.to_owned(), &format!("metadata.{key}"), value.to_owned(), wanted);
+        }
+        Ok((metadata, warnings))
     }
 }
+
+/// The fields of the file.
+const FIELDS: [&str; 5] = ["kind", "version", "previous", "next", "metadata"];
+
+/// Removes texts that are not versions from a list of versions.
+fn drop_invalid_versions(value: &mut Value, field: &str, mut report: impl FnMut(usize, String)) {
+    let Some(Value::Array(versions)) = value.get_mut(field) else { return };
+    let mut index = 0;
+    versions.retain(|version| {
+        let text = match version {
+            Value::String(text) => text,
+            // Go reads null as the empty string.
+            Value::Null => "",
+            // Go refuses other types, and so does the caller.
+            _ => return true,
+        };
+        let is_version = Version::parse(text).is_ok();
+        if !is_version {
+            report(index, text.to_owned());
+        }
+        index += 1;
+        is_version
+    });
+}
+
+/// Removes values other than strings from the metadata.
+fn drop_other_types(value: &mut Value, mut report: impl FnMut(&str, String)) {
+    let Some(Value::Object(metadata)) = value.get_mut("metadata") else { return };
+    metadata.retain(|key, value| {
+        if !value.is_string() {
+            report(key, value.to_string().chars().take(MAX_SHOWN).collect());
+        }
+        value.is_string()
+    });
+}
+
+/// Characters of an ignored value in a warning.
+const MAX_SHOWN: usize = 40;
 
 /// The only architecture that a release says: it is for all of them.
 const MULTI: &str = "multi";
@@ -174,7 +248,8 @@ mod tests {
             r#"{"kind": "cincinnati-metadata-v0"}"#,
             r#"{"version": "4.7.4"}"#,
             "{\"kind\": \"cincinnati-metadata-v0\",\n \"version\": \"4.7\"}",
-            r#"{"kind": "cincinnati-metadata-v0", "version": "4.7.4", "previous": ["4.7.3", "x"]}"#,
+            r#"{"kind": "cincinnati-metadata-v0", "version": "4.7.4", "previous": ["4.7.3", 5]}"#,
+            r#"{"kind": "cincinnati-metadata-v0", "version": "4.7.4", "metadata": []}"#,
         ]
         .map(|text| read(text).unwrap_err().to_string());
         insta::assert_snapshot!(told.join("\n"), @r#"
@@ -182,8 +257,37 @@ mod tests {
         release-metadata:1:2: missing field `version`
         release-metadata:1:2: missing field `kind`
         release-metadata:2:13: field version: "4.7" is not a semantic version: unexpected end of input while parsing minor version number
-        release-metadata:1:78: field previous[1]: "x" is not a semantic version: unexpected character 'x' while parsing major version number
+        release-metadata:1:78: field previous[1]: "5" is not a semantic version: unexpected end of input while parsing major version number
+        release-metadata:1:68: field metadata: expected mapping start
         "#);
+    }
+
+    #[test]
+    fn read_of_values_that_go_ignores_returns_warnings() {
+        let text = "{\"kind\": \"cincinnati-metadata-v0\", \"Version\": \"4.7.4\",\n\"previous\": [\"4.7.3\", \"x\", null],\n\
+                    \"metadata\": {\"url\": 5,\n\"team\": \"a\", \"team\": \"b\",\n\"release.openshift.io/architecture\": \"amd64\",\n\
+                    \"io.openshift.upgrades.graph.release.channels\": [\"stable-4.7\"]}}";
+        let read = ReleaseMetadata::read_with_warnings(PATH, text.as_bytes());
+        let (metadata, warnings) = read.unwrap();
+        assert_eq!(metadata.previous, [Version::new(4, 7, 3)]);
+        let keys: Vec<&String> = metadata.metadata.keys().collect();
+        assert_eq!(keys, ["release.openshift.io/architecture", "team"]);
+        let warnings: Vec<String> = warnings.iter().map(ToString::to_string).collect();
+        insta::assert_snapshot!(warnings.join("\n"), @r#"
+        release-manifests/release-metadata:4: duplicate key "team" overrides line 4
+        release-manifests/release-metadata:1: key "Version" is read as "version"
+        release-manifests/release-metadata:2: previous[1] cannot be used: "x" was found where a semantic version is wanted
+        release-manifests/release-metadata:2: previous[2] cannot be used: "" was found where a semantic version is wanted
+        release-manifests/release-metadata:6: metadata.io.openshift.upgrades.graph.release.channels cannot be used: "[\"stable-4.7\"]" was found where a string is wanted
+        release-manifests/release-metadata:3: metadata.url cannot be used: "5" was found where a string is wanted
+        release-manifests/release-metadata:5: release.openshift.io/architecture cannot be used: "amd64" was found where multi is wanted
+        "#);
+    }
+
+    #[test]
+    fn read_behind_a_comment_and_a_separator_finds_fields() {
+        let text = "# release\n---\nkind: cincinnati-metadata-v0\nversion: 4.7.4\n";
+        assert_eq!(read(text).unwrap().version, Version::new(4, 7, 4));
     }
 
     #[test]

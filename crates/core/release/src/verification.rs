@@ -191,6 +191,18 @@ mod tests {
     }
 
     #[test]
+    fn of_with_the_keys_of_okd_returns_its_keyring_and_store() {
+        let store = "https://storage.googleapis.com/openshift-ci-release/releases/signatures";
+        let read = of(&json!({ "data": {
+            "store-openshift-ci-release": store,
+            "verifier-public-key-ci": "-----BEGIN PGP PUBLIC KEY BLOCK-----\n",
+        }}));
+        let Verification { keyrings, stores } = read.unwrap();
+        assert_eq!(keyrings.into_keys().collect::<Vec<_>>(), ["verifier-public-key-ci"]);
+        assert_eq!(stores.into_values().collect::<Vec<_>>(), [store]);
+    }
+
+    #[test]
     fn what_is_wrong_in_it_is_said_with_its_place() {
         let key = |number: usize| (format!("verifier-public-key-{number}"), json!("key"));
         let keys: serde_json::Map<String, Value> = (0..=MOST_KEYRINGS).map(key).collect();

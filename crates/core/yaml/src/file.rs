@@ -68,12 +68,12 @@ pub fn documents(bytes: &[u8]) -> Documents<'_> {
     Documents { json, yaml: with_unix_lines(rest), at: 0, lines }
 }
 
-fn looks_like_json(bytes: &[u8]) -> bool {
+pub(crate) fn looks_like_json(bytes: &[u8]) -> bool {
     let head = &bytes[..bytes.len().min(JSON_LOOKAHEAD)];
     String::from_utf8_lossy(head).trim_start().starts_with('{')
 }
 
-fn count_lines(bytes: &[u8]) -> u64 {
+pub(crate) fn count_lines(bytes: &[u8]) -> u64 {
     bytes.split(|byte| *byte == b'\n').count() as u64 - 1
 }
 
@@ -91,7 +91,8 @@ fn json_values(bytes: &[u8], documents: &mut VecDeque<Result<Document, YamlError
             Ok((value, json, length)) => {
                 let lines = count_lines(&rest[start..start + length]);
                 rest = &rest[start + length..];
-                let (json, oddities) = (Some(json), Vec::new());
+                let (oddities, _) = json::scan(&json, line);
+                let json = Some(json);
                 documents.push_back(Ok(Document { value, json, line, oddities }));
                 line += lines;
             }
@@ -111,7 +112,7 @@ fn json_values(bytes: &[u8], documents: &mut VecDeque<Result<Document, YamlError
 }
 
 /// The first value, its text and the length of that in the input.
-fn json_value(bytes: &[u8]) -> Result<(Value, String, usize), YamlProblem> {
+pub(crate) fn json_value(bytes: &[u8]) -> Result<(Value, String, usize), YamlProblem> {
     let mut values = serde_json::Deserializer::from_slice(bytes).into_iter::<Value>();
     match values.next() {
         Some(Ok(value)) => {

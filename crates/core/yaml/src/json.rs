@@ -1,6 +1,10 @@
-//! JSON that Go reads and that `serde_json` refuses.
+//! JSON: what Go reads and `serde_json` refuses, and the keys of a text.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
+
+use crate::oddity::{self, Oddity, OddityKind};
+use crate::paths::Paths;
 
 /// The JSON of a file with U+FFFD in place of invalid UTF-8 and of escaped surrogates without a
 /// partner, which is what Go's decoder reads there.
@@ -39,4 +43,82 @@ fn with_paired_surrogates(text: &[u8]) -> Vec<u8> {
 fn escaped_unit(text: &[u8]) -> Option<u16> {
     let digits = std::str::from_utf8(text.strip_prefix(b"\\u")?.get(..4)?).ok()?;
     u16::from_str_radix(digits, 16).ok()
+}
+
+/// A collection that is not closed yet.
+enum Open {
+    /// The lines of its keys, and whether a key comes next.
+    Object { lines: HashMap<String, u64>, is_key_next: bool },
+    /// The number of items in front.
+    Array(usize),
+}
+
+/// The duplicate keys of a JSON text that `serde_json` has accepted, and the positions of all keys.
+/// The text begins in a line.
+pub(crate) fn scan(json: &str, mut line: u64) -> (Vec<Oddity>, Paths) {
+    let (mut oddities, mut paths, mut open) = (Vec::new(), Paths::default(), Vec::<Open>::new());
+    let bytes = json.as_bytes();
+    let mut at = 0;
+    while let Some(byte) = bytes.get(at) {
+        let mut end = at + 1;
+        match byte {
+            b'\n' => line += 1,
+            b'{' => open.push(Open::Object { lines: HashMap::new(), is_key_next: true }),
+            b'[' => {
+                open.push(Open::Array(0));
+                paths.enter_item(0);
+            }
+            b']' => {
+                open.pop();
+                paths.leave();
+            }
+            b'}' => {
+                // An empty object has no value to leave.
+                if let Some(Open::Object { is_key_next: false, .. }) = open.pop() {
+                    paths.leave();
+                }
+            }
+            b',' => {
+                paths.leave();
+                match open.last_mut() {
+                    Some(Open::Object { is_key_next, .. }) => *is_key_next = true,
+                    Some(Open::Array(index)) => {
+                        *index += 1;
+                        paths.enter_item(*index);
+                    }
+                    None => {}
+                }
+            }
+            b'"' => {
+                end = string_end(bytes, at);
+                if let Some(Open::Object { lines, is_key_next }) = open.last_mut()
+                    && *is_key_next
+                {
+                    *is_key_next = false;
+                    let key: String = serde_json::from_str(&json[at..end]).unwrap_or_default();
+                    paths.enter_key(&key, line);
+                    if let Some(first_line) = lines.insert(key.clone(), line) {
+                        let kind = OddityKind::DuplicateKey { key, first_line };
+                        oddities.push(Oddity { line, kind });
+                    }
+                }
+            }
+            _ => {}
+        }
+        at = end;
+    }
+    (oddity::limited(oddities, 0), paths)
+}
+
+/// The end of the string that begins at a position.
+fn string_end(bytes: &[u8], start: usize) -> usize {
+    let mut at = start + 1;
+    while let Some(byte) = bytes.get(at) {
+        at += match byte {
+            b'"' => return at + 1,
+            b'\\' => 2,
+            _ => 1,
+        };
+    }
+    bytes.len()
 }

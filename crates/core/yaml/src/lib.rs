@@ -5,6 +5,7 @@
 //! decodes to something other than it seems to say.
 //!
 //! * [`decode`] reads one document, as `yaml.YAMLToJSON` does.
+//! * [`object`] reads a file with one object, as `yaml.Unmarshal` does.
 //! * [`documents`] reads a file, as `yaml.NewYAMLOrJSONDecoder` does.
 //!
 //! The crate is pure. Hostile input costs an error: the size of the input bounds time and memory,
@@ -18,7 +19,9 @@ mod file;
 mod json;
 pub mod limits;
 mod mapping;
+mod object;
 mod oddity;
+mod paths;
 mod resolve;
 mod scan;
 mod text;
@@ -29,7 +32,9 @@ use serde_json::Value;
 pub use self::encode::to_json;
 pub use self::error::{YamlError, YamlProblem};
 pub use self::file::{Document, Documents, documents};
+pub use self::object::{DecodedObject, object};
 pub use self::oddity::{Oddity, OddityKind};
+pub use self::paths::KeyLine;
 
 /// A decoded document.
 #[derive(Clone, Debug, PartialEq)]
@@ -44,25 +49,31 @@ pub struct Decoded {
 
 /// Decodes the first document of a text.
 pub fn decode(bytes: &[u8]) -> Result<Decoded, YamlError> {
+    decode_with(bytes, false).map(|(decoded, _)| decoded)
+}
+
+/// The same, with the positions of keys where they are wanted.
+fn decode_with(bytes: &[u8], has_paths: bool) -> Result<(Decoded, paths::Paths), YamlError> {
     let text::Text { content: text, byte_order_mark, broken } = text::decode(bytes);
     let compose = |keeps_lines| {
-        let mut composer = compose::Composer::new(&text, keeps_lines);
+        let composer = compose::Composer::new(&text, keeps_lines);
+        let mut composer = if has_paths { composer.with_paths() } else { composer };
         let document = composer.document();
         match &broken {
             Some(problem) if composer.is_at_end() => {
                 Err(text::error_at_end(&text, problem.clone()))
             }
-            _ => document,
+            _ => document.map(|document| (document, composer.take_paths())),
         }
     };
-    let mut composed = compose(false)?;
+    let (mut composed, mut paths) = compose(false)?;
     if composed.has_duplicates {
         // The lines of keys cost memory and time that documents without duplicates save.
-        composed = compose(true)?;
+        (composed, paths) = compose(true)?;
     }
     let compose::Composed { value, mut oddities, line, .. } = composed;
     if byte_order_mark {
         oddities.insert(0, Oddity { line: 1, kind: OddityKind::ByteOrderMark });
     }
-    Ok(Decoded { value, line, oddities })
+    Ok((Decoded { value, line, oddities }, paths))
 }

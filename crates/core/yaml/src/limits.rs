@@ -14,5 +14,5 @@ pub const MAX_ALIAS_NODES: usize = 100_000;
 /// The maximum number of bytes of text that aliases of one document repeat.
 pub const MAX_ALIAS_BYTES: usize = 16 << 20;
 
-/// The maximum number of oddities reported for a document.
+/// The maximum number of oddities reported for a document. The last one says how many more there are.
 pub const MAX_ODDITIES: usize = 100;

@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde::Serialize;
 
+use crate::limits::MAX_ODDITIES;
+
 /// Text that the Kubernetes decoder accepts, and that other YAML readers refuse or read differently.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -78,6 +80,25 @@ pub enum OddityKind {
     Tab,
     /// A byte order mark in front of the document.
     ByteOrderMark,
+    /// More oddities than are reported.
+    Omitted {
+        /// How many.
+        count: usize,
+    },
+}
+
+/// Sorts oddities by line, and limits their number. `uncounted` were dropped before.
+pub(crate) fn limited(mut oddities: Vec<Oddity>, uncounted: usize) -> Vec<Oddity> {
+    oddities.sort_by_key(|oddity| oddity.line);
+    let count = oddities.len() + uncounted;
+    if count > MAX_ODDITIES {
+        oddities.truncate(MAX_ODDITIES);
+        // The note takes the place of the last one.
+        if let Some(last) = oddities.last_mut() {
+            last.kind = OddityKind::Omitted { count: count + 1 - MAX_ODDITIES };
+        }
+    }
+    oddities
 }
 
 impl fmt::Display for OddityKind {
@@ -104,6 +125,7 @@ impl fmt::Display for OddityKind {
             Self::IgnoredContent => f.write_str("content behind the document end is ignored"),
             Self::Tab => f.write_str("tab used as indentation or separator"),
             Self::ByteOrderMark => f.write_str("byte order mark"),
+            Self::Omitted { count } => write!(f, "{count} more warnings omitted"),
         }
     }
 }

@@ -101,9 +101,10 @@ pub async fn fetch(image: &str, places: &Places) -> Result<Files, FetchError> {
     Err(FetchError::Nowhere { image: format!("{repository}@{digest}"), tried })
 }
 
-/// The files of a release in one place, for whichever machine it is.
+/// All files in the directories of a release in one place, for whichever machine it is: also those
+/// that loading ignores, such as scripts.
 pub async fn read(source: &Source, image: &Digest) -> Result<Files, ContentsError> {
-    parts(source, image, &Arc::new(wanted(true))).await
+    contents::read(source, image, &Arc::new(wanted(true))).await
 }
 
 /// The files of a release that is unpacked below a directory, as its image has it.

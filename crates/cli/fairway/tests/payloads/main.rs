@@ -2,6 +2,7 @@
 //!
 //! `FAIRWAY_PAYLOADS` names the directory with their payloads.
 
+mod build;
 mod crds;
 mod install;
 mod load;

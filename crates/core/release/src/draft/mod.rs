@@ -5,6 +5,7 @@ mod operator;
 mod pinning;
 mod problem;
 mod substitution;
+mod versions;
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,7 +18,8 @@ use self::operator::{numbered, release_name};
 pub use self::problem::{DraftError, DraftProblem, DraftWarning};
 pub use self::substitution::SNAPSHOT;
 use self::substitution::{Reason, Substitution};
-use crate::image_references::{self, ImageReferences};
+use self::versions::VersionUse;
+use crate::image_references::{self, ComponentVersions, ImageReferences};
 use crate::inclusion::DEFAULT_PROFILE;
 use crate::metadata::{self, ReleaseMetadata};
 use crate::payload::{
@@ -32,6 +34,10 @@ const UNNAMED: &str = "release";
 pub struct Draft {
     metadata: ReleaseMetadata,
     images: ImageReferences,
+    /// Component versions that override those of images.
+    versions: ComponentVersions,
+    /// The operators whose manifests use component versions.
+    version_uses: Vec<VersionUse>,
     files: Files,
     /// The names of files in errors, by their paths in the image.
     origins: BTreeMap<String, String>,
@@ -78,6 +84,8 @@ impl Draft {
         Self {
             metadata,
             images: ImageReferences { name, created, images, ..ImageReferences::default() },
+            versions: ComponentVersions::new(),
+            version_uses: Vec::new(),
             files: Files::new(),
             origins: BTreeMap::new(),
             copies: BTreeMap::new(),
@@ -94,15 +102,45 @@ impl Draft {
         Self { is_lenient, ..self }
     }
 
-    /// Sets the version of a component of the release, such as `kubernetes`.
+    /// Sets the version of a component of the release, such as `kubernetes`. It overrides versions
+    /// that images declare.
     pub fn brings(&mut self, component: &str, version: &str) {
-        let versions = self.images.components.entry(component.to_owned()).or_default();
-        versions.insert(version.to_owned());
+        self.versions.insert(component.to_owned(), version.to_owned());
     }
 
-    /// Whether the version of a component is known.
-    pub fn has_version(&self, component: &str) -> bool {
-        self.images.component(component).is_some()
+    /// Adds component versions that an image declares. Those that the image has already stay.
+    pub fn declare(&mut self, image: &str, versions: ComponentVersions) {
+        let declared = self.images.versions.entry(image.to_owned()).or_default();
+        for (component, version) in versions {
+            declared.entry(component).or_insert(version);
+        }
+    }
+
+    /// The component versions that an image declares.
+    pub fn declared(&self, image: &str) -> Option<&ComponentVersions> {
+        self.images.versions.get(image)
+    }
+
+    /// Sets the version of a component that no image declares.
+    pub fn set_default_version(&mut self, component: &str, version: &str) {
+        self.images.default_versions.insert(component.to_owned(), version.to_owned());
+    }
+
+    /// The version of a component for an operator that lists these images.
+    pub fn version<'a>(
+        &'a self,
+        component: &str,
+        images: impl IntoIterator<Item = &'a String>,
+    ) -> Option<&'a str> {
+        if let Some(version) = self.versions.get(component) {
+            return Some(version);
+        }
+        let declared = images.into_iter().filter_map(|name| self.images.versions.get(name));
+        let mut declared = declared.filter_map(|versions| versions.get(component));
+        match declared.next() {
+            Some(version) => declared.all(|other| other == version).then_some(version),
+            None => self.images.component(component),
+        }
     }
 
     /// The image of that name.
@@ -127,14 +165,16 @@ impl Draft {
     /// Adds all files of an operator, with the images and versions of the release in place of their
     /// placeholders.
     pub fn add_operator(&mut self, operator: &Operator) {
-        let words = operator.placeholders().unwrap_or_else(|error| {
+        let (words, warnings) = operator.placeholders_with_warnings().unwrap_or_else(|error| {
             self.problems.push(error.into());
-            BTreeMap::new()
+            Default::default()
         });
+        let warnings = warnings.iter().map(|warning| DraftWarning::Payload(warning.to_string()));
+        self.warnings.extend(warnings);
         let mut missing: BTreeSet<&String> =
             words.values().filter(|name| !self.images.images.contains_key(*name)).collect();
         for (name, bytes) in operator.manifests() {
-            let (content, unresolved) = self.substituted(operator, &words, bytes);
+            let (content, unresolved) = self.substituted(&words, bytes);
             let origin = operator.path(name);
             for found in unresolved.into_iter().take(MAX_PROBLEMS) {
                 if let Reason::NoImage { name, .. } = &found.reason {
@@ -152,24 +192,22 @@ impl Draft {
             let (file, name) = (file.clone(), name.clone());
             DraftWarning::UnusedImage { file, name }
         }));
-        for (component, version) in &operator.versions {
-            self.brings(component, version);
-        }
+        self.version_uses.extend(VersionUse::of(operator, words.values(), &self.versions));
     }
 
     fn substituted(
         &self,
-        operator: &Operator,
         words: &BTreeMap<String, String>,
         text: &[u8],
     ) -> (Vec<u8>, Vec<substitution::Unresolved>) {
-        let components = self.images.components.keys();
-        let known = components.filter_map(|name| Some((&**name, self.images.component(name)?)));
-        let labelled = operator.versions.iter().map(|(name, version)| (&**name, &**version));
+        let ImageReferences { versions, default_versions, .. } = &self.images;
+        let sources = versions.values().chain([default_versions, &self.versions]);
+        let components: BTreeSet<&str> = sources.flat_map(|it| it.keys().map(|it| &**it)).collect();
+        let components = components.into_iter();
+        let known = components.filter_map(|name| Some((name, self.version(name, words.values())?)));
         // Build metadata does not identify a version, so `oc adm release new` leaves it out as well.
         let version = self.metadata.version.without_build().to_string();
-        Substitution::new(words, &self.images.images, &version, known.chain(labelled).collect())
-            .apply(text)
+        Substitution::new(words, &self.images.images, &version, known.collect()).apply(text)
     }
 
     /// A path that no file has yet, for a file that several operators may have.
@@ -198,6 +236,11 @@ impl Draft {
         }
     }
 
+    /// Adds a warning.
+    pub fn warn(&mut self, warning: DraftWarning) {
+        self.warnings.push(warning);
+    }
+
     /// The errors found so far; [`Draft::finish`] finds more.
     pub fn problems(&self) -> &[DraftProblem] {
         &self.problems
@@ -217,6 +260,7 @@ impl Draft {
 
     /// Adds the files with which a release describes itself.
     fn describe(&mut self) {
+        versions::place(&mut self.images, &self.versions, &self.version_uses);
         let metadata = serde_json::to_string_pretty(&self.metadata).expect("strings are JSON");
         self.add(metadata::PATH, "the release's metadata", format!("{metadata}\n").into_bytes());
         let images = format!("{}\n", self.images.write());
@@ -226,7 +270,10 @@ impl Draft {
     /// Loads the result as a cluster would, and checks it.
     pub fn finish(mut self) -> Result<DraftedRelease, DraftError> {
         self.describe();
-        match Release::load(&self.files, UNNAMED, DEFAULT_PROFILE) {
+        let (release, warnings) =
+            Release::load_with_warnings(&self.files, UNNAMED, DEFAULT_PROFILE);
+        self.add_warnings(&warnings);
+        match release {
             Ok(release) => {
                 self.check(&release);
                 if self.problems.is_empty() {
@@ -235,20 +282,22 @@ impl Draft {
                 }
             }
             Err(PayloadError { problems }) => {
-                for warning in Warning::of_metadata(&self.metadata) {
-                    self.problems.push(DraftProblem::Payload(self.of_origin(&warning.to_string())));
-                }
                 for problem in problems {
                     self.problems.push(DraftProblem::Payload(self.of_origin(&problem.to_string())));
                 }
             }
         }
         self.problems.truncate(MAX_PROBLEMS);
-        Err(DraftError { problems: self.problems })
+        Err(DraftError { problems: self.problems, warnings: self.warnings })
     }
 
-    fn check(&mut self, release: &Release) {
-        for warning in &release.warnings {
+    fn add_warnings(&mut self, warnings: &[Warning]) {
+        for warning in warnings {
+            let mut warning = warning.clone();
+            // The file is written here, so its lines tell nothing.
+            if let Warning::Metadata { line, .. } = &mut warning {
+                *line = None;
+            }
             let text = self.of_origin(&warning.to_string());
             // A file that clusters ignore, or metadata that clients ignore, is never intended.
             if matches!(warning, Warning::Template { .. } | Warning::Metadata { .. }) {
@@ -257,6 +306,9 @@ impl Draft {
                 self.warnings.push(DraftWarning::Payload(text));
             }
         }
+    }
+
+    fn check(&mut self, release: &Release) {
         for manifest in &release.manifests {
             // Templates name the release image, whose digest is not known yet.
             let Some(origin) = self.origins.get(&format!("{LITERAL}/{}", manifest.file)) else {

@@ -6,6 +6,7 @@ use fairway_api::read::ReadError;
 
 use super::substitution::wanted_components;
 use crate::image_references::placeholders;
+use crate::payload::Warning;
 
 /// The file with which an operator names the images in its manifests.
 pub const PLACEHOLDERS: &str = "image-references";
@@ -22,8 +23,6 @@ pub struct Operator {
     pub directory: String,
     /// The files by name, [`PLACEHOLDERS`] among them.
     pub files: BTreeMap<String, Vec<u8>>,
-    /// Component versions that the images of this operator declare in their labels.
-    pub versions: BTreeMap<String, String>,
 }
 
 impl Operator {
@@ -34,7 +33,14 @@ impl Operator {
 
     /// Names of release images by the words that the manifests have for them.
     pub fn placeholders(&self) -> Result<BTreeMap<String, String>, ReadError> {
-        let Some(bytes) = self.files.get(PLACEHOLDERS) else { return Ok(BTreeMap::new()) };
+        self.placeholders_with_warnings().map(|(placeholders, _)| placeholders)
+    }
+
+    /// The same, with warnings about the text of [`PLACEHOLDERS`].
+    pub(super) fn placeholders_with_warnings(
+        &self,
+    ) -> Result<(BTreeMap<String, String>, Vec<Warning>), ReadError> {
+        let Some(bytes) = self.files.get(PLACEHOLDERS) else { return Ok(Default::default()) };
         placeholders(&self.path(PLACEHOLDERS), bytes)
     }
 

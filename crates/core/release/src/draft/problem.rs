@@ -104,6 +104,8 @@ impl DraftProblem {
 pub struct DraftError {
     /// At least one error.
     pub problems: Vec<DraftProblem>,
+    /// Properties that are probably mistakes.
+    pub warnings: Vec<DraftWarning>,
 }
 
 impl std::error::Error for DraftError {}
@@ -144,6 +146,17 @@ pub enum DraftWarning {
         /// The name of the image.
         name: String,
     },
+    /// The component versions of an image are unknown.
+    #[error("cannot read the component versions of image {image}: {reason}")]
+    UnknownVersions {
+        /// The image.
+        image: String,
+        /// The reason.
+        reason: String,
+    },
+    /// Images declare different versions of a component.
+    #[error("{0}")]
+    VersionConflict(String),
     /// A warning from loading the result.
     #[error("{0}")]
     Payload(String),

@@ -11,7 +11,8 @@ use fairway_api::read::{Place, ReadError};
 pub(crate) use self::documents::malformed;
 pub use self::problem::{PayloadError, Problem, Warning};
 use self::template::Values;
-use crate::image_references::{self, ImageReferences};
+use crate::draft::PLACEHOLDERS;
+use crate::image_references::{self, ImageReferences, placeholders};
 use crate::manifest::Manifest;
 use crate::metadata::{self, ReleaseMetadata};
 
@@ -34,7 +35,7 @@ pub const MAX_DOCUMENTS: usize = 32_768;
 /// Problems of one release. Nobody reads more, and finding them takes time.
 pub const MAX_PROBLEMS: usize = 100;
 
-/// The maximum number of warnings about one release.
+/// The maximum number of warnings about one release. One more says how many are omitted.
 pub const MAX_WARNINGS: usize = 1_000;
 
 /// The operator's own manifests, which are templates. They come first.
@@ -120,7 +121,8 @@ impl Release {
         if let Err(end) = loading.manifests(files, &values) {
             loading.problems.push(end);
         }
-        let Loading { manifests, warnings, problems, .. } = loading;
+        let warnings = loading.take_warnings();
+        let Loading { manifests, problems, .. } = loading;
         let release = match (metadata, image_references) {
             (Some(metadata), Some(image_references)) if problems.is_empty() => {
                 Ok(Self { metadata, image_references, manifests, warnings: warnings.clone() })
@@ -131,17 +133,24 @@ impl Release {
     }
 }
 
-/// Checks the manifests of an operator, by the names of their files, before they are part of a
-/// release.
+/// Checks the manifests and the `image-references` of an operator, by the names of their files,
+/// before they are part of a release.
 pub fn lint_manifests(files: &BTreeMap<String, Vec<u8>>) -> LintReport {
     let mut loading = Loading::default();
+    if let Some(bytes) = files.get(PLACEHOLDERS) {
+        match placeholders(PLACEHOLDERS, bytes) {
+            Ok((_, warnings)) => loading.warn(warnings),
+            Err(error) => loading.problems.push(Problem::Unreadable(error)),
+        }
+    }
     for (name, bytes) in files.iter().filter(|(name, _)| is_manifest_name(name)) {
         if let Err(end) = loading.file(name, bytes) {
             loading.problems.push(end);
             break;
         }
     }
-    LintReport { problems: loading.problems, warnings: loading.warnings }
+    let warnings = loading.take_warnings();
+    LintReport { problems: loading.problems, warnings }
 }
 
 fn within_limits(files: &Files) -> Result<(), PayloadError> {
@@ -164,6 +173,8 @@ struct Loading {
     manifests: Vec<Manifest>,
     problems: Vec<Problem>,
     warnings: Vec<Warning>,
+    /// The last file with omitted warnings, and how many were omitted.
+    omitted: Option<(String, usize)>,
 }
 
 impl Loading {
@@ -172,9 +183,10 @@ impl Loading {
             self.problems.push(Problem::Missing { file: metadata::PATH });
             return None;
         };
-        let read = ReleaseMetadata::read(metadata::PATH, bytes);
-        let metadata = read.map_err(|error| self.problems.push(Problem::Metadata(error))).ok()?;
-        self.warnings.extend(Warning::of_metadata(&metadata));
+        let read = ReleaseMetadata::read_with_warnings(metadata::PATH, bytes);
+        let read = read.map_err(|error| self.problems.push(Problem::Metadata(error)));
+        let (metadata, warnings) = read.ok()?;
+        self.warn(warnings);
         Some(metadata)
     }
 
@@ -183,8 +195,11 @@ impl Loading {
             self.problems.push(Problem::Missing { file: image_references::PATH });
             return None;
         };
-        let read = ImageReferences::read(image_references::PATH, bytes);
-        read.map_err(|error| self.problems.push(Problem::Unreadable(error))).ok()
+        let read = ImageReferences::read_with_warnings(image_references::PATH, bytes);
+        let read = read.map_err(|error| self.problems.push(Problem::Unreadable(error)));
+        let (references, warnings) = read.ok()?;
+        self.warn(warnings);
+        Some(references)
     }
 
     fn compare(&mut self, metadata: &ReleaseMetadata, references: &ImageReferences) {
@@ -217,11 +232,30 @@ impl Loading {
             return Ok(());
         }
         for (document, warnings) in documents::read(path, bytes) {
-            let room = MAX_WARNINGS.saturating_sub(self.warnings.len());
-            self.warnings.extend(warnings.into_iter().take(room));
+            self.warn(warnings);
             self.take(path, document)?;
         }
         Ok(())
+    }
+
+    /// Adds warnings, up to the limit.
+    fn warn(&mut self, warnings: Vec<Warning>) {
+        for warning in warnings {
+            // Warnings about parts that are left out are few, and have to be reported.
+            if self.warnings.len() < MAX_WARNINGS || !warning.is_informational() {
+                self.warnings.push(warning);
+            } else {
+                let (_, count) = self.omitted.take().unwrap_or_default();
+                self.omitted = Some((warning.file().to_owned(), count + 1));
+            }
+        }
+    }
+
+    /// The warnings, with a note about omitted ones at the end.
+    fn take_warnings(&mut self) -> Vec<Warning> {
+        let omitted = self.omitted.take().map(|(file, count)| Warning::Omitted { file, count });
+        self.warnings.extend(omitted);
+        std::mem::take(&mut self.warnings)
     }
 
     fn take(

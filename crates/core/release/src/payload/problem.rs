@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::template::TemplateError;
 use super::{MAX_BYTES, MAX_DOCUMENTS, MAX_FILE_BYTES, MAX_FILES, MAX_OBJECT_BYTES};
 use crate::manifest::ObjectId;
-use crate::metadata::{self, MetadataError, ReleaseMetadata};
+use crate::metadata::{self, MetadataError};
 
 /// Something that makes a release unusable.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -149,6 +149,27 @@ pub enum Warning {
         value: String,
         /// What it should be.
         wanted: &'static str,
+        /// The line of the key, counted from one, where it is known.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        line: Option<u64>,
+    },
+    /// A key that matches a field only in another case, which Go's JSON decoder ignores.
+    LetterCase {
+        /// The path of the file.
+        file: String,
+        /// The line of the key.
+        line: u64,
+        /// The key.
+        key: String,
+        /// The field.
+        field: String,
+    },
+    /// More warnings than are reported.
+    Omitted {
+        /// The path of the last file with one.
+        file: String,
+        /// How many.
+        count: usize,
     },
     /// YAML that decodes to something other than it seems to say.
     Oddity {
@@ -174,7 +195,10 @@ impl Warning {
     pub fn is_informational(&self) -> bool {
         match self {
             Self::Template { .. } | Self::Metadata { .. } => false,
-            Self::Oddity { .. } | Self::Annotations { .. } => true,
+            Self::Oddity { .. }
+            | Self::Annotations { .. }
+            | Self::LetterCase { .. }
+            | Self::Omitted { .. } => true,
         }
     }
 
@@ -184,6 +208,8 @@ impl Warning {
             Self::Metadata { .. } => metadata::PATH,
             Self::Template { file, .. }
             | Self::Oddity { file, .. }
+            | Self::LetterCase { file, .. }
+            | Self::Omitted { file, .. }
             | Self::Annotations { file, .. } => file,
         }
     }
@@ -191,19 +217,13 @@ impl Warning {
     /// The line that the warning is about, counted from one, where there is one.
     pub fn line(&self) -> Option<u64> {
         match self {
-            Self::Metadata { .. } => None,
-            Self::Template { line, .. } | Self::Annotations { line, .. } => Some(*line),
+            Self::Metadata { line, .. } => *line,
+            Self::Omitted { .. } => None,
+            Self::Template { line, .. }
+            | Self::LetterCase { line, .. }
+            | Self::Annotations { line, .. } => Some(*line),
             Self::Oddity { oddity, .. } => Some(oddity.line),
         }
-    }
-
-    /// What a release says about itself, and nobody can use.
-    pub(crate) fn of_metadata(metadata: &ReleaseMetadata) -> impl Iterator<Item = Self> {
-        metadata.unusable().map(|(key, value, wanted)| Self::Metadata {
-            key: key.to_owned(),
-            value: value.to_owned(),
-            wanted,
-        })
     }
 }
 
@@ -215,12 +235,16 @@ impl fmt::Display for Warning {
             Self::Annotations { file, line, key } => {
                 write!(f, "{file}:{line}: all annotations are ignored, since {key} is not a string")
             }
-            Self::Metadata { key, value, wanted } => {
-                let file = metadata::PATH;
-                write!(
-                    f,
-                    "{file}: {key} cannot be used: {value:?} was found where {wanted} is wanted"
-                )
+            Self::LetterCase { file, line, key, field } => {
+                write!(f, "{file}:{line}: key {key:?} is read as {field:?}")
+            }
+            Self::Omitted { file, count } => write!(f, "{file}: {count} more warnings omitted"),
+            Self::Metadata { key, value, wanted, line } => {
+                f.write_str(metadata::PATH)?;
+                if let Some(line) = line {
+                    write!(f, ":{line}")?;
+                }
+                write!(f, ": {key} cannot be used: {value:?} was found where {wanted} is wanted")
             }
         }
     }

@@ -1,6 +1,7 @@
 //! Making a release.
 
 use std::collections::BTreeMap;
+use std::slice::from_ref;
 
 use fairway_release::changes::Changes;
 use fairway_release::draft::{Operator, PLACEHOLDERS};
@@ -31,7 +32,6 @@ fn operator(directory: &str, files: &[(&str, &str)]) -> Operator {
         image: directory.rsplit('/').next().unwrap_or_default().to_owned(),
         directory: directory.to_owned(),
         files: files.collect(),
-        versions: BTreeMap::new(),
     }
 }
 
@@ -70,7 +70,7 @@ fn add_operator_replaces_images_and_versions() {
                  env: [{name: KUBERNETES, value: 0.0.1-snapshot-kubernetes_openshift}]\n      \
                initContainers:\n      - image: quay.io/example/network:devel # quay.io/example/networks\n",
     );
-    let mut network = operator(
+    let network = operator(
         "network",
         &[
             ("0000_50_network_01.yaml", &manifest),
@@ -78,7 +78,7 @@ fn add_operator_replaces_images_and_versions() {
             ("run.sh", "echo 0.0.1-snapshot-etcd"),
         ],
     );
-    network.versions = images(&[("etcd", "3.6.0")]);
+    draft.declare("tools", images(&[("etcd", "3.6.0"), ("kubernetes", "1.33.0")]));
     draft.add_operator(&network);
     let drafted = draft.finish().unwrap();
     insta::assert_snapshot!(text(&drafted, "0000_50_network_01.yaml"), @r#"
@@ -117,6 +117,56 @@ fn add_operator_replaces_images_and_versions() {
     let previous: Vec<String> =
         drafted.release.metadata.previous.iter().map(ToString::to_string).collect();
     assert_eq!(previous, ["5.0.0", "5.0.1"]);
+}
+
+#[test]
+fn finish_writes_component_versions_to_the_image_that_operators_share() {
+    let pinned = |name: &str| format!("r.example/{name}@{}", digest('2'));
+    let other = "apiVersion: image.openshift.io/v1\nkind: ImageStream\nspec:\n  tags:\n  \
+                 - {name: api, from: {kind: DockerImage, name: quay.io/example/api}}\n  \
+                 - {name: tools, from: {kind: DockerImage, name: quay.io/example/tools}}\n";
+    let uses = |name, references| {
+        let files = [("run.sh", "0.0.1-snapshot-kubernetes"), (PLACEHOLDERS, references)];
+        operator(name, &files)
+    };
+    let annotated = |operators: &[Operator], declared: &[(&str, &str)]| {
+        let mut draft = draft(&[("tools", &pinned("tools")), ("api", &pinned("api"))]);
+        draft.brings("kubernetes", "1.34.2");
+        for (image, component) in declared {
+            draft.declare(image, images(&[(component, "1.0.0")]));
+        }
+        for operator in operators {
+            draft.add_operator(operator);
+        }
+        let references = draft.finish().unwrap().release.image_references;
+        assert_eq!(references.component("kubernetes"), Some("1.34.2"));
+        references
+            .versions
+            .into_iter()
+            .map(|(image, versions)| format!("{image} {versions:?}"))
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
+    let (network, api) = (uses("network", REFERENCES), uses("api", other));
+    let kubernetes = r#"tools {"kubernetes": "1.34.2"}"#;
+    assert_eq!(annotated(&[network.clone(), api.clone()], &[]), kubernetes);
+    assert_eq!(annotated(&[api, network.clone()], &[]), kubernetes);
+    assert_eq!(annotated(from_ref(&network), &[]), kubernetes);
+    let declared = [("api", "kubernetes"), ("api", "etcd")];
+    let expected = r#"api {"etcd": "1.0.0", "kubernetes": "1.34.2"}"#;
+    assert_eq!(annotated(from_ref(&network), &declared), expected);
+    assert_eq!(annotated(&[], &[]), "", "a default of the release");
+}
+
+#[test]
+fn add_operator_prefers_the_versions_of_its_own_images() {
+    let mut draft = draft(&[("tools", &format!("r.example/tools@{}", digest('2')))]);
+    draft.declare("network", images(&[("kubernetes", "1.34.2")]));
+    draft.declare("other", images(&[("kubernetes", "1.30.0"), ("etcd", "3.6.0")]));
+    let files = [("run.sh", "0.0.1-snapshot-kubernetes 0.0.1-snapshot-etcd")];
+    draft.add_operator(&operator("network", &[&files[..], &[(PLACEHOLDERS, REFERENCES)]].concat()));
+    let drafted = draft.finish().unwrap();
+    assert_eq!(text(&drafted, "0000_50_network_run.sh"), "1.34.2 3.6.0");
 }
 
 #[test]

@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use fairway_release::Release;
 use fairway_release::payload::{
-    MAX_BYTES, MAX_DOCUMENTS, MAX_FILE_BYTES, MAX_FILES, MAX_OBJECT_BYTES, MAX_PROBLEMS, Problem,
-    is_part,
+    MAX_BYTES, MAX_DOCUMENTS, MAX_FILE_BYTES, MAX_FILES, MAX_OBJECT_BYTES, MAX_PROBLEMS,
+    MAX_WARNINGS, Problem, is_part,
 };
 use proptest::prelude::*;
 
@@ -109,6 +109,19 @@ fn templates_of_the_future_are_left_out_with_a_warning() {
     manifests/b.yaml:2: left out: {{index .FutureField "some-key"}} is not understood here
     manifests/c.yaml:1: left out: the release has no image "storage"
     "#);
+}
+
+#[test]
+fn load_with_many_oddities_counts_the_omitted_ones() {
+    let odd = "  - on\n".repeat(150);
+    let text: String = (0..12)
+        .map(|number| format!("---\n{}data:\n{odd}", config_map(&format!("a{number}"))))
+        .collect();
+    let release = load(&files(&[("release-manifests/a.yaml", &text)])).unwrap();
+    assert_eq!(release.warnings.len(), MAX_WARNINGS + 1);
+    let line = |index: usize| release.warnings[index].to_string();
+    assert_eq!(line(99), "release-manifests/a.yaml:109: 51 more warnings omitted");
+    assert_eq!(line(MAX_WARNINGS), "release-manifests/a.yaml: 200 more warnings omitted");
 }
 
 #[test]

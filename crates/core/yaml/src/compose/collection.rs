@@ -21,7 +21,9 @@ impl<'a> Composer<'a> {
             }
             let is_empty =
                 |kind: &TokenKind<'_>| matches!(kind, TokenKind::BlockEntry | TokenKind::BlockEnd);
+            self.enter_item(items.len());
             items.push(self.node_unless(is_empty, true, false)?);
+            self.leave();
         }
     }
 
@@ -33,7 +35,9 @@ impl<'a> Composer<'a> {
             let is_empty = |kind: &TokenKind<'_>| {
                 matches!(kind, TokenKind::BlockEntry) || is_end_of_block_node(kind)
             };
+            self.enter_item(items.len());
             items.push(self.node_unless(is_empty, true, false)?);
+            self.leave();
         }
         Ok(items.finish(mark))
     }
@@ -49,12 +53,14 @@ impl<'a> Composer<'a> {
                 _ => return Err(Scanner::error("expected a key or the end of a mapping", next)),
             }
             let key = self.node_unless(is_end_of_block_node, true, true)?;
+            self.enter_value(&key);
             let value = if self.is_next(|kind| matches!(kind, TokenKind::Value))? {
                 self.scanner.next()?;
                 self.node_unless(is_end_of_block_node, true, true)?
             } else {
                 self.empty(next)?
             };
+            self.leave();
             self.insert(&mut mapping, key, value)?;
         }
     }
@@ -64,8 +70,10 @@ impl<'a> Composer<'a> {
         let is_end = |kind: &TokenKind<'_>| matches!(kind, TokenKind::FlowSequenceEnd);
         let mut items = Items::default();
         while self.begins_entry(is_end, items.is_empty(), "expected ',' or ']'")? {
+            self.enter_item(items.len());
             if !self.is_next(|kind| matches!(kind, TokenKind::Key))? {
                 items.push(self.node(false, false)?);
+                self.leave();
                 continue;
             }
             let Token { mark: pair, .. } = self.scanner.next()?;
@@ -80,7 +88,10 @@ impl<'a> Composer<'a> {
             } else {
                 self.node(false, false)?
             };
+            self.enter_value(&key);
             let value = self.flow_value(is_entry_end)?;
+            self.leave();
+            self.leave();
             self.insert(&mut mapping, key, value)?;
             items.push(self.finish(mapping, pair));
         }
@@ -99,7 +110,11 @@ impl<'a> Composer<'a> {
                 let is_entry_end =
                     |kind: &TokenKind<'_>| is_end(kind) || matches!(kind, TokenKind::FlowEntry);
                 let is_no_key = |kind: &TokenKind<'_>| is_entry_end(kind) || is_value(kind);
-                (self.node_unless(is_no_key, false, false)?, self.flow_value(is_entry_end)?)
+                let key = self.node_unless(is_no_key, false, false)?;
+                self.enter_value(&key);
+                let value = self.flow_value(is_entry_end)?;
+                self.leave();
+                (key, value)
             } else {
                 let key = self.node(false, false)?;
                 let mark = key.mark;
@@ -164,6 +179,10 @@ struct Items {
 impl Items {
     fn is_empty(&self) -> bool {
         self.values.is_empty() && self.unsupported.is_none()
+    }
+
+    fn len(&self) -> usize {
+        self.values.len()
     }
 
     fn push(&mut self, node: Node<'_>) {

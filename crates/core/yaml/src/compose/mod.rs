@@ -13,7 +13,8 @@ use crate::anchor::AnchorTable;
 use crate::error::{YamlError, YamlProblem};
 use crate::limits::{MAX_DEPTH, MAX_ODDITIES};
 use crate::mapping::Mapping;
-use crate::oddity::{Oddity, OddityKind};
+use crate::oddity::{self, Oddity, OddityKind};
+use crate::paths::Paths;
 use crate::resolve::{self, Scalar, Tag};
 use crate::scan::Scanner;
 use crate::token::{Mark, Token, TokenKind};
@@ -74,6 +75,10 @@ pub(crate) struct Composer<'a> {
     tags: Vec<(&'a str, String)>,
     depth: usize,
     oddities: Vec<Oddity>,
+    /// Oddities that were dropped.
+    uncounted: usize,
+    /// The position in the document, where the positions of keys are wanted.
+    paths: Option<Paths>,
     /// Whether the lines of keys are kept, which only documents with duplicates need.
     keeps_lines: bool,
     has_duplicates: bool,
@@ -91,9 +96,21 @@ impl<'a> Composer<'a> {
             tags: Vec::new(),
             depth: 0,
             oddities: Vec::new(),
+            uncounted: 0,
+            paths: None,
             keeps_lines,
             has_duplicates: false,
         }
+    }
+
+    /// The same, with the positions of keys.
+    pub(crate) fn with_paths(self) -> Self {
+        Self { paths: Some(Paths::default()), ..self }
+    }
+
+    /// The positions of keys, where they were wanted.
+    pub(crate) fn take_paths(&mut self) -> Paths {
+        self.paths.take().unwrap_or_default()
     }
 
     /// Whether the scanner has reached the end of the text.
@@ -113,8 +130,7 @@ impl<'a> Composer<'a> {
         let value = node.into_value().map_err(|error| *error)?;
         let mut oddities = std::mem::take(&mut self.oddities);
         oddities.append(&mut self.scanner.oddities);
-        oddities.sort_by_key(|oddity| oddity.line);
-        oddities.truncate(MAX_ODDITIES);
+        let oddities = oddity::limited(oddities, self.uncounted);
         let line = mark.line as u64 + 1;
         Ok(Composed { value, oddities, line, has_duplicates: self.has_duplicates })
     }
@@ -190,6 +206,8 @@ impl<'a> Composer<'a> {
         // The list is sorted later, so it may grow beyond what is reported, but not without limit.
         if self.oddities.len() < 100 * MAX_ODDITIES {
             self.oddities.push(Oddity { line: mark.line as u64 + 1, kind });
+        } else {
+            self.uncounted += 1;
         }
     }
 
@@ -374,6 +392,30 @@ impl<'a> Composer<'a> {
             }
         };
         Ok(Node { content: Content::Scalar(scalar), height: 0, is_merge, is_alias: false, mark })
+    }
+
+    /// Notes that the value of a key follows.
+    fn enter_value(&mut self, key: &Node<'a>) {
+        if let Some(paths) = &mut self.paths {
+            let name = match &key.content {
+                Content::Scalar(Scalar::Text(text)) => text,
+                // Fields have text keys.
+                _ => "",
+            };
+            paths.enter_key(name, key.mark.line as u64 + 1);
+        }
+    }
+
+    fn enter_item(&mut self, index: usize) {
+        if let Some(paths) = &mut self.paths {
+            paths.enter_item(index);
+        }
+    }
+
+    fn leave(&mut self) {
+        if let Some(paths) = &mut self.paths {
+            paths.leave();
+        }
     }
 
     fn insert(

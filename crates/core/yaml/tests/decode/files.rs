@@ -1,6 +1,6 @@
 //! Files with several documents.
 
-use fairway_yaml::{documents, to_json};
+use fairway_yaml::{documents, object, to_json};
 
 /// Every document with its line, or its error.
 fn read(bytes: &[u8]) -> String {
@@ -80,4 +80,74 @@ fn documents_of_flow_mapping_are_yaml() {
 fn documents_of_empty_file_are_none() {
     assert_eq!(read(b""), "");
     assert_eq!(read(b"\n"), "2: null");
+}
+
+/// Every oddity of a file with its line.
+fn oddities(bytes: &[u8]) -> String {
+    let documents = documents(bytes).flat_map(|document| document.unwrap().oddities);
+    documents
+        .map(|oddity| format!("{}: {}", oddity.line, oddity.kind))
+        .collect::<Vec<_>>()
+        .join("\n")
+}
+
+#[test]
+fn documents_of_json_report_duplicate_keys() {
+    let text = b"{\"a\": [{\"b\": 1, \"c\": {}},\n {\"b\": \"\\\"b\"}],\n \"\\u0061\": {}}\n\n{\"d\": 1,\n\"d\": 2}";
+    insta::assert_snapshot!(oddities(text), @r#"
+    3: duplicate key "a" overrides line 1
+    6: duplicate key "d" overrides line 5
+    "#);
+}
+
+#[test]
+fn object_of_yaml_begins_behind_comments_and_separators() {
+    for text in ["# comment\n---\na: 1\n", "\n---\na: 1\n---\nb: 2\n", "a: 1", "{\"a\": 1}\n"] {
+        assert_eq!(to_json(&object(text.as_bytes()).unwrap().value), r#"{"a":1}"#, "{text}");
+    }
+    assert!(object(b"").unwrap().value.is_null());
+    assert!(object(b"a: [").is_err());
+    // YAML has neither of these escapes.
+    let json = object(b"{\"a\": \"\\/\\ud800\"}").unwrap();
+    assert_eq!(to_json(&json.value), "{\"a\":\"/\u{fffd}\"}");
+}
+
+#[test]
+fn object_has_the_lines_of_keys() {
+    let lines = |text: &str| {
+        let keys = object(text.as_bytes()).unwrap().keys;
+        keys.iter().map(|key| format!("{} {}", key.line, key.path)).collect::<Vec<_>>().join("\n")
+    };
+    let yaml = "a:\n  b: 1\nc:\n- d: [x, e: 2]\n  f: {g: 3,\n   h: {}}\n-\n  - i: 4\nj: k\n";
+    let json = "{\"a\":\n {\"b\": 1},\n\"c\": [\n{\"d\": [\"x\", {\"e\": 2}],\n \"f\": {\"g\": 3,\n \
+                \"h\": {}}},\n [{\"i\": 4}]],\n\"j\": \"k\"}";
+    let paths = |text: &str| {
+        let keys = object(text.as_bytes()).unwrap().keys.into_iter();
+        keys.map(|key| key.path).collect::<Vec<_>>()
+    };
+    assert_eq!(paths(yaml), paths(json));
+    insta::assert_snapshot!(lines(yaml), @"
+    1 a
+    2 a.b
+    3 c
+    4 c[0].d
+    4 c[0].d[1].e
+    5 c[0].f
+    5 c[0].f.g
+    6 c[0].f.h
+    8 c[1][0].i
+    9 j
+    ");
+    insta::assert_snapshot!(lines(json), @"
+    1 a
+    2 a.b
+    3 c
+    4 c[0].d
+    4 c[0].d[1].e
+    5 c[0].f
+    5 c[0].f.g
+    6 c[0].f.h
+    7 c[1][0].i
+    8 j
+    ");
 }

@@ -46,9 +46,17 @@ fn alias_bombs_are_refused() {
 }
 
 #[test]
-fn oddities_have_a_limit() {
-    let text = "- on\n".repeat(100_000);
-    assert_eq!(decode(text.as_bytes()).unwrap().oddities.len(), MAX_ODDITIES);
+fn oddities_beyond_the_limit_are_counted() {
+    for count in [MAX_ODDITIES, MAX_ODDITIES + 1, 100_000] {
+        let oddities = decode("- on\n".repeat(count).as_bytes()).unwrap().oddities;
+        assert_eq!(oddities.len(), MAX_ODDITIES);
+        let last = oddities.last().unwrap().kind.to_string();
+        let omitted = count + 1 - MAX_ODDITIES;
+        match count {
+            MAX_ODDITIES => assert_eq!(last, "unquoted on is the boolean true"),
+            _ => assert_eq!(last, format!("{omitted} more warnings omitted")),
+        }
+    }
 }
 
 #[test]

@@ -106,7 +106,7 @@ pub(crate) struct MetadataArgs {
     pub(crate) url: Option<String>,
 
     /// Whatever else there is to say; may be given several times
-    #[arg(long, value_name = "KEY=VALUE", value_parser = pair)]
+    #[arg(long, value_name = "KEY=VALUE", value_parser = assignment)]
     pub(crate) metadata: Vec<(String, String)>,
 
     /// When it was made: 2026-01-31T12:00:00Z, or seconds since 1970; else it does not say so
@@ -141,13 +141,21 @@ pub(crate) struct ImageArgs {
 
 /// Two texts with `=` between them.
 fn pair(text: &str) -> Result<(String, String), String> {
+    assignment(text).and_then(|(name, value)| match value.as_str() {
+        "" => Err(NOT_A_PAIR.to_owned()),
+        _ => Ok((name, value)),
+    })
+}
+
+/// The same, where the second text may be empty.
+fn assignment(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
-        Some((name, value)) if !name.is_empty() && !value.is_empty() => {
-            Ok((name.to_owned(), value.to_owned()))
-        }
-        _ => Err("not a name and a value with = between them".to_owned()),
+        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
+        _ => Err(NOT_A_PAIR.to_owned()),
     }
 }
+
+const NOT_A_PAIR: &str = "not a name and a value with = between them";
 
 /// A component and its version. Build metadata is dropped, since versions do not differ by it.
 fn component(text: &str) -> Result<(String, String), String> {
@@ -178,6 +186,8 @@ mod tests {
         let image = "registry.example/a@sha256:1=2";
         assert_eq!(pair(&format!("a={image}")), Ok(("a".to_owned(), image.to_owned())));
         assert!(["", "a", "=a", "a="].into_iter().all(|text| pair(text).is_err()));
+        assert_eq!(assignment("a="), Ok(("a".to_owned(), String::new())));
+        assert!(["", "a", "=a"].into_iter().all(|text| assignment(text).is_err()));
         let kubernetes = || ("kubernetes".to_owned(), "1.34.2-rc.1".to_owned());
         assert_eq!(component("kubernetes=1.34.2-rc.1+k3s1"), Ok(kubernetes()));
         for text in ["kubernetes", "Kubernetes=1.0.0", "a-=1.0.0", "a_b=1.0.0", "kubernetes=v1"] {

@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::Context;
 use fairway_registry::{Digest, payload};
 use fairway_release::inclusion::DEFAULT_PROFILE;
-use fairway_release::payload::{DIRECTORIES, Files, is_part};
+use fairway_release::payload::{DIRECTORIES, Files};
 use fairway_release::{Release, metadata};
 
 use super::directory;
@@ -96,8 +96,7 @@ fn from_directory(directory: &Path) -> anyhow::Result<Found> {
         let inside = |file: &str| format!("{parent}/{file}");
         let parent = directory.join(parent);
         if parent.exists() {
-            let found = directory::files(&parent, |file| is_part(&inside(file)));
-            let found = found.with_context(hint)?.into_iter();
+            let found = directory::files(&parent, |_| true).with_context(hint)?.into_iter();
             files.extend(found.map(|(file, content)| (inside(&file), content)));
         }
     }

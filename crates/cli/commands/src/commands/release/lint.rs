@@ -4,6 +4,7 @@ use std::fmt::{self, Display};
 use std::path::Path;
 
 use anyhow::Context;
+use fairway_release::draft::PLACEHOLDERS;
 use fairway_release::inclusion::{DEFAULT_PROFILE, is_for_no_cluster};
 use fairway_release::payload::{
     LintReport, PayloadError, Problem, Warning, is_manifest_name, lint_manifests,
@@ -39,7 +40,8 @@ fn check(args: &LintArgs) -> anyhow::Result<Lint> {
     let path = Path::new(&args.release);
     let is_release = path.join(metadata::PATH).exists() || path.join("oci-layout").exists();
     if path.is_dir() && !is_release {
-        let files = directory::files(path, is_manifest_name)
+        let is_wanted = |name: &str| is_manifest_name(name) || name == PLACEHOLDERS;
+        let files = directory::files(path, is_wanted)
             .with_context(|| format!("cannot read {}", args.release))?;
         anyhow::ensure!(!files.is_empty(), "no manifests in {}", args.release);
         return Ok(Lint::of_manifests(lint_manifests(&files)));
@@ -178,6 +180,20 @@ mod tests {
         warning: a.yaml:7: unquoted 0644 is 420
         warning: a.yaml:8: unquoted off is the boolean false
         errors: 2, warnings: 3
+        "#);
+    }
+
+    #[test]
+    fn lint_of_image_references_prints_file_and_line() {
+        let stream = "apiVersion: image.openshift.io/v1\nkind: ImageStream\nspec:\n  tags:\n  - name: a\n    \
+                      from: {kind: DockerImage, Name: example/a}\n";
+        insta::assert_snapshot!(lint(&[("image-references", stream)]), @r#"
+        warning: image-references:6: key "Name" is read as "name"
+        errors: 0, warnings: 1
+        "#);
+        insta::assert_snapshot!(lint(&[("image-references", "kind: ImageStream")]), @r#"
+        error: image-references: field apiVersion: expected "image.openshift.io/v1", found ""
+        errors: 1, warnings: 0
         "#);
     }
 

@@ -89,6 +89,7 @@ fn everything_that_is_wrong_is_said_at_once_and_nothing_is_made() {
     insta::assert_snapshot!(said, @r#"
     exit code: 1
     ----- stderr -----
+    warning: network/0000_50_network_01_deployment.yaml: added as 0000_50_network_01_deployment_2.yaml, since broken/0000_50_network_01_deployment.yaml has the same name
     error: cannot make release 5.1.0
       caused by: 6 errors:
     * image other: "registry.example/other:latest" is not pinned by digest (NAME@sha256:…)
@@ -107,6 +108,7 @@ fn mistakes_in_the_arguments_are_said() {
     let workshop = Workshop::new();
     workshop.write("empty/README.md", "nothing");
     workshop.write("diary/today", "dear");
+    workshop.write("hollow/empty/README.md", "nothing");
     workshop.write("list.txt", "a=b\n");
     workshop.write("twice.txt", "# images\na=b\n\na=c # again\n");
     workshop.write("odd.txt", "a=b\nb=\n");
@@ -118,7 +120,7 @@ fn mistakes_in_the_arguments_are_said() {
         new(&["--to=releases", NETWORK, NETWORK]),
         new(&["--to=releases", "--url=https://a.example", "--metadata=url=https://b.example"]),
         new(&["--to=releases", "--created=soon"]),
-        new(&["--to=releases", "--manifests=empty"]),
+        new(&["--to=releases", "--manifests=hollow"]),
         new(&["--to=releases", "--manifests=missing"]),
         new(&["--to=releases", "--manifests=network=missing"]),
         new(&["--to=releases", "--operators=missing"]),

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use fairway_registry::{Image, ImageConfig, LayerBuilder, layout};
+use serde_json::Value;
 
 use super::{NETWORK, PROGRAM, STORAGE, Workshop, deployment};
 
@@ -43,7 +44,7 @@ fn new(workshop: &Workshop, more: &[&str]) -> String {
 fn new_with_operators_names_files_by_image() {
     let workshop = workshop();
     let version = "--component-version=kubernetes=1.34.2";
-    insta::assert_snapshot!(new(&workshop, &[NETWORK, STORAGE, version]), @"
+    insta::assert_snapshot!(new(&workshop, &[NETWORK, STORAGE, version]), @r#"
     exit code: 0
     ----- stdout -----
     oci:releases@DIGEST
@@ -51,8 +52,11 @@ fn new_with_operators_names_files_by_image() {
     skipping operators/cluster-version-operator: Fairway's own manifests replace those of cluster-version-operator
     warning: no ConfigMap says whose signatures count: without --force, clusters with this release refuse every other
     warning: there are no alerts, because no manifest defines PrometheusRule and ServiceMonitor; --monitoring adds them
+    warning: operators/bootstrap/image-references:6: key "Name" is read as "name"
+    warning: operators/network/image-references:6: key "Name" is read as "name"
+    warning: operators/storage/image-references:6: key "Name" is read as "name"
     release 5.1.0: manifests: 22, images: 2
-    ");
+    "#);
     let file = "--file=release-manifests/0000_50_network_07_deployment.yaml";
     let text = workshop.run(&["extract", "releases", file]);
     let lines: Vec<&str> = text.lines().skip_while(|line| !line.contains("containers")).collect();
@@ -62,6 +66,98 @@ fn new_with_operators_names_files_by_image() {
       image: registry.example/network@sha256:1111111111111111111111111111111111111111111111111111111111111111
       env: [{name: RELEASE, value: 5.1.0_openshift}, {name: KUBERNETES, value: 1.34.2}]
     ");
+}
+
+#[test]
+fn new_with_other_order_of_operators_gives_the_same_digest() {
+    let workshop = Workshop::new();
+    for name in ["a", "b", "c"] {
+        let map =
+            format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}, namespace: a}}\n");
+        workshop.write(&format!("{name}/0000_10_same.yaml"), &map);
+    }
+    let digest = |order: [&str; 3]| {
+        let manifests = order.map(|name| format!("--manifests={name}"));
+        let usual = ["new", "--version=5.1.0", PROGRAM, "--to=releases"];
+        let manifests = manifests.each_ref().map(String::as_str);
+        workshop.json(&[&usual[..], &manifests].concat())["digest"].clone()
+    };
+    assert_eq!(digest(["c", "a", "b"]), digest(["a", "b", "c"]));
+}
+
+#[test]
+fn new_with_hidden_and_empty_directories_skips_them() {
+    let workshop = workshop();
+    workshop.write("operators/.git/config", "[core]\n");
+    workshop.write("operators/docs/pages/index.md", "# Pages\n");
+    workshop.write("operators/scripts/run.sh", "echo 0.0.1-snapshot\n");
+    let version = "--component-version=kubernetes=1.34.2";
+    insta::assert_snapshot!(new(&workshop, &[NETWORK, STORAGE, version]), @r#"
+    exit code: 0
+    ----- stdout -----
+    oci:releases@DIGEST
+    ----- stderr -----
+    skipping operators/.git: it is hidden
+    skipping operators/cluster-version-operator: Fairway's own manifests replace those of cluster-version-operator
+    skipping operators/docs: it has no files
+    warning: no ConfigMap says whose signatures count: without --force, clusters with this release refuse every other
+    warning: there are no alerts, because no manifest defines PrometheusRule and ServiceMonitor; --monitoring adds them
+    warning: operators/bootstrap/image-references:6: key "Name" is read as "name"
+    warning: operators/network/image-references:6: key "Name" is read as "name"
+    warning: operators/storage/image-references:6: key "Name" is read as "name"
+    release 5.1.0: manifests: 22, images: 2
+    "#);
+    let file = "--file=release-manifests/0000_50_scripts_run.sh";
+    assert!(workshop.run(&["extract", "releases", file]).contains("echo 5.1.0"));
+}
+
+#[test]
+fn new_with_unreachable_registry_warns_if_placeholders_may_stay() {
+    let workshop = workshop();
+    let network = "--image=network=127.0.0.1:1/network@sha256:1111111111111111111111111111111111111111111111111111111111111111";
+    let made = new(&workshop, &[network, STORAGE, "--allow-unresolved"]);
+    assert!(made.starts_with("exit code: 0"), "{made}");
+    let warning = "warning: cannot read the component versions of image 127.0.0.1:1/network@";
+    assert!(made.contains(warning), "{made}");
+    assert!(made.contains("Connection refused"), "{made}");
+}
+
+#[test]
+fn new_document_has_the_warnings() {
+    let workshop = workshop();
+    let version = "--component-version=kubernetes=1.34.2";
+    let usual = ["new", "--version=5.1.0", PROGRAM, "--operators=operators", "--to=releases"];
+    let made = workshop.json(&[&usual[..], &[NETWORK, STORAGE, version]].concat());
+    let warnings: Vec<&str> =
+        made["warnings"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
+    insta::assert_snapshot!(warnings.join("\n"), @r#"
+    no ConfigMap says whose signatures count: without --force, clusters with this release refuse every other
+    there are no alerts, because no manifest defines PrometheusRule and ServiceMonitor; --monitoring adds them
+    operators/bootstrap/image-references:6: key "Name" is read as "name"
+    operators/network/image-references:6: key "Name" is read as "name"
+    operators/storage/image-references:6: key "Name" is read as "name"
+    "#);
+}
+
+#[test]
+fn lint_of_operator_reports_oddities_and_exits_with_3_if_strict() {
+    let workshop = workshop();
+    let twice = deployment("network")
+        .replace("  namespace: network\n", "  namespace: a\n  namespace: network\n");
+    workshop.write("operators/network/07_deployment.yaml", &twice);
+    insta::assert_snapshot!(workshop.run(&["lint", "operators/network"]), @r#"
+    exit code: 0
+    ----- stdout -----
+    warning: image-references:6: key "Name" is read as "name"
+    warning: 07_deployment.yaml:6: duplicate key "namespace" overrides line 5
+    errors: 0, warnings: 2
+    "#);
+    let strict = workshop.run(&["lint", "operators/network", "--strict"]);
+    assert!(strict.starts_with("exit code: 3"), "{strict}");
+    workshop.write("operators/network/08.yaml", "a: [\n");
+    let broken = workshop.run(&["lint", "operators/network"]);
+    assert!(broken.starts_with("exit code: 3"), "{broken}");
+    assert!(broken.contains("error: 08.yaml:1:4: '[' is not closed"), "{broken}");
 }
 
 #[test]
@@ -121,6 +217,9 @@ fn new_with_unresolved_placeholders_fails_and_names_the_options() {
     exit code: 1
     ----- stderr -----
     skipping operators/cluster-version-operator: Fairway's own manifests replace those of cluster-version-operator
+    warning: operators/bootstrap/image-references:6: key "Name" is read as "name"
+    warning: operators/network/image-references:6: key "Name" is read as "name"
+    warning: operators/storage/image-references:6: key "Name" is read as "name"
     error: cannot make release 5.1.0
       caused by: 4 errors:
     * operators/network/07_deployment.yaml:16:1: quay.io/example/network:dev stands for image "network", which the release does not have
@@ -140,7 +239,7 @@ fn new_with_unresolved_placeholders_fails_and_names_the_options() {
     warning: operators/network/07_deployment.yaml:1:1: deployment "network/network": field spec.template.spec.containers[0].image: image "quay.io/example/network:dev" is not pinned by digest
     warning: operators/other/01.yaml:1:1: deployment "other/other": field spec.template.spec.containers[0].image: image "quay.io/example/other:dev" is not pinned by digest
     warning: no ConfigMap says whose signatures count: without --force, clusters with this release refuse every other
-    1 more warnings: --verbose shows them
+    4 more warnings: --verbose shows them
     release 5.1.0: manifests: 23, images: 1
     "#);
 }

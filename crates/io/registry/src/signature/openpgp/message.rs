@@ -169,23 +169,38 @@ fn packets(bytes: &[u8]) -> Result<Vec<Packet<'_>>, MessageError> {
 
 fn decompress(body: &[u8]) -> Result<Vec<u8>, MessageError> {
     let (algorithm, packed) = body.split_first().ok_or(MessageError::Corrupt)?;
-    let mut decompress = match algorithm {
+    // One byte more than is allowed shows that there is more.
+    let mut unpacked = Vec::with_capacity(MAX_DECOMPRESSED + 1);
+    let is_complete = match algorithm {
         0 if packed.len() <= MAX_DECOMPRESSED => return Ok(packed.to_vec()),
         0 => return Err(MessageError::TooLarge),
-        1 => Decompress::new(false),
-        2 => Decompress::new(true),
+        1 => inflate(packed, false, &mut unpacked)?,
+        2 => inflate(packed, true, &mut unpacked)?,
+        3 => decompress_bzip2(packed, &mut unpacked)?,
         other => return Err(MessageError::Compression(*other)),
     };
-    let mut unpacked = Vec::with_capacity(MAX_DECOMPRESSED + 1);
-    let status = decompress
-        .decompress_vec(packed, &mut unpacked, FlushDecompress::Finish)
-        .map_err(|_| MessageError::Corrupt)?;
-    let is_complete = decompress.total_in() == packed.len() as u64;
-    match status {
+    match is_complete {
         _ if unpacked.len() > MAX_DECOMPRESSED => Err(MessageError::TooLarge),
-        Status::StreamEnd if is_complete => Ok(unpacked),
-        _ => Err(MessageError::Corrupt),
+        true => Ok(unpacked),
+        false => Err(MessageError::Corrupt),
     }
+}
+
+/// Fills the output up to its capacity. Returns whether the data ends with the input.
+fn inflate(packed: &[u8], has_header: bool, unpacked: &mut Vec<u8>) -> Result<bool, MessageError> {
+    let mut decompress = Decompress::new(has_header);
+    let status = decompress
+        .decompress_vec(packed, unpacked, FlushDecompress::Finish)
+        .map_err(|_| MessageError::Corrupt)?;
+    Ok(status == Status::StreamEnd && decompress.total_in() == packed.len() as u64)
+}
+
+/// The same for bzip2, with at most 2.5 MB of working memory.
+fn decompress_bzip2(packed: &[u8], unpacked: &mut Vec<u8>) -> Result<bool, MessageError> {
+    let mut decompress = bzip2::Decompress::new(true);
+    let status = decompress.decompress_vec(packed, unpacked).map_err(|_| MessageError::Corrupt)?;
+    let is_end = status == bzip2::Status::StreamEnd;
+    Ok(is_end && decompress.total_in() == packed.len() as u64)
 }
 
 /// Returns the data of a literal data packet. Its format, file name and time are not signed.
@@ -196,4 +211,46 @@ fn literal(body: &[u8]) -> Result<Vec<u8>, MessageError> {
         Some(data.to_vec())
     };
     data().ok_or(MessageError::Literal)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read as _;
+
+    use bzip2::Compression;
+    use bzip2::read::BzEncoder;
+
+    use super::*;
+
+    /// The body of a packet with data that bzip2 has compressed.
+    fn bzip2_body(data: &[u8]) -> Vec<u8> {
+        let mut body = vec![3];
+        BzEncoder::new(data, Compression::best()).read_to_end(&mut body).unwrap();
+        body
+    }
+
+    #[test]
+    fn decompress_of_bzip2_returns_the_data() {
+        for size in [0, 1, 1000, MAX_DECOMPRESSED] {
+            let data: Vec<u8> = (0..=250).cycle().take(size).collect();
+            assert_eq!(decompress(&bzip2_body(&data)), Ok(data));
+        }
+    }
+
+    #[test]
+    fn decompress_of_bzip2_beyond_the_limit_or_corrupt_returns_an_error() {
+        let bomb = bzip2_body(&vec![0; 64 << 20]);
+        assert!(bomb.len() < 1000);
+        for (body, error) in [
+            (bomb.clone(), MessageError::TooLarge),
+            (bzip2_body(&vec![0; MAX_DECOMPRESSED + 1]), MessageError::TooLarge),
+            (bzip2_body(b"data")[..20].to_vec(), MessageError::Corrupt),
+            ([bzip2_body(b"data"), vec![0]].concat(), MessageError::Corrupt),
+            (vec![3], MessageError::Corrupt),
+            (b"\x03BZh9 something else".to_vec(), MessageError::Corrupt),
+            (vec![4], MessageError::Compression(4)),
+        ] {
+            assert_eq!(decompress(&body).unwrap_err(), error);
+        }
+    }
 }

@@ -6,59 +6,77 @@ use anyhow::Context;
 use fairway_api::Version;
 use fairway_registry::contents;
 use fairway_release::Draft;
-use fairway_release::draft::Operator;
-use fairway_release::image_references::{VERSIONS_LABEL, component_versions};
+use fairway_release::draft::{DraftWarning, Operator};
+use fairway_release::image_references::{ComponentVersions, VERSIONS_LABEL, component_versions};
 use tokio::runtime::Runtime;
 
 use crate::args::registry::AccessArgs;
+use crate::args::release::NewArgs;
 use crate::commands::registry;
 use crate::errors::WithHint;
 use crate::printer::Printer;
 
-/// The component versions that images declare, by image.
-type Declared = BTreeMap<String, BTreeMap<String, String>>;
-
-/// Completes operators with the component versions that their manifests want and the draft does not
-/// have. Registries are contacted only for those.
+/// Completes a draft with the component versions that the manifests of operators want and the draft
+/// does not have. Registries are contacted only for those.
 pub(super) fn complete(
-    operators: &mut [Operator],
-    draft: &Draft,
-    access: &AccessArgs,
+    operators: &[Operator],
+    draft: &mut Draft,
+    args: &NewArgs,
     runtime: &Runtime,
     printer: &Printer,
 ) -> anyhow::Result<()> {
-    let mut declared = Declared::new();
+    let mut read = BTreeSet::new();
     for operator in operators {
+        // The draft reports an `image-references` that cannot be decoded.
+        let names: BTreeSet<String> =
+            operator.placeholders().unwrap_or_default().into_values().collect();
         let wanted: BTreeSet<String> = operator
             .wanted_components()
             .into_iter()
-            .filter(|component| !component.is_empty() && !draft.has_version(component))
+            .filter(|component| !component.is_empty() && draft.version(component, &names).is_none())
             .collect();
         if wanted.is_empty() {
             continue;
         }
-        // The draft reports an `image-references` that cannot be decoded.
-        let names: BTreeSet<String> =
-            operator.placeholders().unwrap_or_default().into_values().collect();
-        let images: Vec<&str> = names.iter().filter_map(|name| draft.image(name)).collect();
-        for image in &images {
-            if !declared.contains_key(*image) {
+        let mut declared = Declared::new();
+        for name in &names {
+            let Some(image) = draft.image(name).map(str::to_owned) else { continue };
+            if read.insert(name.clone()) {
                 printer.note(format_args!("reading component versions of {image}"));
-                let found = declared_by(image, access, runtime).with_context(|| WithHint {
-                    message: format!("cannot read the component versions of image {image}"),
-                    hint: options(&wanted),
-                })?;
-                declared.insert((*image).to_owned(), found);
+                match declared_by(&image, &args.access, runtime) {
+                    Ok(found) => draft.declare(name, found),
+                    Err(error) if args.allow_unresolved => {
+                        let (image, reason) = (image.clone(), format!("{error:#}"));
+                        draft.warn(DraftWarning::UnknownVersions { image, reason });
+                    }
+                    Err(error) => return Err(error.context(unreadable(&image, &wanted))),
+                }
+            }
+            if let Some(versions) = draft.declared(name) {
+                declared.insert(image, versions.clone());
             }
         }
         for component in &wanted {
-            if let Some(version) = agreed(component, &images, &declared)? {
-                operator.versions.insert(component.clone(), version);
+            match agree(component, &declared) {
+                Err(WithHint { message, .. }) if args.allow_unresolved => {
+                    draft.warn(DraftWarning::VersionConflict(message));
+                }
+                agreed => agreed?,
             }
         }
     }
     Ok(())
 }
+
+fn unreadable(image: &str, wanted: &BTreeSet<String>) -> WithHint {
+    WithHint {
+        message: format!("cannot read the component versions of image {image}"),
+        hint: options(wanted),
+    }
+}
+
+/// The component versions that images declare, by image.
+type Declared = BTreeMap<String, ComponentVersions>;
 
 /// The options that set versions of components.
 pub(super) fn options(components: &BTreeSet<String>) -> String {
@@ -70,7 +88,7 @@ fn declared_by(
     image: &str,
     access: &AccessArgs,
     runtime: &Runtime,
-) -> anyhow::Result<BTreeMap<String, String>> {
+) -> anyhow::Result<ComponentVersions> {
     let named = registry::image(image, access, "cannot use its name")?;
     let labels = runtime.block_on(async {
         let digest = named.resolve().await?;
@@ -86,16 +104,11 @@ fn declared_by(
         .collect()
 }
 
-/// The version that some images declare and none contradicts.
-fn agreed(
-    component: &str,
-    images: &[&str],
-    declared: &Declared,
-) -> Result<Option<String>, WithHint> {
-    let versions = images.iter().filter_map(|image| {
-        let version = declared.get(*image)?.get(component)?;
-        Some((version, *image))
-    });
+/// Checks that images do not declare different versions of a component.
+fn agree(component: &str, declared: &Declared) -> Result<(), WithHint> {
+    let versions = declared
+        .iter()
+        .filter_map(|(image, versions)| Some((versions.get(component)?, image.as_str())));
     let by_version: BTreeMap<&String, &str> = versions.collect();
     let mut versions = by_version.iter();
     match (versions.next(), versions.next()) {
@@ -105,7 +118,7 @@ fn agreed(
             ),
             hint: options(&BTreeSet::from([component.to_owned()])),
         }),
-        (first, _) => Ok(first.map(|(version, _)| (*version).clone())),
+        _ => Ok(()),
     }
 }
 
@@ -119,22 +132,21 @@ mod tests {
     }
 
     #[test]
-    fn agreed_returns_the_version_of_all_images_that_have_one() {
+    fn agree_with_one_version_or_none_returns_ok() {
         let declared = declared(&[
             ("a", "kubernetes=1.34.2"),
             ("b", ""),
             ("c", "kubernetes=1.34.2,etcd=3.6.0"),
         ]);
-        let agreed = |component| agreed(component, &["a", "b", "c"], &declared).unwrap();
-        assert_eq!(agreed("kubernetes").as_deref(), Some("1.34.2"));
-        assert_eq!(agreed("etcd").as_deref(), Some("3.6.0"));
-        assert_eq!(agreed("cri-o"), None);
+        for component in ["kubernetes", "etcd", "cri-o"] {
+            assert!(agree(component, &declared).is_ok(), "{component}");
+        }
     }
 
     #[test]
-    fn agreed_with_different_versions_returns_an_error() {
+    fn agree_with_different_versions_returns_an_error() {
         let declared = declared(&[("a", "kubernetes=1.34.2"), ("b", "kubernetes=1.34.3")]);
-        let WithHint { message, hint } = agreed("kubernetes", &["a", "b"], &declared).unwrap_err();
+        let WithHint { message, hint } = agree("kubernetes", &declared).unwrap_err();
         insta::assert_snapshot!(message, @"images declare different versions of kubernetes: a has 1.34.2, b has 1.34.3");
         insta::assert_snapshot!(hint, @"set versions with --component-version kubernetes=VERSION");
     }

@@ -6,7 +6,7 @@ use anyhow::Context;
 use fairway_install::manifests::{
     TextFiles, monitoring_manifests, openshift_manifests, own_manifests,
 };
-use fairway_release::draft::{DraftError, DraftProblem, Operator};
+use fairway_release::draft::{DraftError, DraftProblem, DraftWarning, Operator};
 use fairway_release::inclusion::is_for_no_cluster;
 use fairway_release::metadata::key;
 use fairway_release::{
@@ -34,21 +34,25 @@ pub(super) fn finished(
     runtime: &Runtime,
     printer: &Printer,
 ) -> anyhow::Result<DraftedRelease> {
-    let ImageReferences { images, components, .. } = inputs::images(args)?;
+    let ImageReferences { images, versions, default_versions, .. } = inputs::images(args)?;
     let draft = Draft::new(metadata(args)?, images, args.metadata.created);
     let mut draft = draft.allow_unresolved(args.allow_unresolved);
-    for (component, versions) in &components {
-        for version in versions {
-            draft.brings(component, version);
-        }
+    for (image, versions) in versions {
+        draft.declare(&image, versions);
+    }
+    for (component, version) in &default_versions {
+        draft.set_default_version(component, version);
+    }
+    for (component, version) in &unique(&args.component_version, "--component-version")? {
+        draft.brings(component, version);
     }
     add(&mut draft, own_manifests());
-    let mut operators: Vec<Operator> = inputs::operators(args, printer)?;
-    component_versions::complete(&mut operators, &draft, &args.access, runtime, printer)?;
+    let operators: Vec<Operator> = inputs::operators(args, printer)?;
+    component_versions::complete(&operators, &mut draft, args, runtime, printer)?;
     for operator in &operators {
         draft.add_operator(operator);
     }
-    let drafted = finish(draft.clone(), args)?;
+    let drafted = finish(draft.clone(), args, printer)?;
     let optional = [
         (args.monitoring || defines(&drafted.release, &MONITORING), monitoring_manifests()),
         (defines(&drafted.release, &OPENSHIFT), openshift_manifests()),
@@ -56,17 +60,20 @@ pub(super) fn finished(
     let mut wanted = optional.into_iter().filter(|(is_wanted, _)| *is_wanted).peekable();
     let drafted = if wanted.peek().is_some() {
         wanted.for_each(|(_, files)| add(&mut draft, files));
-        finish(draft, args)?
+        finish(draft, args, printer)?
     } else {
         drafted
     };
-    let unusable = || refused(args, general_hint());
-    Verification::of(&drafted.release.manifests).with_context(unusable)?;
+    let unusable = |_: &_| printer.warnings(&doubts(&drafted));
+    let trust = Verification::of(&drafted.release.manifests).inspect_err(unusable);
+    trust.with_context(|| refused(args, general_hint()))?;
     Ok(drafted)
 }
 
-fn finish(draft: Draft, args: &NewArgs) -> anyhow::Result<DraftedRelease> {
+fn finish(draft: Draft, args: &NewArgs, printer: &Printer) -> anyhow::Result<DraftedRelease> {
     draft.finish().map_err(|error| {
+        let (warnings, oddities) = texts(&error.warnings);
+        printer.warnings(&[warnings, oddities].concat());
         let hint = hint(&error);
         anyhow::Error::from(error).context(refused(args, hint))
     })
@@ -113,7 +120,7 @@ fn hint(error: &DraftError) -> String {
 /// Warnings about properties that are probably mistakes.
 pub(super) fn doubts(drafted: &DraftedRelease) -> Vec<String> {
     let DraftedRelease { release, warnings, .. } = drafted;
-    let mut doubts: Vec<String> = warnings.iter().map(ToString::to_string).collect();
+    let (mut doubts, oddities) = texts(warnings);
     let useless = release.manifests.iter().filter(|manifest| is_for_no_cluster(manifest));
     doubts.extend(useless.map(for_no_cluster));
     if Verification::of(&release.manifests).is_ok_and(|trust| trust.is_none()) {
@@ -130,7 +137,17 @@ pub(super) fn doubts(drafted: &DraftedRelease) -> Vec<String> {
                 .to_owned(),
         );
     }
+    doubts.extend(oddities);
     doubts
+}
+
+/// Texts of warnings: those about the release, and those about the text of files. The printer shows
+/// the first few, so the latter come last.
+fn texts(warnings: &[DraftWarning]) -> (Vec<String>, Vec<String>) {
+    let (oddities, others): (Vec<_>, Vec<_>) =
+        warnings.iter().partition(|warning| matches!(warning, DraftWarning::Payload(_)));
+    let texts = |warnings: Vec<&DraftWarning>| warnings.iter().map(ToString::to_string).collect();
+    (texts(others), texts(oddities))
 }
 
 fn add(draft: &mut Draft, files: TextFiles) {
@@ -181,7 +198,7 @@ mod tests {
             vec![version.clone()],
             vec![image("b"), version, image("a"), image("b"), other],
         ]
-        .map(|problems| hint(&DraftError { problems }));
+        .map(|problems| hint(&DraftError { problems, warnings: Vec::new() }));
         insta::assert_snapshot!(hints.join("\n"), @"
         `fairway release new --help` describes manifests and images
         set versions with --component-version kubernetes=VERSION; --allow-unresolved makes the release anyway

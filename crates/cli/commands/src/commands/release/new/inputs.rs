@@ -1,14 +1,14 @@
 //! The input of a release: the manifests of operators, and the images.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
-use std::fs;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use anyhow::Context;
 use fairway_release::ImageReferences;
-use fairway_release::draft::{Operator, PLACEHOLDERS};
-use fairway_release::payload::{MAX_FILE_BYTES, is_manifest_name};
+use fairway_release::draft::Operator;
+use fairway_release::payload::MAX_FILE_BYTES;
 
 use crate::args::release::NewArgs;
 use crate::commands::release::directory;
@@ -22,27 +22,57 @@ const REPLACED: &str = "cluster-version-operator";
 /// The directory that images keep their manifests in.
 const MANIFESTS: &str = "manifests";
 
-/// Reads the manifests of all operators, in the order of the arguments.
+/// Reads the manifests of all operators, sorted by image: the order of files of the same name must
+/// not depend on the order of the arguments.
 pub(super) fn operators(args: &NewArgs, printer: &Printer) -> anyhow::Result<Vec<Operator>> {
     let mut directories: Vec<(String, PathBuf)> = Vec::new();
     for given in &args.manifests {
         directories.push(named(given)?);
     }
-    for root in &args.operators {
-        directories.extend(subdirectories(root)?);
-    }
     let mut operators = Vec::new();
     for (image, directory) in directories {
-        if image == REPLACED {
-            printer.note(format_args!(
-                "skipping {}: Fairway's own manifests replace those of {REPLACED}",
-                directory.display()
-            ));
-        } else {
-            operators.push(operator(image, &directory)?);
+        if is_replaced(&image, &directory, printer) {
+            continue;
+        }
+        let operator = operator(image, &directory)?;
+        operators.push(operator.ok_or_else(|| no_manifests(&directory))?);
+    }
+    for root in &args.operators {
+        let refused = || no_directories(root);
+        let mut is_empty = true;
+        for (image, directory) in subdirectories(root).with_context(refused)? {
+            let skip = |reason: &str| {
+                printer.note(format_args!("skipping {}: {reason}", directory.display()));
+            };
+            if image.starts_with('.') {
+                skip("it is hidden");
+            } else if is_replaced(&image, &directory, printer) {
+                is_empty = false;
+            } else if let Some(operator) = operator(image, &directory)? {
+                operators.push(operator);
+                is_empty = false;
+            } else {
+                skip("it has no files");
+            }
+        }
+        if is_empty {
+            return Err(refused().into());
         }
     }
+    operators
+        .sort_by(|one, other| (&one.image, &one.directory).cmp(&(&other.image, &other.directory)));
     Ok(operators)
+}
+
+fn is_replaced(image: &str, directory: &Path, printer: &Printer) -> bool {
+    let is_replaced = image == REPLACED;
+    if is_replaced {
+        printer.note(format_args!(
+            "skipping {}: Fairway's own manifests replace those of {REPLACED}",
+            directory.display()
+        ));
+    }
+    is_replaced
 }
 
 /// The image and the directory of `[IMAGE=]DIR`.
@@ -67,34 +97,36 @@ fn named(given: &Path) -> anyhow::Result<(String, PathBuf)> {
 }
 
 /// The directories in a directory, by name.
-fn subdirectories(root: &Path) -> anyhow::Result<BTreeMap<String, PathBuf>> {
-    let refused = || WithHint {
-        message: format!("no directories with manifests in {}", root.display()),
-        hint: "name a directory that has one directory for each operator, called like its image"
-            .to_owned(),
-    };
+fn subdirectories(root: &Path) -> io::Result<BTreeMap<String, PathBuf>> {
     let mut found = BTreeMap::new();
-    for entry in fs::read_dir(root).with_context(refused)? {
-        let path = entry.with_context(refused)?.path();
+    for entry in fs::read_dir(root)? {
+        let path = entry?.path();
         if let Some(name) = path.file_name().and_then(OsStr::to_str)
             && path.is_dir()
         {
             found.insert(name.to_owned(), path);
         }
     }
-    if found.is_empty() { Err(refused().into()) } else { Ok(found) }
+    Ok(found)
 }
 
-fn operator(image: String, directory: &Path) -> anyhow::Result<Operator> {
-    let files = directory::files(directory, |_| true).with_context(|| no_manifests(directory))?;
-    if !files.keys().any(|name| name == PLACEHOLDERS || is_manifest_name(name)) {
-        return Err(no_manifests(directory).into());
+fn no_directories(root: &Path) -> WithHint {
+    WithHint {
+        message: format!("no directories with manifests in {}", root.display()),
+        hint: "name a directory that has one directory for each operator, called like its image"
+            .to_owned(),
     }
+}
+
+/// The operator of a directory, unless the directory has no files.
+fn operator(image: String, directory: &Path) -> anyhow::Result<Option<Operator>> {
+    let files = directory::files(directory, |_| true).with_context(|| no_manifests(directory))?;
     let display = directory.display();
     if let Some((name, _)) = files.iter().find(|(_, content)| content.len() > MAX_FILE_BYTES) {
         anyhow::bail!("{display}/{name} has more than {MAX_FILE_BYTES} bytes");
     }
-    Ok(Operator { image, directory: display.to_string(), files, ..Operator::default() })
+    let directory = display.to_string();
+    Ok((!files.is_empty()).then_some(Operator { image, directory, files }))
 }
 
 fn no_manifests(directory: &Path) -> WithHint {
@@ -110,21 +142,24 @@ fn no_manifests(directory: &Path) -> WithHint {
 pub(super) fn images(args: &NewArgs) -> anyhow::Result<ImageReferences> {
     let mut all = ImageReferences::default();
     for path in &args.images_from {
-        let ImageReferences { images, components, .. } = images_from(path)?;
+        let ImageReferences { images, versions, default_versions, .. } = images_from(path)?;
         for (name, image) in images {
             if all.images.insert(name.clone(), image).is_some() {
                 let message = format!("--images-from: {name} occurs in more than one file");
                 return Err(WrongUsage(message).into());
             }
         }
-        for (component, versions) in components {
-            all.components.entry(component).or_default().extend(versions);
+        all.versions.extend(versions);
+        for (component, version) in default_versions {
+            let previous = all.default_versions.insert(component.clone(), version.clone());
+            if previous.is_some_and(|previous| previous != version) {
+                let message =
+                    format!("--images-from: files have different versions of {component}");
+                return Err(WrongUsage(message).into());
+            }
         }
     }
     all.images.extend(unique(&args.image, "--image")?);
-    for (component, version) in unique(&args.component_version, "--component-version")? {
-        all.components.insert(component, BTreeSet::from([version]));
-    }
     Ok(all)
 }
 

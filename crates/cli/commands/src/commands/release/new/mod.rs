@@ -41,6 +41,8 @@ pub(crate) fn run(args: &NewArgs, printer: &Printer) -> anyhow::Result<ExitStatu
     let destination = Destination::of(args)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let drafted = draft::finished(args, &runtime, printer)?;
+    let warnings = draft::doubts(&drafted);
+    printer.warnings(&warnings);
     let image = image(args, &drafted.files, &runtime)?;
     let release = &drafted.release;
     let made = Made {
@@ -49,8 +51,8 @@ pub(crate) fn run(args: &NewArgs, printer: &Printer) -> anyhow::Result<ExitStatu
         release: args.version.to_string(),
         manifests: release.manifests.len(),
         images: release.image_references.images.len(),
+        warnings,
     };
-    printer.warnings(&draft::doubts(&drafted));
     let Made { release, manifests, images, .. } = &made;
     printer.note(format_args!("release {release}: manifests: {manifests}, images: {images}"));
     output::report(printer.stdout(), args.output.output, KIND, &made)?;
@@ -105,6 +107,8 @@ struct Made {
     release: String,
     manifests: usize,
     images: usize,
+    /// Properties of the release that are probably mistakes.
+    warnings: Vec<String>,
 }
 
 impl fmt::Display for Made {

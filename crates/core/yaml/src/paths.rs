@@ -1,0 +1,41 @@
+//! Positions of keys.
+
+use std::fmt::Write as _;
+
+/// A key of a document.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeyLine {
+    /// Its path, such as `spec.tags[0].name`.
+    pub path: String,
+    /// Its line, counted from one.
+    pub line: u64,
+}
+
+/// The path of the current position, and the keys in front of it.
+#[derive(Debug, Default)]
+pub(crate) struct Paths {
+    path: String,
+    /// The lengths of the paths around the current one.
+    lengths: Vec<usize>,
+    pub(crate) keys: Vec<KeyLine>,
+}
+
+impl Paths {
+    pub(crate) fn enter_key(&mut self, key: &str, line: u64) {
+        self.lengths.push(self.path.len());
+        if !self.path.is_empty() {
+            self.path.push('.');
+        }
+        self.path.push_str(key);
+        self.keys.push(KeyLine { path: self.path.clone(), line });
+    }
+
+    pub(crate) fn enter_item(&mut self, index: usize) {
+        self.lengths.push(self.path.len());
+        let _ = write!(self.path, "[{index}]");
+    }
+
+    pub(crate) fn leave(&mut self) {
+        self.path.truncate(self.lengths.pop().unwrap_or_default());
+    }
+}
