@@ -7,7 +7,6 @@
 
 pub mod apply;
 pub mod cluster;
-mod dice;
 pub mod endpoint;
 mod event;
 pub mod install;
