@@ -131,14 +131,14 @@ impl Tracked {
         match outcome {
             Outcome::Answered { findings, left_out } => {
                 self.answer = fit::findings(name, findings);
-                self.message = fit::message(left_out);
+                self.message = fit::message(&left_out);
             }
             Outcome::Skipped(why) => {
                 self.answer = Vec::new();
-                self.message = fit::message(why);
+                self.message = fit::message(&why);
             }
             Outcome::Unanswered { status, why, findings } => {
-                self.message = fit::message(why);
+                self.message = fit::message(&why);
                 let found = fit::findings(name, findings);
                 self.failure = partial(name, status, &self.message, found, identity);
             }
