@@ -7,5 +7,6 @@ mod dry_run;
 mod fields;
 mod ground;
 mod intents;
+mod recorded;
 mod restart;
 mod workloads;
