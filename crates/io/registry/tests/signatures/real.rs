@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::Read as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
@@ -16,14 +16,6 @@ use jiff::Timestamp;
 
 const RED_HAT: &str = "sha256:e3f12513a4b22a2d7c0e7c9207f52128113758d9d68c7d06b11a0ac7672966f7";
 const CI: &str = "sha256:edd9824f0404f1a139688017e7001370e2f3fbc088b94da84506653b473fe140";
-
-/// A directory that a variable names. Whoever runs tests unattended has to have it.
-fn directory(variable: &str) -> Option<PathBuf> {
-    let directory = std::env::var_os(variable).map(PathBuf::from);
-    let is_unattended = std::env::var_os("CI").is_some();
-    assert!(directory.is_some() || !is_unattended, "{variable} is not set");
-    directory
-}
 
 /// A time at which the openshift-ci key has expired.
 fn now() -> Timestamp {
@@ -73,8 +65,7 @@ async fn verdict(vectors: &Path, keyring: &str, image: &str, in_cluster: bool) -
 
 #[tokio::test]
 async fn verifier_with_real_signatures_agrees_with_the_go_operator() {
-    let Some(vectors) = directory(environment::CONFORMANCE) else { return };
-    let vectors = vectors.join("signatures");
+    let Some(vectors) = environment::conformance("signatures") else { return };
     let mut verdicts = Vec::new();
     for keyring in ["redhat.txt", "simple.txt", "combined.txt"] {
         for image in [RED_HAT, CI] {
@@ -122,11 +113,8 @@ fn release_keys(payload: &Path) -> Result<String> {
 
 #[test]
 fn keyring_of_real_payloads_accepts_the_red_hat_signature() {
-    let vectors = directory(environment::CONFORMANCE);
-    let (Some(vectors), Some(payloads)) = (vectors, directory(environment::PAYLOADS)) else {
-        return;
-    };
-    let vectors = vectors.join("signatures");
+    let Some(vectors) = environment::conformance("signatures") else { return };
+    let Some(payloads) = environment::payloads() else { return };
     for version in ["4.16", "4.20", "5.0"] {
         let keys = release_keys(&payloads.join(format!("{version}-payload.tar.gz"))).unwrap();
         let keyring = Keyring::parse(keys.as_bytes()).unwrap();
