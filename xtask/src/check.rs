@@ -6,10 +6,12 @@ use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context as _, Result, bail, ensure};
+use fairway_fixtures::skip;
 
 use crate::cargo::{self, cargo, root};
 use crate::layers;
 use crate::metadata::{Metadata, Package};
+use crate::suite::TestList;
 
 /// Files and directories that are part of no crate and can affect each of them.
 const SHARED: [&str; 7] = [
@@ -67,8 +69,11 @@ fn check(packages: &[&Package]) -> Result<()> {
     let (core, others): (Vec<&Package>, Vec<&Package>) =
         packages.iter().partition(|package| package.directory().starts_with("crates/core"));
     // Tests of core crates take seconds. Those of other crates may need a cluster, or a platform.
-    test(&core, &["--lib", "--tests"])?;
-    test(&others, &["--lib", "--bins"])
+    let skipped = TestList::skipped();
+    skipped.clear()?;
+    let outcome =
+        test(&core, &["--lib", "--tests"]).and_then(|()| test(&others, &["--lib", "--bins"]));
+    outcome.and(skipped.print("SKIPPED"))
 }
 
 /// What the check does not cover, a line each.
@@ -130,6 +135,7 @@ fn test(packages: &[&Package], targets: &[&str]) -> Result<()> {
     } else {
         cargo(["test", "--no-fail-fast"])
     };
+    tests.env(skip::SKIPPED, TestList::skipped().path());
     cargo::run(tests.args(selected(packages)).args(targets))
 }
 

@@ -188,14 +188,15 @@ fn without_breakage<'a>(selection: &Selection<'a>) -> Selection<'a> {
     Selection { filter, exclude, soak, skip: [skip.as_slice(), breakage].concat() }
 }
 
-/// What is in the name of tests that have a double for real clusters.
-const DOUBLED: &str = "in_the_sandbox";
+/// Tests that run only in the sandbox have this in their name: they make the API server fail, or
+/// have a variant for real clusters.
+const ONLY_IN_THE_SANDBOX: &str = "in_the_sandbox";
 
 /// Runs the tests that need a cluster and those of a suite.
 fn run_all(variables: &Variables, selection: &Selection<'_>, suite: &Suite) -> Result<usize> {
     run_tests(Tier::Cluster, variables, selection, Some(suite))?;
     let mut selection = without_breakage(selection);
-    selection.skip.push(DOUBLED);
+    selection.skip.push(ONLY_IN_THE_SANDBOX);
     suite.run(variables, &selection)
 }
 

@@ -27,6 +27,9 @@ const BANNED: [(&str, &str); 3] = [
     ("serde_yaml", "it is unmaintained; manifests are read by fairway-yaml"),
 ];
 
+/// The source of every dependency: the default registry. Cargo reports it so over both protocols.
+const REGISTRY: &str = "registry+https://github.com/rust-lang/crates.io-index";
+
 /// Checks every dependency.
 pub(crate) fn check() -> Result<()> {
     let problems: Vec<String> = Metadata::read()?.foreign().flat_map(problems).collect();
@@ -47,7 +50,7 @@ fn problems(package: &Package) -> Vec<String> {
         Some(_) => {}
     }
     let source = package.source.as_deref().unwrap_or_default();
-    if !source.starts_with("registry+") {
+    if source != REGISTRY {
         problems.push(named(format!("it comes from {source:?} and not from the package registry")));
     }
     if let Some((_, why)) = BANNED.iter().find(|(name, _)| *name == package.name) {
@@ -116,6 +119,51 @@ mod tests {
         ] {
             assert_eq!(is_allowed(expression), allowed, "{expression}");
         }
+    }
+
+    #[test]
+    fn dependency_from_another_registry_is_refused() {
+        let mut package = Package {
+            name: "serde".to_owned(),
+            version: "1.0.0".to_owned(),
+            license: Some("MIT".to_owned()),
+            source: Some(REGISTRY.to_owned()),
+            ..Package::default()
+        };
+        assert_eq!(problems(&package), Vec::<String>::new());
+        for source in [Some("registry+https://registry.example/index"), Some(""), None] {
+            package.source = source.map(str::to_owned);
+            assert_eq!(problems(&package).len(), 1, "{source:?}");
+        }
+    }
+
+    #[test]
+    fn lists_agree_with_deny_toml() {
+        let text = std::fs::read_to_string(crate::cargo::root().join("deny.toml")).unwrap();
+        let licenses: Vec<&str> =
+            list(&text, "[licenses]", "allow").iter().map(|it| it[0]).collect();
+        assert_eq!(licenses, LICENSES);
+        let banned: Vec<(&str, &str)> =
+            list(&text, "[bans]", "deny").iter().map(|it| (it[0], it[1])).collect();
+        assert_eq!(banned, BANNED);
+        let sources = section(&text, "[sources]");
+        for setting in ["unknown-registry = \"deny\"", "unknown-git = \"deny\""] {
+            assert!(sources.contains(setting), "{setting}");
+        }
+        assert!(!sources.contains("allow-"), "deny.toml allows more sources than the policy");
+    }
+
+    /// The lines of a table of `deny.toml`.
+    fn section<'a>(text: &'a str, table: &str) -> &'a str {
+        let (_, rest) = text.split_once(&format!("\n{table}\n")).unwrap();
+        rest.split_once("\n[").map_or(rest, |(section, _)| section)
+    }
+
+    /// The items of a list of `deny.toml`, one in each line: the quoted texts of each.
+    fn list<'a>(text: &'a str, table: &str, key: &str) -> Vec<Vec<&'a str>> {
+        let (_, rest) = section(text, table).split_once(&format!("\n{key} = [\n")).unwrap();
+        let (items, _) = rest.split_once("\n]").unwrap();
+        items.lines().map(|line| line.split('"').skip(1).step_by(2).collect()).collect()
     }
 
     #[test]

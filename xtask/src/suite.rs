@@ -2,8 +2,9 @@
 #![expect(clippy::print_stdout, reason = "a chore talks to the terminal")]
 
 use std::collections::BTreeSet;
-use std::io::{BufRead, BufReader, ErrorKind, IsTerminal as _};
-use std::path::PathBuf;
+use std::fs::OpenOptions;
+use std::io::{BufRead, BufReader, ErrorKind, IsTerminal as _, Write as _};
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
@@ -99,32 +100,56 @@ fn program_and_module(name: &str) -> (&str, Option<&str>) {
     name.split_once('/').map_or((name, None), |(program, module)| (program, Some(module)))
 }
 
-/// Where tests report that they cannot run here.
-pub(crate) struct SkippedTests(PathBuf);
+/// A file that collects tests of one run of the test command.
+pub(crate) struct TestList(PathBuf);
 
-impl SkippedTests {
-    fn file() -> PathBuf {
-        cargo::root().join("target/skipped-tests")
+impl TestList {
+    /// Tests that report that they cannot run here, with their reasons.
+    pub(crate) fn skipped() -> Self {
+        Self(cargo::root().join("target/skipped-tests"))
     }
 
-    /// Forgets those of the last run.
-    pub(crate) fn begin() -> Result<Self> {
-        let file = Self::file();
-        match std::fs::remove_file(&file) {
+    /// Tests that passed only when they were retried.
+    pub(crate) fn flaky() -> Self {
+        Self(cargo::root().join("target/flaky-tests"))
+    }
+
+    /// The path, for the tests.
+    pub(crate) fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// Removes the tests of the previous run.
+    pub(crate) fn clear(&self) -> Result<()> {
+        match std::fs::remove_file(&self.0) {
             Err(error) if error.kind() != ErrorKind::NotFound => {
-                Err(error).with_context(|| format!("cannot remove {}", file.display()))
+                Err(error).with_context(|| format!("cannot remove {}", self.0.display()))
             }
-            _ => Ok(Self(file)),
+            _ => Ok(()),
         }
     }
 
-    /// The tests of this run, with their reasons.
-    pub(crate) fn read(&self) -> Result<BTreeSet<String>> {
+    fn add(&self, tests: &BTreeSet<String>) -> Result<()> {
+        let file = OpenOptions::new().create(true).append(true).open(&self.0);
+        let cannot_write = || format!("cannot write {}", self.0.display());
+        let mut file = file.with_context(cannot_write)?;
+        tests.iter().try_for_each(|test| writeln!(file, "{test}")).with_context(cannot_write)
+    }
+
+    fn read(&self) -> Result<BTreeSet<String>> {
         match std::fs::read_to_string(&self.0) {
             Ok(text) => Ok(text.lines().map(str::to_owned).collect()),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(BTreeSet::new()),
-            Err(error) => Err(error).context("cannot read the list of skipped tests"),
+            Err(error) => Err(error).with_context(|| format!("cannot read {}", self.0.display())),
         }
+    }
+
+    /// Prints one line for each test.
+    pub(crate) fn print(&self, word: &str) -> Result<()> {
+        for test in self.read()? {
+            println!("{word:<8} {test}");
+        }
+        Ok(())
     }
 }
 
@@ -134,7 +159,7 @@ pub(crate) fn run_counting(command: &mut Command) -> Result<usize> {
     if std::io::stdout().is_terminal() {
         command.env("CARGO_TERM_COLOR", "always");
     }
-    command.env(skip::SKIPPED, SkippedTests::file());
+    command.env(skip::SKIPPED, TestList::skipped().path());
     let shown = cargo::shown(command);
     let (output, input) = std::io::pipe()?;
     let cannot_start = || format!("cannot start `{shown}`");
@@ -153,20 +178,24 @@ pub(crate) fn run_counting(command: &mut Command) -> Result<usize> {
         tally.read(&line);
     }
     let status = child.wait()?;
+    TestList::flaky().add(&tally.flaky)?;
     ensure!(status.success(), "`{shown}` failed ({status})");
     Ok(tally.passed)
 }
 
-/// How many cases of the API's behaviour passed, by what a test runner prints.
+/// How many cases of the API's behaviour passed, and which tests were flaky, by what a test runner
+/// prints.
 #[derive(Default)]
 struct Tally {
     passed: usize,
+    flaky: BTreeSet<String>,
     /// Whether what comes is of that program.
     begun: bool,
 }
 
 impl Tally {
     fn read(&mut self, line: &str) {
+        self.flaky.extend(flaky(&without_colours(line)));
         let (package, program) = BEHAVIOUR_PROGRAM;
         if line.contains("PASS") && line.contains(&format!("{package}::{program}")) {
             self.passed += 1;
@@ -182,6 +211,27 @@ impl Tally {
     }
 }
 
+/// The test of a line with which nextest reports that a retry passed: `TRY 2 PASS` during the run,
+/// `FLAKY 2/2` in the summary.
+fn flaky(line: &str) -> Option<String> {
+    let (status, test) = line.trim_start().split_once(" [")?;
+    let is_flaky = status.starts_with("FLAKY ")
+        || (status.starts_with("TRY ") && status.ends_with(" PASS") && status != "TRY 1 PASS");
+    let (_, test) = test.split_once(']').filter(|_| is_flaky)?;
+    // During the run, the number of the test comes first.
+    let test = test.trim();
+    let numbered = test.strip_prefix('(').and_then(|rest| rest.split_once(')'));
+    Some(numbered.map_or(test, |(_, test)| test.trim()).to_owned())
+}
+
+/// A line without the escape sequences of colours.
+fn without_colours(line: &str) -> String {
+    let mut parts = line.split('\u{1b}');
+    let first = parts.next().unwrap_or_default();
+    let rest = parts.map(|part| part.split_once('m').map_or(part, |(_, text)| text));
+    std::iter::once(first).chain(rest).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::{Suite, Tally};
@@ -193,6 +243,29 @@ mod tests {
             suite.filterset(),
             "(binary_id(fairway-example::example) and test(/^operators::/)) \
              or binary_id(fairway-olm::guard)"
+        );
+    }
+
+    #[test]
+    fn flaky_tests_are_collected_once_each() {
+        let printed = "\
+            \u{20} TRY 1 FAIL [   0.015s] (241/261) fairway-sandbox::behaviour watch::two\n\
+            \u{20} TRY 2 PASS [   0.015s] (241/261) fairway-sandbox::behaviour watch::two\n\
+            \u{20} \u{1b}[33;1mTRY 3 PASS\u{1b}[0m [   0.1s] \u{1b}[35;1mfairway-olm\u{1b}[0m a::b\n\
+            \u{20}       PASS [   0.100s] (242/261) fairway-olm::guard access::three\n\
+            \u{20}    Summary [   2.113s] 261 tests run: 261 passed (1 flaky), 9 skipped\n\
+            \u{20}  FLAKY 2/2 [   0.015s] fairway-sandbox::behaviour watch::two\n\
+            \u{20}  FLAKY 2/2 [   0.015s] (  9/261) fairway-sandbox::behaviour watch::nine";
+        let mut tally = Tally::default();
+        printed.lines().for_each(|line| tally.read(line));
+        let flaky: Vec<&str> = tally.flaky.iter().map(String::as_str).collect();
+        assert_eq!(
+            flaky,
+            [
+                "fairway-olm a::b",
+                "fairway-sandbox::behaviour watch::nine",
+                "fairway-sandbox::behaviour watch::two",
+            ]
         );
     }
 

@@ -7,11 +7,12 @@ use std::num::NonZero;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
+use fairway_fixtures::skip;
 use fairway_testbed::wait::Stopwatch;
 
 use crate::cargo::{self, cargo};
 use crate::ground::Ground;
-use crate::suite::{self, Suite};
+use crate::suite::{self, Suite, TestList};
 use crate::{generated, layers, policy};
 
 #[derive(Debug, clap::Args)]
@@ -41,12 +42,23 @@ pub(crate) enum Tier {
 pub(crate) type Variables = Vec<(&'static str, OsString)>;
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
-    let filter = arguments.filter.as_deref();
-    let skipped = suite::SkippedTests::begin()?;
+    let (skipped, flaky) = (TestList::skipped(), TestList::flaky());
+    skipped.clear()?;
+    flaky.clear()?;
     let mut steps = Steps::default();
     let mut cases = Cases::default();
+    let outcome = run_steps(arguments, &mut steps, &mut cases);
+    // Also after a step that failed: it is the summary that is read first.
+    steps.report();
+    let listed = skipped.print("SKIPPED").and(flaky.print("FLAKY"));
+    println!("\n{cases}");
+    outcome.and(listed)
+}
+
+fn run_steps(arguments: &Arguments, steps: &mut Steps, cases: &mut Cases) -> Result<()> {
+    let filter = arguments.filter.as_deref();
     if !arguments.cluster {
-        everywhere(filter, &mut steps, &mut cases)?;
+        everywhere(filter, steps, cases)?;
     }
     if arguments.quick {
         steps.skip("cluster tests", "--quick was given");
@@ -64,21 +76,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
                     steps.skip("some cluster tests", what);
                 }
             }
-            // Who runs unattended must not take a part for the whole.
-            Err(why) if std::env::var_os("CI").is_some() => {
-                bail!("the cluster tests cannot run here: {why}");
-            }
+            // A run that is not watched must not pass with a part of the tests.
+            Err(why) if skip::is_ci() => bail!("the cluster tests cannot run here: {why}"),
             Err(why) => steps.skip("cluster tests", why),
         }
     }
     if filter.is_none() {
         steps.step("generated files", || generated::check(&cargo::build_with_tests()?))?;
     }
-    steps.report();
-    for test in skipped.read()? {
-        println!("SKIPPED  {test}");
-    }
-    println!("\n{cases}");
     Ok(())
 }
 
@@ -200,6 +205,7 @@ impl fmt::Display for Cases {
 #[derive(Default)]
 struct Steps {
     done: Vec<(&'static str, Duration)>,
+    failed: Option<(&'static str, Duration)>,
     skipped: Vec<(&'static str, &'static str)>,
 }
 
@@ -207,9 +213,12 @@ impl Steps {
     fn step(&mut self, name: &'static str, work: impl FnOnce() -> Result<()>) -> Result<()> {
         println!("\n==> {name}");
         let watch = Stopwatch::start();
-        work().with_context(|| format!("{name}: failed"))?;
-        self.done.push((name, watch.elapsed()));
-        Ok(())
+        let outcome = work().with_context(|| format!("{name}: failed"));
+        match &outcome {
+            Ok(()) => self.done.push((name, watch.elapsed())),
+            Err(_) => self.failed = Some((name, watch.elapsed())),
+        }
+        outcome
     }
 
     fn skip(&mut self, name: &'static str, why: &'static str) {
@@ -220,6 +229,9 @@ impl Steps {
         println!();
         for (name, took) in &self.done {
             println!("ok       {name} ({} s)", took.as_secs());
+        }
+        if let Some((name, took)) = &self.failed {
+            println!("FAILED   {name} ({} s)", took.as_secs());
         }
         for (name, why) in &self.skipped {
             println!("SKIPPED  {name}: {why}");

@@ -6,7 +6,6 @@
 
 pub mod apply;
 pub mod cluster;
-mod dice;
 pub mod endpoint;
 mod event;
 pub mod metrics;

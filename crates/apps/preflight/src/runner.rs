@@ -15,7 +15,6 @@ use tokio_util::sync::CancellationToken;
 use crate::built_in;
 use crate::check::BuiltIn;
 use crate::cluster::{Cluster, Resource, Unseen};
-use crate::dice::dice;
 use crate::engine::{Engine, Identity, Outcome, Pace, Planned};
 use crate::jobs::Board;
 use crate::jobs::find::{self, Operator, OperatorCheck};
@@ -113,7 +112,8 @@ impl Runner {
             tokio::select! {
                 Some(ended) = tasks.join_next() => if let Ok((name, outcome)) = ended {
                     tracing::info!(check = name, "has ended");
-                    self.engine.ended(&name, outcome, fairway_clock::now(), dice());
+                    let (now, jitter) = (fairway_clock::now(), fairway_clock::random_unit());
+                    self.engine.ended(&name, outcome, now, jitter);
                 },
                 kind = watching.change() => self.engine.changed(kind, fairway_clock::now()),
                 () = fairway_clock::sleep_until(self.engine.wake().map(fairway_clock::instant_of)) => {}

@@ -1,5 +1,8 @@
 //! How findings name what they are about.
 
+pub(crate) use fairway_text::counted;
+use fairway_text::one_line;
+
 /// Objects that a message names: as many as people read; the rest is counted.
 pub(crate) const NAMED: usize = 5;
 
@@ -13,11 +16,6 @@ pub(crate) fn listed<S: AsRef<str>>(items: &[S]) -> String {
         0 => named.join(", "),
         more => format!("{} and {more} more", named.join(", ")),
     }
-}
-
-/// Such as `1 node` or `3 nodes`.
-pub(crate) fn counted(count: usize, one: &str) -> String {
-    if count == 1 { format!("1 {one}") } else { format!("{count} {one}s") }
 }
 
 /// Such as `1 node is` or `3 nodes are`.
@@ -37,12 +35,7 @@ pub(crate) fn said(message: Option<&str>) -> String {
 
 /// The beginning of what somebody else says, in one line, as part of a sentence.
 pub(crate) fn quoted(text: &str) -> String {
-    let mut line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    if line.len() > QUOTED {
-        line.truncate(line.floor_char_boundary(QUOTED));
-        line.push('…');
-    }
-    line.trim_end_matches('.').to_owned()
+    one_line(text, QUOTED).trim_end_matches('.').to_owned()
 }
 
 #[cfg(test)]
@@ -54,7 +47,6 @@ mod tests {
         assert_eq!(listed(&["a"]), "a");
         assert_eq!(listed(&["a", "b", "c", "d", "e"]), "a, b, c, d, e");
         assert_eq!(listed(&["a", "b", "c", "d", "e", "f"]), "a, b, c, d, e and 1 more");
-        assert_eq!((counted(1, "node"), counted(2, "node")), ("1 node".into(), "2 nodes".into()));
     }
 
     #[test]

@@ -129,17 +129,9 @@ pub(crate) fn status(error: &anyhow::Error) -> ExitStatus {
     }
 }
 
-/// The messages from the outermost error to its first cause. Some libraries print their source
-/// within their own message: what was just said is not said again.
+/// The messages from the outermost error to its root cause.
 pub(crate) fn chain(error: &anyhow::Error) -> Vec<String> {
-    let mut messages: Vec<String> = Vec::new();
-    for cause in error.chain() {
-        let message = cause.to_string();
-        if !messages.last().is_some_and(|before| before.contains(&message)) {
-            messages.push(message);
-        }
-    }
-    messages
+    fairway_text::causes(error.as_ref())
 }
 
 /// Standard output has no reader any more. Only the printer makes this: a connection that breaks

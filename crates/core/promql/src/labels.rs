@@ -89,11 +89,8 @@ impl fmt::Display for LabelSet {
 
 /// Labels may be as long as their authors liked; a message should not.
 pub(crate) fn shortened(text: &str) -> String {
-    const MOST: usize = 200;
-    match text.char_indices().nth(MOST) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
-    }
+    const MAX_BYTES: usize = 200;
+    fairway_text::excerpt(text, MAX_BYTES).into_owned()
 }
 
 /// Whether this can be the name of a label in every Prometheus.

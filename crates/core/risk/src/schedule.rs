@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use fairway_backoff::Backoff;
 use jiff::Timestamp;
 
 use crate::answer::{Failure, Outcome, Outcomes};
@@ -228,13 +229,8 @@ fn whole_minute(time: Timestamp) -> Timestamp {
 impl Settings {
     /// The time until a query is asked again after that many bad answers.
     fn pause(&self, failures: u32) -> Duration {
-        let pause = match failures.checked_sub(1) {
-            None => self.refresh,
-            Some(doublings) => {
-                let factor = 2u32.saturating_pow(doublings);
-                self.first_retry.saturating_mul(factor).min(self.last_retry)
-            }
-        };
+        let backoff = Backoff { first: self.first_retry, max: self.last_retry };
+        let pause = if failures == 0 { self.refresh } else { backoff.after(failures) };
         pause.max(SHORTEST_PAUSE)
     }
 }

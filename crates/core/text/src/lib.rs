@@ -16,6 +16,20 @@ pub fn excerpt(text: &str, bytes: usize) -> Cow<'_, str> {
     Cow::Owned(format!("{}{CUT}", text[..text.floor_char_boundary(bytes)].trim_end()))
 }
 
+/// A text cut so that it fits into so many bytes together with the `…` that stands for the rest.
+pub fn fit(text: &str, max_bytes: usize) -> Cow<'_, str> {
+    if text.len() <= max_bytes {
+        return Cow::Borrowed(text);
+    }
+    let end = text.floor_char_boundary(max_bytes.saturating_sub(CUT.len()));
+    Cow::Owned(format!("{}{CUT}", &text[..end]))
+}
+
+/// A number with its noun, such as `1 node` or `3 nodes`.
+pub fn counted(count: usize, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+}
+
 /// A text as one line of at most so many bytes, so that it fits into a sentence or a list.
 pub fn one_line(text: &str, bytes: usize) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -25,34 +39,50 @@ pub fn one_line(text: &str, bytes: usize) -> String {
 /// Bytes of an address that are shown.
 const ADDRESS: usize = 200;
 
-/// An address without query and fragment, and without user and password: all may be secret.
+/// An address without query, fragment and credentials, of a bounded length.
 pub fn place(url: &Url) -> String {
-    let (scheme, rest) =
-        (&url[..Position::BeforeUsername], &url[Position::BeforeHost..Position::AfterPath]);
-    excerpt(&format!("{scheme}{rest}"), ADDRESS).into_owned()
+    excerpt(&without_secrets(url), ADDRESS).into_owned()
 }
 
-/// An error and its causes. Some errors contain the text of their cause, which is not repeated.
+/// An address without query, fragment and credentials: all may be secret.
+pub fn without_secrets(url: &Url) -> String {
+    let (scheme, rest) =
+        (&url[..Position::BeforeUsername], &url[Position::BeforeHost..Position::AfterPath]);
+    format!("{scheme}{rest}")
+}
+
+/// An error and its causes in one text.
 pub fn chain(error: &dyn Error) -> String {
-    let mut text = error.to_string();
+    causes(error).join(": ")
+}
+
+/// The messages from an error to its root cause. Some errors contain the message of their cause,
+/// which is not repeated.
+pub fn causes(error: &dyn Error) -> Vec<String> {
+    let mut messages = vec![error.to_string()];
     let mut source = error.source();
     while let Some(cause) = source {
-        let why = cause.to_string();
-        if !text.contains(&why) {
-            text = format!("{text}: {why}");
+        let message = cause.to_string();
+        if !messages.iter().any(|before| before.contains(&message)) {
+            messages.push(message);
         }
         source = cause.source();
     }
-    text
+    messages
 }
 
-/// The first cause of an error.
-pub fn root_cause(error: &dyn Error) -> String {
-    let mut cause = error;
-    while let Some(source) = cause.source() {
-        cause = source;
+/// The error at the end of a chain of sources.
+pub fn root<'a>(error: &'a (dyn Error + 'static)) -> &'a (dyn Error + 'static) {
+    let mut root = error;
+    while let Some(source) = root.source() {
+        root = source;
     }
-    cause.to_string()
+    root
+}
+
+/// The message of the root cause of an error.
+pub fn root_cause(error: &dyn Error) -> String {
+    error.source().map_or_else(|| error.to_string(), |source| root(source).to_string())
 }
 
 #[cfg(test)]
@@ -81,6 +111,18 @@ mod tests {
     }
 
     #[test]
+    fn fit_of_long_text_counts_the_mark() {
+        assert_eq!(fit("größer", 100), "größer");
+        assert_eq!(fit("größer", 6), "gr…");
+        assert_eq!(fit("größer", 0), "…");
+    }
+
+    #[test]
+    fn counted_of_one_is_singular() {
+        assert_eq!([0, 1, 2].map(|n| counted(n, "node")), ["0 nodes", "1 node", "2 nodes"]);
+    }
+
+    #[test]
     fn any_white_space_becomes_one_blank() {
         assert_eq!(one_line(" a\n\tb  c \r\n", 100), "a b c");
         assert_eq!(one_line("a\nb\nc", 3), "a b…");
@@ -98,5 +140,7 @@ mod tests {
         assert_eq!(chain(&error), "cannot read x: no such file: code 2");
         assert_eq!(root_cause(&error), "code 2");
         assert_eq!(chain(&failure(&["alone"])), "alone");
+        assert_eq!(root_cause(&failure(&["alone"])), "alone");
+        assert_eq!(causes(&failure(&["a: c", "b", "c"])), ["a: c", "b"]);
     }
 }

@@ -33,5 +33,5 @@ pub use installed::{NAMESPACE, TestPlatform, text};
 pub use namespace::TestNamespace;
 pub use requests::Requests;
 
-pub use fairway_fixtures::{environment, measure, objects, platform, skip, story};
+pub use fairway_fixtures::{environment, measure, objects, platform, recorded, skip, story};
 pub use fairway_testbed as testbed;

@@ -1,6 +1,8 @@
-//! The one place that reads the clock and sleeps. Decisions take `now` as an argument.
+//! The one place that reads the clock, sleeps and draws random numbers for jitter. Decisions take
+//! `now` and the random number as arguments.
 #![expect(clippy::disallowed_methods, reason = "this is the place")]
 
+use std::hash::{BuildHasher as _, RandomState};
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -29,4 +31,27 @@ pub async fn sleep_until(wake: Option<Instant>) {
 /// Waits for so long.
 pub async fn pause(duration: Duration) {
     tokio::time::sleep(duration).await;
+}
+
+/// A random number from 0 to 1, for jitter.
+pub fn random_unit() -> f64 {
+    let [a, b, c, d, ..] = random_bits().to_le_bytes();
+    f64::from(u32::from_le_bytes([a, b, c, d])) / f64::from(u32::MAX)
+}
+
+/// 64 random bits, for jitter and unique names. They are not fit for secrets.
+pub fn random_bits() -> u64 {
+    RandomState::new().hash_one(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn random_unit_stays_in_range_and_varies() {
+        let units: Vec<f64> = (0..100).map(|_| random_unit()).collect();
+        assert!(units.iter().all(|unit| (0.0..=1.0).contains(unit)));
+        assert!(units.iter().any(|unit| *unit < 0.5) && units.iter().any(|unit| *unit > 0.5));
+    }
 }

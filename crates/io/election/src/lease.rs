@@ -207,6 +207,25 @@ mod tests {
     }
 
     #[test]
+    fn lease_of_v0_1_is_read_and_taken_over() {
+        let recording = fairway_fixtures::recorded::v0_1();
+        let mut holders = Vec::new();
+        for file in ["olm-guard-lease.json", "operator-leases.json"] {
+            for object in recording.objects(&format!("annotated-objects/{file}")) {
+                let before: Lease = serde_json::from_value(object).unwrap();
+                let seen = record(&before);
+                assert!(seen.lasts.is_some() && !seen.revision.is_empty(), "{file}");
+                let taken = claim(Some(&before), "new", 0);
+                assert_eq!(record(&taken).holder, "new", "{file}");
+                assert_eq!(taken.metadata, before.metadata, "{file}");
+                holders.push(seen.holder);
+            }
+        }
+        assert!(holders.iter().any(String::is_empty), "no released lease is recorded");
+        assert!(holders.iter().any(|holder| !holder.is_empty()), "no held lease is recorded");
+    }
+
+    #[test]
     fn durations_are_rounded_up_and_nonsense_is_none() {
         let mut lease = claimed(&name(), None, "one", Duration::from_millis(1500), at(0));
         assert_eq!(record(&lease).lasts, Some(Duration::from_secs(2)));

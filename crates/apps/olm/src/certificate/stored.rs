@@ -108,3 +108,26 @@ pub(super) fn served(secret: &Secret) -> BTreeMap<&str, &str> {
 pub(super) fn annotation(guard: &str) -> String {
     format!("{SERVES}{}", super::generation::short_hash(guard))
 }
+
+#[cfg(test)]
+mod tests {
+    use fairway_testkit::recorded;
+
+    use super::*;
+
+    #[test]
+    fn secret_of_v0_1_is_read_and_written_without_loss() {
+        let object = recorded::v0_1().json("annotated-objects/olm-guard-secret.json");
+        let secret: Secret = serde_json::from_value(object).unwrap();
+        assert_eq!(secret.metadata.name.as_deref(), Some(SECRET));
+        let stored = Stored::read(&secret).unwrap();
+        assert_eq!((&stored.next, &stored.previous), (&None, &None));
+        assert!(!stored.current.names.is_empty());
+        // The guard that wrote it serves the certificate in it.
+        let fingerprint = stored.current.fingerprint();
+        assert_eq!(served(&secret).into_values().collect::<Vec<_>>(), [fingerprint.as_str()]);
+        let written = stored.secret("openshift-cluster-version", Some(&secret));
+        assert_eq!(written.data, secret.data);
+        assert_eq!(written.metadata.annotations, secret.metadata.annotations);
+    }
+}

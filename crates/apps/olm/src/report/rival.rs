@@ -3,14 +3,15 @@
 use std::time::Duration;
 
 use fairway_api::ClusterOperator;
+use fairway_backoff::Backoff;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ManagedFieldsEntry;
 use kube::ResourceExt as _;
 use tokio::time::Instant;
 
-/// The pause after the first repair; every further repair doubles it.
-const FIRST_PAUSE: Duration = Duration::from_secs(1);
-/// Whoever fights for an object changes nothing for longer than this.
-const LONGEST_PAUSE: Duration = Duration::from_mins(5);
+/// The delay after a repair. It doubles with each repair, so that a conflict with another writer
+/// does not load the API server.
+const REPAIR_BACKOFF: Backoff =
+    Backoff { first: Duration::from_secs(1), max: Duration::from_mins(5) };
 /// After this time without a repair, the next one is at once again.
 const QUIET: Duration = Duration::from_mins(10);
 /// So many repairs without a quiet time are no accident.
@@ -28,8 +29,7 @@ impl Rivalry {
     /// From when on the next repair may be.
     pub(super) fn next_repair(&self, now: Instant) -> Instant {
         let Some(latest) = self.latest.filter(|_| !self.is_over(now)) else { return now };
-        let doublings = self.repairs.saturating_sub(1);
-        latest + FIRST_PAUSE.saturating_mul(2_u32.saturating_pow(doublings)).min(LONGEST_PAUSE)
+        latest + REPAIR_BACKOFF.after(self.repairs)
     }
 
     /// It was put right. How often, if that is a fight.

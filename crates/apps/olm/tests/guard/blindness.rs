@@ -23,7 +23,7 @@ fn hasty(platform: &Platform) -> Result<Settings> {
 }
 
 #[tokio::test]
-async fn operators_that_cannot_be_listed_let_nothing_through() -> Result<()> {
+async fn guard_without_operator_list_in_the_sandbox_refuses_everything() -> Result<()> {
     let platform = Platform::begin(Some("4.6.3")).await?;
     let Some(sandbox) = platform.sandbox() else { return Ok(()) };
     let forbidden = Fault::refuse(403).resource("clusterserviceversions");
@@ -36,7 +36,7 @@ async fn operators_that_cannot_be_listed_let_nothing_through() -> Result<()> {
 }
 
 #[tokio::test]
-async fn packages_and_operators_that_were_never_read_are_named() -> Result<()> {
+async fn packages_never_read_in_the_sandbox_are_named() -> Result<()> {
     let platform = Platform::begin(Some("4.6.3")).await?;
     let Some(sandbox) = platform.sandbox() else { return Ok(()) };
     let subscription = json!({
@@ -58,7 +58,7 @@ async fn packages_and_operators_that_were_never_read_are_named() -> Result<()> {
 }
 
 #[tokio::test]
-async fn whoever_cannot_watch_its_own_word_writes_it_all_the_same() -> Result<()> {
+async fn guard_without_own_watch_in_the_sandbox_writes_its_status() -> Result<()> {
     let platform = Platform::begin(Some("4.6.3")).await?;
     let Some(sandbox) = platform.sandbox() else { return Ok(()) };
     for verb in ["list", "watch"] {
@@ -74,7 +74,7 @@ async fn whoever_cannot_watch_its_own_word_writes_it_all_the_same() -> Result<()
 }
 
 #[tokio::test]
-async fn an_old_word_does_not_stand_while_nothing_is_seen() -> Result<()> {
+async fn status_with_failing_watch_in_the_sandbox_is_dropped() -> Result<()> {
     let platform = Platform::begin(Some("4.6.3")).await?;
     let Some(sandbox) = platform.sandbox() else { return Ok(()) };
     let guard = platform.start(hasty(&platform)?)?;
@@ -93,7 +93,7 @@ async fn an_old_word_does_not_stand_while_nothing_is_seen() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_watch_that_works_again_is_not_taken_for_one_that_fails() -> Result<()> {
+async fn watch_that_recovers_in_the_sandbox_does_not_count_as_failing() -> Result<()> {
     let platform = Platform::begin(Some("4.6.3")).await?;
     let Some(sandbox) = platform.sandbox() else { return Ok(()) };
     let guard = platform.start(hasty(&platform)?)?;

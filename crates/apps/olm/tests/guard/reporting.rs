@@ -174,7 +174,7 @@ async fn a_catalog_has_the_last_word() -> Result<()> {
 }
 
 #[tokio::test]
-async fn what_a_catalog_said_counts_while_it_cannot_be_asked() -> Result<()> {
+async fn catalog_that_fails_in_the_sandbox_keeps_its_last_answer() -> Result<()> {
     let platform = Platform::begin(Some("4.6.3")).await?;
     let Some(sandbox) = platform.sandbox() else { return Ok(()) };
     platform.install("etcd.v1.0.0", up_to("4.9")).await.map_err(anyhow::Error::msg)?;

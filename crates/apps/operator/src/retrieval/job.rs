@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use fairway_backoff::Backoff;
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use tokio::time::Instant;
@@ -10,9 +11,10 @@ use tokio::time::Instant;
 use super::retrieve::{Order, RetrieveError, Retrieved, Retriever, Ways};
 use crate::text;
 
-/// The time after a failure: doubled with each, up to two minutes. Somebody may be waiting for the
-/// signature that he has just put there.
-const RETRY: (Duration, Duration) = (Duration::from_secs(2), Duration::from_mins(2));
+/// The delay after a failure. The maximum is short because a user may wait for a signature that was
+/// just published.
+const RETRY_BACKOFF: Backoff =
+    Backoff { first: Duration::from_secs(2), max: Duration::from_mins(2) };
 
 /// A release that is being retrieved, or was.
 pub(crate) struct Job {
@@ -100,7 +102,7 @@ impl Job {
                 tracing::warn!(image, ?failure, "a release was not retrieved; trying again");
                 self.failure = Some(failure);
                 self.failures = self.failures.saturating_add(1);
-                State::Pausing { until: Instant::now() + pause(self.failures) }
+                State::Pausing { until: Instant::now() + RETRY_BACKOFF.after(self.failures) }
             }
         }
     }
@@ -109,21 +111,5 @@ impl Job {
 impl State {
     fn running(retriever: &Arc<Retriever>, order: &Order, ways: &Ways) -> Self {
         Self::Running(Arc::clone(retriever).retrieve(order.clone(), ways.clone()).boxed())
-    }
-}
-
-fn pause(failures: u32) -> Duration {
-    let (first, longest) = RETRY;
-    first.saturating_mul(2_u32.saturating_pow(failures.saturating_sub(1))).min(longest)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn pauses_grow() {
-        let pauses = [1, 2, 3, 6, 7, 100].map(|failures| pause(failures).as_secs());
-        assert_eq!(pauses, [2, 4, 8, 64, 120, 120]);
     }
 }

@@ -176,7 +176,7 @@ async fn what_the_update_cannot_write_is_found() -> Result<()> {
 }
 
 #[tokio::test]
-async fn an_api_server_in_trouble_is_asked_again() -> Result<()> {
+async fn dry_run_with_failing_api_server_in_the_sandbox_retries() -> Result<()> {
     let ground = Ground::prepare().await?;
     // Only a sandbox breaks on demand.
     let Some(sandbox) = ground.cluster.failing_on_demand() else { return Ok(()) };

@@ -7,6 +7,7 @@ mod dry_run;
 mod fields;
 mod ground;
 mod intents;
+mod recorded;
 mod required;
 mod restart;
 mod workloads;

@@ -232,7 +232,7 @@ async fn a_lease_lost_in_the_middle_of_a_write_stops_the_write() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_leader_that_cannot_renew_stops_before_anybody_may_follow() -> Result<()> {
+async fn leader_that_cannot_renew_in_the_sandbox_stops_before_its_lease_ends() -> Result<()> {
     let ballot = Ballot::open().await?;
     let Some(sandbox) = ballot.cluster.failing_on_demand() else { return Ok(()) };
     let first = ballot.start("first");
@@ -249,7 +249,7 @@ async fn a_leader_that_cannot_renew_stops_before_anybody_may_follow() -> Result<
 }
 
 #[tokio::test]
-async fn an_api_server_that_restarts_changes_no_leader() -> Result<()> {
+async fn leader_with_restarting_api_server_in_the_sandbox_stays() -> Result<()> {
     let cluster = TestCluster::shared().await?.over_tls().await?;
     let namespace = cluster.namespace("election").await?;
     let ballot = Ballot { cluster, namespace };

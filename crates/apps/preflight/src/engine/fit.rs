@@ -39,12 +39,8 @@ fn stand_in(check: &str, rest: &[Finding]) -> Option<Finding> {
 }
 
 /// The beginning of a text, if it is too long.
-pub(super) fn message(mut text: String) -> String {
-    if text.len() > MESSAGE {
-        text.truncate(text.floor_char_boundary(MESSAGE));
-        text.push('…');
-    }
-    text
+pub(super) fn message(text: &str) -> String {
+    fairway_text::excerpt(text, MESSAGE).into_owned()
 }
 
 #[cfg(test)]
@@ -82,6 +78,6 @@ mod tests {
             (kept[0].name.as_str(), kept[0].severity),
             ("AFindingsDropped", Severity::Critical)
         );
-        assert_eq!(message("ü".repeat(1000)).chars().count(), 513);
+        assert_eq!(message(&"ü".repeat(1000)).chars().count(), 513);
     }
 }

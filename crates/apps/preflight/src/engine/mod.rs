@@ -126,12 +126,12 @@ impl Engine {
         }
     }
 
-    /// A check has ended. `dice` is anything from 0 to 1: clusters should not all do the same at once.
-    pub fn ended(&mut self, name: &str, outcome: Outcome, now: Timestamp, dice: f64) {
+    /// A check has ended. `jitter` is from 0 to 1: it spreads the checks of many clusters.
+    pub fn ended(&mut self, name: &str, outcome: Outcome, now: Timestamp, jitter: f64) {
         let Some(check) = self.checks.get_mut(name) else { return };
         let outcome = outcome.about(&self.identity);
         check.ended(name, outcome, &self.identity, now);
-        check.plan(&self.pace, now, dice);
+        check.plan(&self.pace, now, jitter);
         let all_done = self.checks.values().all(|check| check.status().is_final());
         if all_done && self.completed.is_none() {
             self.completed = Some(now);

@@ -131,14 +131,14 @@ impl Tracked {
         match outcome {
             Outcome::Answered { findings, left_out } => {
                 self.answer = fit::findings(name, findings);
-                self.message = fit::message(left_out);
+                self.message = fit::message(&left_out);
             }
             Outcome::Skipped(why) => {
                 self.answer = Vec::new();
-                self.message = fit::message(why);
+                self.message = fit::message(&why);
             }
             Outcome::Unanswered { status, why, findings } => {
-                self.message = fit::message(why);
+                self.message = fit::message(&why);
                 let found = fit::findings(name, findings);
                 self.failure = partial(name, status, &self.message, found, identity);
             }
@@ -168,10 +168,10 @@ impl Tracked {
     }
 
     /// Settles when it runs next.
-    pub(super) fn plan(&mut self, pace: &Pace, now: Timestamp, dice: f64) {
+    pub(super) fn plan(&mut self, pace: &Pace, now: Timestamp, jitter: f64) {
         self.due = match self.kind {
             CheckKind::Operator if self.is_settled() => None,
-            CheckKind::Operator => Some(later(now, jittered(pace.every, dice))),
+            CheckKind::Operator => Some(later(now, jittered(pace.every, jitter))),
             CheckKind::BuiltIn if self.may_know_later() => Some(later(now, pace.retry)),
             CheckKind::BuiltIn => None,
         };
@@ -217,6 +217,8 @@ fn later(time: Timestamp, by: SignedDuration) -> Timestamp {
     time.checked_add(by).unwrap_or(Timestamp::MAX)
 }
 
-fn jittered(every: SignedDuration, dice: f64) -> SignedDuration {
-    every + every.mul_f64(dice.clamp(0.0, 1.0) / 10.0)
+/// A check interval with up to a tenth of jitter.
+fn jittered(every: SignedDuration, jitter: f64) -> SignedDuration {
+    let every = fairway_backoff::jittered(every.unsigned_abs(), 0.1, jitter);
+    every.try_into().unwrap_or(SignedDuration::MAX)
 }

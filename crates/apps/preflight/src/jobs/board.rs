@@ -17,8 +17,8 @@ use super::collect;
 use super::find::OperatorCheck;
 use super::follow::{Seen, follow};
 use super::hands::Hands;
-use crate::dice::suffix;
 use crate::engine::Outcome;
+use crate::random_names::suffix;
 
 /// How often answers are looked for: a person does not notice, and a disk does not either.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(500);

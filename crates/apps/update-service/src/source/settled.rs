@@ -1,5 +1,4 @@
 //! Waiting until somebody has finished writing.
-#![expect(clippy::disallowed_methods, reason = "two looks have to be some time apart")]
 
 use std::time::Duration;
 
@@ -51,7 +50,7 @@ impl Settled {
             }
             before = Some(now);
             drop(content);
-            tokio::time::sleep(self.pause).await;
+            fairway_clock::pause(self.pause).await;
         }
         Err(Restless { pause: self.pause }.into())
     }

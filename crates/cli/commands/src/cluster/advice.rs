@@ -29,7 +29,7 @@ impl Failure {
         match self {
             Self::TooSlow(timeout) => format!("the API server did not answer within {timeout:?}"),
             Self::Refused(kube::Error::Api(status)) => OneLine(&status.message).to_string(),
-            Self::Refused(error) => OneLine(&root(error).to_string()).to_string(),
+            Self::Refused(error) => OneLine(&fairway_text::root_cause(error)).to_string(),
         }
     }
 }
@@ -159,25 +159,16 @@ fn said(status: &Status, message: &str, hint: &str) -> anyhow::Error {
 /// An error with its first cause; what lies between are layers of the client.
 fn caused(error: &(dyn Error + 'static), message: &str, hint: &str) -> anyhow::Error {
     let (message, hint) = (message.to_owned(), hint.to_owned());
-    let cause = root(error).to_string();
-    anyhow::anyhow!("{}", OneLine(&cause)).context(WithHint { message, hint })
+    anyhow::anyhow!("{}", OneLine(&fairway_text::root_cause(error)))
+        .context(WithHint { message, hint })
 }
 
 /// Whether nobody answered in time: connections have as much of it as requests, and may be first to
 /// notice.
 pub(super) fn ran_out_of_time(error: &(dyn Error + 'static)) -> bool {
-    let root = root(error);
+    let root = fairway_text::root(error);
     let timed_out = |error: &io::Error| error.kind() == io::ErrorKind::TimedOut;
     root.is::<Elapsed>() || root.downcast_ref().is_some_and(timed_out)
-}
-
-/// The first cause.
-fn root<'a>(error: &'a (dyn Error + 'static)) -> &'a (dyn Error + 'static) {
-    let mut root = error;
-    while let Some(source) = root.source() {
-        root = source;
-    }
-    root
 }
 
 #[cfg(test)]

@@ -37,9 +37,10 @@ impl Hindrance {
     pub fn of_version(cluster: &ClusterVersion) -> Self {
         let desired = cluster.status.as_ref().map(|status| status.desired.version.as_str());
         match desired.filter(|version| !version.is_empty()) {
-            Some(version) => {
-                Self::VersionInvalid(format!("{:?} is no version", text::excerpt(version, QUOTED)))
-            }
+            Some(version) => Self::VersionInvalid(format!(
+                "{:?} is no version",
+                fairway_text::excerpt(version, QUOTED)
+            )),
             None => Self::VersionMissing,
         }
     }

@@ -1,9 +1,9 @@
 //! The value of a maximum version, read as OLM reads it.
 
 use fairway_api::Version;
+use fairway_text::excerpt;
 
 use super::Stream;
-use super::text::excerpt;
 
 /// Characters quoted of a value that is none.
 const QUOTED: usize = 64;
@@ -47,10 +47,10 @@ pub(super) fn parse(raw: &str) -> Result<Stream, MaximumError> {
     }
     let version = Version::parse_tolerant(value).map_err(|error| MaximumError::NotAVersion {
         value: value.chars().take(QUOTED).collect(),
-        why: excerpt(&why(&error), MAX_COMPLAINT),
+        why: excerpt(&why(&error), MAX_COMPLAINT).into_owned(),
     })?;
     if version.patch() != 0 || !version.pre_release().is_empty() {
-        return Err(MaximumError::NotAMinor(excerpt(&version.to_string(), QUOTED)));
+        return Err(MaximumError::NotAMinor(excerpt(&version.to_string(), QUOTED).into_owned()));
     }
     Ok(Stream::of(&version))
 }

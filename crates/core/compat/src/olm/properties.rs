@@ -2,13 +2,13 @@
 
 use std::fmt;
 
+use fairway_text::excerpt;
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use super::Stream;
 use super::maximum::{self, MaximumError};
-use super::text::excerpt;
 
 /// The type of the property that holds the maximum version.
 pub const MAX_OPENSHIFT_VERSION: &str = "olm.maxOpenShiftVersion";
@@ -59,7 +59,7 @@ fn json<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, MaximumError> {
         return Err(MaximumError::Unreadable(why));
     }
     let unreadable = |error: serde_json::Error| {
-        MaximumError::Unreadable(excerpt(&error.to_string(), MAX_COMPLAINT))
+        MaximumError::Unreadable(excerpt(&error.to_string(), MAX_COMPLAINT).into_owned())
     };
     serde_json::from_str(text).map_err(unreadable)
 }

@@ -64,7 +64,7 @@ fn assemble(risks: &[Risk], notes: &[Value], policy: Policy, message: usize) -> 
 
 /// What is shown with updates to a version and later ones, and holds nothing up.
 fn note(message: &str, first: Stream) -> Value {
-    json!({"message": text::excerpt(message, MAX_NOTE), "targets": first.and_later()})
+    json!({"message": fairway_text::excerpt(message, MAX_NOTE), "targets": first.and_later()})
 }
 
 /// Operators of which nobody knows whether they run on what follows.
@@ -133,7 +133,7 @@ impl Risk {
     fn to_json(&self, message: usize) -> Value {
         json!({
             "name": self.name,
-            "message": text::excerpt(&self.message, message),
+            "message": fairway_text::excerpt(&self.message, message),
             "url": DOCS,
             "targets": self.first.and_later(),
         })

@@ -1,13 +1,11 @@
 //! Files and records of preflights that released versions wrote: the current reader understands
 //! them without losing a field.
 
-use std::fs;
-use std::path::{Path, PathBuf};
-
 use fairway_findings::answer::{self, Ending};
 use fairway_findings::jobs::{self, JobAnswers, JobRequests};
 use fairway_findings::record::{self, Failure, Run};
 use fairway_findings::{CheckStatus, Document, ExecutionStatus, Expected};
+use fairway_fixtures::recorded;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -150,30 +148,19 @@ fn round_trip<T: DeserializeOwned + Serialize>(file: &str, text: &str) -> T {
 /// Every recorded ConfigMap of a preflight, with the name of its file.
 fn records() -> Vec<(String, Value)> {
     let mut records = Vec::new();
-    for entry in fs::read_dir(fixtures().join("config-maps")).unwrap() {
-        let name = entry.unwrap().file_name().into_string().unwrap();
-        if name.starts_with("preflight-") {
-            let list = value(&format!("config-maps/{name}"));
-            let items = list["items"].as_array().unwrap();
-            records.extend(items.iter().map(|map| (name.clone(), map.clone())));
+    for name in recorded::v0_1().files("config-maps") {
+        if name.starts_with("config-maps/preflight-") {
+            let items = recorded::v0_1().objects(&name);
+            records.extend(items.into_iter().map(|map| (name.clone(), map)));
         }
     }
     records
 }
 
 fn value(path: &str) -> Value {
-    serde_json::from_slice(&file(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+    recorded::v0_1().json(path)
 }
 
 fn file(path: &str) -> Vec<u8> {
-    fs::read(fixtures().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
-}
-
-fn fixtures() -> PathBuf {
-    let mut parents = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors();
-    let found = parents.find_map(|parent| {
-        let fixtures = parent.join("fixtures/v0.1.0");
-        fixtures.is_dir().then_some(fixtures)
-    });
-    found.expect("fixtures/v0.1.0 at the root of the repository")
+    recorded::v0_1().bytes(path)
 }

@@ -1,7 +1,7 @@
 //! What several of these tests need.
 
 use std::path::{Path, PathBuf};
-use std::sync::LazyLock;
+use std::sync::OnceLock;
 
 use fairway_api::Version;
 use fairway_fixtures::environment;
@@ -17,14 +17,15 @@ pub(crate) fn vectors() -> Option<PathBuf> {
 /// The graph-data of a whole platform and the graph made with it, where `FAIRWAY_DATA` names a
 /// directory that has them. Tests without it end early.
 pub(crate) fn platform() -> Option<&'static (GraphData, Graph)> {
-    static PLATFORM: LazyLock<Option<(GraphData, Graph)>> = LazyLock::new(|| {
-        let directory = environment::data()?;
+    static PLATFORM: OnceLock<(GraphData, Graph)> = OnceLock::new();
+    // Outside of the lock, so that every test without data is reported as skipped.
+    let directory = environment::data()?;
+    Some(PLATFORM.get_or_init(|| {
         let data = graph_data(&directory.join("graph-data-2026-08"));
         let (graph, problems) = build(declared(&directory.join("releases-2026-08.json")), &data);
         assert_eq!(problems, []);
-        Some((data, graph))
-    });
-    PLATFORM.as_ref()
+        (data, graph)
+    }))
 }
 
 pub(crate) fn graph_data(directory: &Path) -> GraphData {

@@ -1,10 +1,9 @@
 //! Annotations and evaluations that released versions wrote: the current reader understands them.
 
-use std::fs;
-use std::path::Path;
-
 use fairway_api::ClusterVersion;
+use fairway_fixtures::recorded;
 use fairway_risk::evaluations::{CONFIG_MAP, Evaluations, KEY};
+use fairway_risk::sources::{ConfigData, admin_gates};
 use fairway_risk::{Acceptance, Standing};
 use serde_json::Value;
 
@@ -42,12 +41,27 @@ fn evaluations_of_v0_1_are_read_in_full() {
     assert_eq!(serde_json::to_value(&evaluations.queries).unwrap(), recorded["queries"]);
 }
 
+#[test]
+fn admin_gate_of_v0_1_is_open_until_acknowledged() {
+    let data = |file: &str| -> ConfigData {
+        let data: Option<ConfigData> =
+            serde_json::from_value(fixture(file)["data"].clone()).unwrap();
+        data.unwrap_or_default()
+    };
+    let gates = data("config-maps/admin-gates.json");
+    let mut acks = data("config-maps/admin-acks.json");
+    let open = |version: &str, acks: &ConfigData| -> Vec<String> {
+        let concerns = admin_gates(version, Ok(&gates), Ok(acks));
+        concerns.into_iter().map(|concern| concern.risk.name).collect()
+    };
+    let gate = "ack-5.1-backups-v1beta1-removal-in-5.2";
+    assert_eq!(gates.keys().collect::<Vec<_>>(), [gate]);
+    assert_eq!(open("5.1.0", &acks).len(), 1);
+    assert_eq!(open("5.2.0", &acks), Vec::<String>::new(), "the gate is one of 5.1");
+    acks.insert(gate.to_owned(), "true".to_owned());
+    assert_eq!(open("5.1.0", &acks), Vec::<String>::new());
+}
+
 fn fixture(path: &str) -> Value {
-    let mut parents = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors();
-    let path = parents.find_map(|parent| {
-        let path = parent.join("fixtures/v0.1.0").join(path);
-        path.is_file().then_some(path)
-    });
-    let bytes = fs::read(path.expect("a file of fixtures/v0.1.0")).unwrap();
-    serde_json::from_slice(&bytes).unwrap()
+    recorded::v0_1().json(path)
 }

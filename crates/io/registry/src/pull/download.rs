@@ -68,7 +68,7 @@ impl Download<'_> {
         let mut chunk = match answer.response.chunk().await {
             Ok(Some(chunk)) => chunk,
             Ok(None) => return Err(broken_off("it ends too early".to_owned())),
-            Err(error) => return Err(broken_off(error::cause(&error))),
+            Err(error) => return Err(broken_off(fairway_text::root_cause(&error))),
         };
         answer.pass_over_known(&mut chunk);
         self.received += chunk.len() as u64;

@@ -120,7 +120,7 @@ pub enum PullError {
 
 impl PullError {
     pub(crate) fn network(url: &Url, error: &reqwest::Error) -> Self {
-        let (url, why) = (place(url), cause(error));
+        let (url, why) = (place(url), fairway_text::root_cause(error));
         if error.is_redirect() { Self::Redirect { url, why } } else { Self::Network { url, why } }
     }
 
@@ -143,16 +143,18 @@ pub(crate) fn without_password(given: &str) -> String {
     }
 }
 
-/// The address without what follows it: there may be a secret in a query.
+/// The address as errors show it.
 pub(super) fn place(url: &Url) -> String {
-    format!("{}{}", &url[..url::Position::BeforePath], url.path())
+    fairway_text::without_secrets(url)
 }
 
-/// What is behind an error. What is before only says that there was one, and where.
-pub(super) fn cause(error: &reqwest::Error) -> String {
-    let mut cause: &dyn std::error::Error = error;
-    while let Some(source) = cause.source() {
-        cause = source;
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn place_with_credentials_omits_them() {
+        let url = Url::parse("https://user:secret@r.example:5000/v2/a?token=secret#x").unwrap();
+        assert_eq!(place(&url), "https://r.example:5000/v2/a");
     }
-    cause.to_string()
 }

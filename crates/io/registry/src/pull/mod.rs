@@ -243,7 +243,8 @@ fn token_client(options: &Options) -> Result<Client, PullError> {
 }
 
 fn client_that(redirects: Policy, options: &Options) -> Result<Client, PullError> {
-    let failed = |error: reqwest::Error| PullError::Client { why: error::cause(&error) };
+    let failed =
+        |error: reqwest::Error| PullError::Client { why: fairway_text::root_cause(&error) };
     let authorities =
         reqwest::Certificate::from_pem_bundle(&options.authorities).map_err(failed)?;
     let proxies = options.proxies.clone().map_or_else(Proxies::of_environment, Ok);

@@ -34,17 +34,12 @@ impl Backoff {
         if self.left == 0 || !error.is_transient() || asked > LONGEST_WAIT {
             return false;
         }
-        wait(self.wait.max(asked)).await;
+        // A registry does not announce that it has recovered, so there is nothing else to wait for.
+        fairway_clock::pause(self.wait.max(asked)).await;
         self.left -= 1;
         self.wait = (self.wait * 3).min(LONGEST_WAIT);
         true
     }
-}
-
-// There is nothing else to wait for: a registry does not say when it is well again.
-#[allow(clippy::disallowed_methods)]
-async fn wait(duration: Duration) {
-    tokio::time::sleep(duration).await;
 }
 
 #[cfg(test)]

@@ -34,7 +34,7 @@ impl Images {
         self.in_turn(name, |images, image| {
             let root = images.directory.join(image.digest.hex());
             if !root.exists() {
-                images.share(&image.layers, &root).map_err(|error| told(&error))?;
+                images.share(&image.layers, &root).map_err(|error| fairway_text::chain(&error))?;
             }
             Ok(root)
         })
@@ -45,7 +45,8 @@ impl Images {
     pub(crate) async fn copy(&self, name: &str, root: PathBuf) -> Result<UnpackedImage, String> {
         self.in_turn(name, move |_, image| {
             if !root.exists() {
-                unpack(&image.layers, &root, &Limits::default()).map_err(|error| told(&error))?;
+                unpack(&image.layers, &root, &Limits::default())
+                    .map_err(|error| fairway_text::chain(&error))?;
             }
             Ok(root.clone())
         })
@@ -87,7 +88,7 @@ impl Images {
             match Layout::open(directory).and_then(|layout| layout.find(name)) {
                 Ok(Some(image)) => return Ok(image),
                 Ok(None) => {}
-                Err(error) => problems.push(told(&error)),
+                Err(error) => problems.push(fairway_text::chain(&error)),
             }
         }
         let places: Vec<_> =
@@ -117,10 +118,4 @@ pub(crate) fn layouts_in(directory: &Path) -> Vec<PathBuf> {
         entries.map(|entry| entry.path()).filter(|path| path.join("oci-layout").exists()).collect();
     inside.sort();
     inside
-}
-
-/// An error with its causes.
-pub(crate) fn told(error: &dyn std::error::Error) -> String {
-    let causes = std::iter::successors(Some(error), |error| error.source());
-    causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }

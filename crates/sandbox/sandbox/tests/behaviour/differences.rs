@@ -6,6 +6,7 @@
 use std::sync::LazyLock;
 
 use anyhow::{Context, Result};
+use fairway_testkit::skip;
 use regex::Regex;
 
 use crate::support::Case;
@@ -47,23 +48,29 @@ pub(crate) fn in_new_words(said: &str) -> String {
     WORDS.iter().fold(said.to_owned(), |said, (old, new)| old.replace_all(&said, *new).into_owned())
 }
 
-/// What a server can since that minor version of Kubernetes 1.
-pub(crate) struct Since(u32);
+/// A feature that Kubernetes has since a minor version of Kubernetes 1.
+pub(crate) struct Since(u32, &'static str);
 
 /// Rules in definitions (`x-kubernetes-validations`) count without being switched on.
-pub(crate) const RULES: Since = Since(25);
+pub(crate) const RULES: Since = Since(25, "validation rules in CRDs");
 /// Jobs can be suspended.
-pub(crate) const JOB_SUSPENSION: Since = Since(21);
+pub(crate) const JOB_SUSPENSION: Since = Since(21, "suspended Jobs");
 /// Jobs go some time after their end without that being switched on.
-pub(crate) const JOB_TIME_TO_LIVE: Since = Since(21);
+pub(crate) const JOB_TIME_TO_LIVE: Since = Since(21, "ttlSecondsAfterFinished");
 
 impl Since {
-    /// Whether the server is too old for it; such a server passes over the fields.
+    /// Whether the server is too old for the feature; such a server ignores its fields. The test is
+    /// then reported as one that cannot run there.
     pub(crate) async fn is_missing(&self, case: &Case) -> Result<bool> {
         let version = case.get("/version").await?.object()?;
         let minor = version["minor"].as_str().unwrap_or_default();
         let minor: u32 = minor.trim_end_matches('+').parse().context("no minor version")?;
-        Ok(minor < self.0)
+        let Self(since, feature) = self;
+        let is_missing = minor < *since;
+        if is_missing {
+            skip::not_on_this_server(&format!("{feature}: since 1.{since}, this is 1.{minor}"));
+        }
+        Ok(is_missing)
     }
 }
 

@@ -219,11 +219,11 @@ async fn what_is_forgotten_cannot_be_watched_or_listed() -> Result<()> {
     let refused = &event["object"];
     assert_eq!((&refused["code"], &refused["reason"]), (&json!(410), &json!("Expired")));
     assert_eq!(events.next().await?, None, "the watch ends");
-    if differences::forgets_seldom(&case).await? {
-        return Ok(());
+    // A store that forgets seldom still lists that version, so there is nothing to refuse.
+    if !differences::forgets_seldom(&case).await? {
+        let query = format!("{OWN}&resourceVersion={version}&resourceVersionMatch=Exact&limit=1");
+        assert_snapshot!(case.get(&query).await?.shown(), @"410 Expired: The resourceVersion for the provided list is too old.");
     }
-    let query = format!("{OWN}&resourceVersion={version}&resourceVersionMatch=Exact&limit=1");
-    assert_snapshot!(case.get(&query).await?.shown(), @"410 Expired: The resourceVersion for the provided list is too old.");
     Ok(())
 }
 

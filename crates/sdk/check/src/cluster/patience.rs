@@ -3,6 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use fairway_backoff::Backoff;
 use tokio::time::{Instant, sleep_until, timeout};
 
 use crate::CannotTell;
@@ -41,8 +42,9 @@ impl Patience {
         if attempt.saturating_add(1) >= self.attempts || !failure.may_pass() {
             return None;
         }
-        let doubled = self.first_pause.saturating_mul(2_u32.saturating_pow(attempt));
-        Some(doubled.max(failure.asks_for()).min(self.longest_pause))
+        let backoff = Backoff { first: self.first_pause, max: self.longest_pause };
+        let pause = backoff.after(attempt.saturating_add(1));
+        Some(pause.max(failure.asks_for()).min(self.longest_pause))
     }
 }
 

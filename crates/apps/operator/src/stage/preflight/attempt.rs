@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use fairway_api::cluster_version::Release;
 use fairway_api::reason::preflight_failed;
+use fairway_backoff::Backoff;
 use jiff::Timestamp;
 use tokio::time::Instant;
 
@@ -20,8 +21,9 @@ use crate::stage::updates::same_content;
 /// How long an update waits for an opinion that is merely recorded.
 const REPORT: Duration = Duration::from_mins(5);
 
-/// The time after a run that could not be created: doubled with each, up to two minutes.
-const RETRY: (Duration, Duration) = (Duration::from_secs(5), Duration::from_mins(2));
+/// The delay after a run that could not be created.
+const RETRY_BACKOFF: Backoff =
+    Backoff { first: Duration::from_secs(5), max: Duration::from_mins(2) };
 
 /// A request, and what became of it so far.
 pub(super) struct Attempt {
@@ -109,7 +111,7 @@ impl Attempt {
     /// Its run could not be created: it is tried again later.
     pub(super) fn has_failed(&mut self, trouble: Trouble, now: Instant) {
         self.failures = self.failures.saturating_add(1);
-        self.not_before = Some(now + pause(self.failures));
+        self.not_before = Some(now + RETRY_BACKOFF.after(self.failures));
         self.failure = Some(trouble);
     }
 
@@ -160,11 +162,6 @@ impl Attempt {
         };
         Some(site.start(run, patience))
     }
-}
-
-fn pause(failures: u32) -> Duration {
-    let (first, longest) = RETRY;
-    first.saturating_mul(2_u32.saturating_pow(failures.saturating_sub(1))).min(longest)
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use fairway_api::reason::preflight_failed;
+use fairway_backoff::Backoff;
 use k8s_openapi::ByteString;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{ConfigMap, Pod, Secret};
@@ -33,8 +34,9 @@ const FAREWELL: Duration = Duration::from_mins(1);
 /// How often it is looked whether they are gone: it is a matter of seconds.
 const LOOKS: Duration = Duration::from_millis(500);
 
-/// The time after a failure: doubled with each, up to half a minute.
-const RETRY: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(30));
+/// The delay after a failure.
+const RETRY_BACKOFF: Backoff =
+    Backoff { first: Duration::from_secs(1), max: Duration::from_secs(30) };
 
 /// What the stage writes with.
 #[derive(Clone)]
@@ -246,10 +248,8 @@ impl Pauses {
     /// Says what went wrong, and waits.
     async fn after(&mut self, why: &str, complaint: &str) {
         tracing::warn!(why, "{complaint}; trying again");
-        let (first, longest) = RETRY;
-        let pause = first.saturating_mul(2_u32.saturating_pow(self.0)).min(longest);
         self.0 = self.0.saturating_add(1);
-        fairway_clock::sleep_until(Some(Instant::now() + pause)).await;
+        fairway_clock::pause(RETRY_BACKOFF.after(self.0)).await;
     }
 }
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fairway_api::ClusterVersion;
+use fairway_backoff::jittered;
 use fairway_findings::{CheckKind, CheckReport, CheckStatus, Document, ExecutionStatus, Finding};
 use fairway_release::Release;
 use fairway_release::inclusion::Filter;
@@ -18,7 +19,6 @@ use super::dry_run::{self, Trial, dry_run};
 use super::inputs::Surroundings;
 use super::run_id::RunId;
 use crate::apply::{Context, Owner};
-use crate::dice::dice;
 use crate::settings::SelectionSettings;
 use crate::stage::target::selection;
 
@@ -140,7 +140,7 @@ async fn perform(client: Client, target: Arc<Release>, play: Arc<Play>) -> Revie
 fn pause(report: &CheckReport, is_current: bool) -> Duration {
     match report.status.is_answer() {
         _ if !is_current => BETWEEN,
-        true => EVERY + EVERY.mul_f64(dice() / 10.0),
+        true => jittered(EVERY, 0.1, fairway_clock::random_unit()),
         false => RETRY,
     }
 }

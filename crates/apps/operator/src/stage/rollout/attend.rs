@@ -15,7 +15,6 @@ use tokio::time::Instant;
 use super::work::Work;
 use super::{Effect, Failure, Phase, cluster_operator, failure};
 use crate::apply::{Applied, ApplyError, Arrival, Context, Health, Outcome};
-use crate::dice::dice;
 use crate::names;
 use crate::stage::updates::same_content;
 use crate::text;
@@ -275,7 +274,7 @@ impl Work<'_> {
     /// Waits before something is tried again: until its time has come, its object has changed, or
     /// a cluster operator may have repaired what is wrong.
     async fn pause(&self, place: &Place, failures: &Failures) {
-        let pause = self.site.pace.pause(failures.count, dice());
+        let pause = self.site.pace.pause(failures.count, fairway_clock::random_unit());
         let began = Instant::now();
         let least = pause.min(self.site.pace.first);
         fairway_clock::sleep_until(Some(began + least)).await;

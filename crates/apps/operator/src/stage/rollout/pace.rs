@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use fairway_backoff::{Backoff, jittered};
+
 /// How long is waited before something is tried again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pace {
@@ -27,11 +29,11 @@ impl Default for Pace {
 }
 
 impl Pace {
-    /// The pause after so many failures in a row. `dice` is anything from 0 to 1: it spreads
-    /// manifests that failed together.
-    pub(super) fn pause(&self, failures: u32, dice: f64) -> Duration {
-        let doubled = self.first.saturating_mul(2_u32.saturating_pow(failures.saturating_sub(1)));
-        doubled.min(self.longest).mul_f64(1.0 + 0.2 * dice.clamp(0.0, 1.0))
+    /// The pause after so many failures in a row. `jitter` is from 0 to 1: it spreads manifests
+    /// that failed together.
+    pub(super) fn pause(&self, failures: u32, jitter: f64) -> Duration {
+        let backoff = Backoff { first: self.first, max: self.longest };
+        jittered(backoff.after(failures), 0.2, jitter)
     }
 }
 
@@ -42,7 +44,7 @@ mod tests {
     #[test]
     fn pauses_double_up_to_the_longest() {
         let pace = Pace::default();
-        let seconds = |failures, dice| pace.pause(failures, dice).as_secs_f64();
+        let seconds = |failures, jitter| pace.pause(failures, jitter).as_secs_f64();
         let pauses: Vec<f64> = (1..11).map(|failures| seconds(failures, 0.0)).collect();
         assert_eq!(pauses, [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 180.0, 180.0]);
         assert!((seconds(1, 1.0) - 1.2).abs() < 1e-9);

@@ -27,6 +27,7 @@ use crate::stage::target::Target;
 use crate::stage::updates::Updates;
 use compose::{Facts, compose};
 use fairway_api::{CLUSTER_VERSION_NAME, ClusterVersion, ClusterVersionStatus};
+use fairway_backoff::Backoff;
 use jiff::Timestamp;
 use kube::api::PostParams;
 use kube::{Api, ResourceExt as _};
@@ -40,8 +41,9 @@ const FIELD_MANAGER: &str = "fairway-status";
 /// How long a write may take, and how long its echo: then it is tried again with what is there.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// The time after a failed write: doubled with each, up to a minute.
-const RETRY: (Duration, Duration) = (Duration::from_secs(1), Duration::from_mins(1));
+/// The delay after a failed write.
+const RETRY_BACKOFF: Backoff =
+    Backoff { first: Duration::from_secs(1), max: Duration::from_mins(1) };
 
 /// What the status is made of.
 pub(crate) struct Inputs {
@@ -83,7 +85,10 @@ pub(crate) async fn run(
                     Err(error) => {
                         complain(&error);
                         failures += 1;
-                        fairway_clock::sleep_until(Some(Instant::now() + pause(failures))).await;
+                        fairway_clock::sleep_until(Some(
+                            Instant::now() + RETRY_BACKOFF.after(failures),
+                        ))
+                        .await;
                     }
                 }
                 continue;
@@ -221,9 +226,4 @@ async fn write(
 fn complain(error: &WriteError) {
     let error = error as &dyn std::error::Error;
     tracing::warn!(error, "the status of ClusterVersion cannot be written");
-}
-
-fn pause(failures: u32) -> Duration {
-    let (first, longest) = RETRY;
-    first.saturating_mul(2_u32.saturating_pow(failures.saturating_sub(1))).min(longest)
 }

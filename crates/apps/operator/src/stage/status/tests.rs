@@ -17,7 +17,7 @@ use jiff::Timestamp;
 use tokio::sync::watch;
 
 use super::compose::{Facts, compose};
-use super::{Inputs, Settled, pause};
+use super::{Inputs, Settled};
 use crate::own_release::OwnRelease;
 use crate::stage::risks::Risks;
 use crate::stage::updates::Updates;
@@ -275,12 +275,6 @@ fn everything_that_is_invalid_is_listed() {
     * spec.clusterID: "x" is not an RFC 4122 UUID
     * spec.upstream: "ftp://x" is not an absolute http or https URL
     "#);
-}
-
-#[test]
-fn a_failed_write_is_repeated_ever_more_seldom() {
-    let pauses: Vec<u64> = [1, 2, 3, 6, 7, 100].map(|failures| pause(failures).as_secs()).into();
-    assert_eq!(pauses, [1, 2, 4, 32, 60, 60]);
 }
 
 #[test]

@@ -18,7 +18,6 @@ use super::inputs::{Inputs, Task};
 use super::memory::{self, Memory, News};
 use super::timing::Timing;
 use super::{Settings, Updates};
-use crate::dice::dice;
 use crate::metrics;
 use crate::text;
 
@@ -142,7 +141,7 @@ impl<'a> Stage<'a> {
             Ok(News::Unchanged) => self.metrics.unchanged(took, time),
             Err(failure) => self.metrics.failed(&failure.reason(), took),
         }
-        self.timing.ended(now, outcome.is_ok(), dice());
+        self.timing.ended(now, outcome.is_ok(), fairway_clock::random_unit());
         log(&outcome);
         self.memory.learn(outcome, (now, time));
         self.publish();

@@ -3,6 +3,7 @@
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
+use fairway_backoff::Backoff;
 use tokio::time::Instant;
 
 /// How often the update service is asked.
@@ -60,17 +61,16 @@ impl Timing {
         self.begun = Some(now);
     }
 
-    /// It was answered, or it failed. `dice` is anything from 0 to 1.
-    pub(super) fn ended(&mut self, now: Instant, succeeded: bool, dice: f64) {
+    /// It was answered, or it failed. `jitter` is from 0 to 1.
+    pub(super) fn ended(&mut self, now: Instant, succeeded: bool, jitter: f64) {
         let (least, most) = (*self.pace.every.start(), *self.pace.every.end());
-        let regular = least + most.saturating_sub(least).mul_f64(dice.clamp(0.0, 1.0));
+        let regular = least + most.saturating_sub(least).mul_f64(jitter.clamp(0.0, 1.0));
         let wait = if succeeded {
             self.failures = 0;
             regular
         } else {
-            let doubled = self.pace.retry.saturating_mul(2_u32.saturating_pow(self.failures));
             self.failures = self.failures.saturating_add(1);
-            doubled.min(regular)
+            Backoff { first: self.pace.retry, max: regular }.after(self.failures)
         };
         let soonest = self.begun.map_or(now, |begun| begun + self.pace.gap);
         self.due = Some((now + wait).max(soonest));
@@ -94,11 +94,11 @@ mod tests {
     #[test]
     fn answers_are_fetched_again_after_two_to_four_minutes() {
         let now = Instant::now();
-        for (dice, seconds) in [(0.0, 120), (0.5, 180), (1.0, 240), (7.0, 240), (-1.0, 120)] {
+        for (jitter, seconds) in [(0.0, 120), (0.5, 180), (1.0, 240), (7.0, 240), (-1.0, 120)] {
             let mut timing = Timing::new(Pace::default());
             timing.begun(now);
-            timing.ended(now, true, dice);
-            assert_eq!(timing.due(now) - now, seconds * SECOND, "{dice}");
+            timing.ended(now, true, jitter);
+            assert_eq!(timing.due(now) - now, seconds * SECOND, "{jitter}");
         }
     }
 
@@ -144,7 +144,8 @@ mod tests {
     fn step() -> impl Strategy<Value = Step> {
         prop_oneof![
             Just(Step::Changed),
-            (any::<bool>(), -1.0..2.0).prop_map(|(succeeded, dice)| Step::Ended(succeeded, dice)),
+            (any::<bool>(), -1.0..2.0)
+                .prop_map(|(succeeded, jitter)| Step::Ended(succeeded, jitter)),
             (0..300_u32).prop_map(Step::Waits),
         ]
     }
@@ -160,12 +161,12 @@ mod tests {
                 match step {
                     Step::Changed => timing.changed(now),
                     Step::Waits(seconds) => now += seconds * SECOND,
-                    Step::Ended(succeeded, dice) => {
+                    Step::Ended(succeeded, jitter) => {
                         now = now.max(timing.due(now));
                         prop_assert!(begun.is_none_or(|begun| now >= begun + pace.gap));
                         begun = Some(now);
                         timing.begun(now);
-                        timing.ended(now, succeeded, dice);
+                        timing.ended(now, succeeded, jitter);
                         prop_assert!(timing.due(now) <= now + *pace.every.end());
                     }
                 }

@@ -22,7 +22,7 @@ async fn is_followed(world: &World) -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_api_server_that_starts_anew_is_followed_again() -> Result<()> {
+async fn operator_after_api_server_restart_in_the_sandbox_watches_again() -> Result<()> {
     let mut world = World::new().await?;
     world.operated.start();
     world.settled().await?;
@@ -34,7 +34,7 @@ async fn an_api_server_that_starts_anew_is_followed_again() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn watches_that_break_are_begun_again() -> Result<()> {
+async fn watches_cut_in_the_sandbox_are_restarted() -> Result<()> {
     let mut world = World::new().await?;
     world.operated.start();
     world.settled().await?;
@@ -47,7 +47,7 @@ async fn watches_that_break_are_begun_again() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_status_that_cannot_be_written_is_written_later() -> Result<()> {
+async fn status_write_that_fails_in_the_sandbox_is_retried() -> Result<()> {
     let mut world = World::new().await?;
     world.operated.start();
     world.settled().await?;

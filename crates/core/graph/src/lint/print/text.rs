@@ -1,6 +1,7 @@
 //! For people: pictures of the places, as compilers draw them.
 
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
+use fairway_text::counted;
 
 use crate::data::Severity;
 use crate::files::Files;
@@ -78,7 +79,7 @@ fn summary(report: &Report) -> String {
     let counted: Vec<String> = counts
         .iter()
         .filter(|(count, _)| *count > 0)
-        .map(|(count, what)| format!("{count} {what}{}", if *count == 1 { "" } else { "s" }))
+        .map(|(count, what)| counted(*count, what))
         .collect();
     if counted.is_empty() {
         "nothing found\n".to_owned()

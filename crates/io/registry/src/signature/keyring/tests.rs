@@ -2,6 +2,8 @@
 
 use std::sync::LazyLock;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
 use proptest::prelude::*;
 
 use super::*;
@@ -202,4 +204,20 @@ proptest! {
             prop_assert!(keyring.verify(fixture!("stranger.gpg"), &image, soon()).is_err());
         }
     }
+}
+
+/// The key of the recording is not kept, so the keyring of the other tests does not know it.
+#[test]
+fn release_signature_of_v0_1_is_parsed_and_names_its_key() {
+    let map = fairway_fixtures::recorded::v0_1().json("config-maps/release-signature.json");
+    let (key, signature) = map["binaryData"].as_object().unwrap().iter().next().unwrap();
+    let signature = BASE64.decode(signature.as_str().unwrap()).unwrap();
+    let hex = key.strip_prefix("sha256-").and_then(|rest| rest.strip_suffix("-1")).unwrap();
+    let image = Digest::parse(&format!("sha256:{hex}")).unwrap();
+    let packets = dearmor(&signature, &BlockType::Message).unwrap();
+    let message = SignedMessage::parse(&packets).unwrap();
+    let claim = Claim::read(&message.data, "KEY", &image).unwrap();
+    assert_eq!(claim.reference, "registry.example/releases:5.4.0");
+    let refused = KEYRING.verify(&signature, &image, at("2026-12-01T00:00:00Z")).unwrap_err();
+    assert_eq!(refused.to_string(), "signed by 7177141BD81A0269, not in the keyring");
 }

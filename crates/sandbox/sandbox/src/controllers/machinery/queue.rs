@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use fairway_backoff::Backoff;
 use tokio::time::Instant;
 
-/// The first pause after a failure: long enough for others to finish what they are writing.
-const FIRST_PAUSE: Duration = Duration::from_millis(5);
-
-/// The longest pause after failures: what was mended is noticed while somebody still looks.
-const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+/// The delay after failures. The first is long enough for other writers to finish; the longest is
+/// short enough to notice a repair while a user is still watching.
+pub(super) const RETRY_BACKOFF: Backoff =
+    Backoff { first: Duration::from_millis(5), max: Duration::from_secs(30) };
 
 /// Keys that wait, each of them once, until their time has come.
 #[derive(Debug)]
@@ -56,8 +56,8 @@ impl<K: Ord + Clone> Queue<K> {
     /// The key's turn comes again, after a pause that grows with each failure in a row.
     pub(in crate::controllers) fn failed(&mut self, key: K, now: Instant) {
         let failures = self.failures.entry(key.clone()).or_default();
-        let pause = pause_after(*failures);
         *failures = failures.saturating_add(1);
+        let pause = RETRY_BACKOFF.after(*failures);
         self.add(key, now + pause);
     }
 
@@ -65,10 +65,6 @@ impl<K: Ord + Clone> Queue<K> {
     pub(in crate::controllers) fn succeeded(&mut self, key: &K) {
         self.failures.remove(key);
     }
-}
-
-pub(super) fn pause_after(failures: u32) -> Duration {
-    FIRST_PAUSE.saturating_mul(2_u32.saturating_pow(failures)).min(LONGEST_PAUSE)
 }
 
 #[cfg(test)]
@@ -109,9 +105,9 @@ mod tests {
         for _ in 0..100 {
             pause();
         }
-        assert_eq!(pause(), LONGEST_PAUSE);
+        assert_eq!(pause(), RETRY_BACKOFF.max);
         queue.succeeded(&"a");
         queue.failed("a", now);
-        assert_eq!(queue.next_turn(), Some(now + FIRST_PAUSE));
+        assert_eq!(queue.next_turn(), Some(now + RETRY_BACKOFF.first));
     }
 }

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
-use super::queue::{Queue, pause_after};
+use super::queue::{Queue, RETRY_BACKOFF};
 use super::watches::Watches;
 use super::{Change, Component, Scope};
 use crate::api::Refusal;
@@ -79,7 +79,10 @@ pub(in crate::controllers) async fn run<C: Controller>(
                 tracing::warn!(component, %refusal, "watches begin anew");
             }
             failures = if end.is_ok() { 0_u32 } else { failures.saturating_add(1) };
-            sleep_until(Instant::now() + pause_after(failures)).await;
+            // Watches that end without an error also wait: a server that closes them at once would
+            // cause a busy loop.
+            let pause = RETRY_BACKOFF.after(failures.saturating_add(1));
+            sleep_until(Instant::now() + pause).await;
         }
     };
     tokio::select! {

@@ -17,7 +17,7 @@ use crate::node::backoff::{Backoff, written};
 use crate::node::environment::{environment, expand, service};
 use crate::node::files::remove_tree;
 use crate::node::identity::{capabilities, command, identity};
-use crate::node::images::{UnpackedImage, told};
+use crate::node::images::UnpackedImage;
 use crate::node::logs::{Progress, pump};
 use crate::node::probes::{Question, Tally};
 use crate::node::runtime::{Orders, StartError, prepare_overlay};
@@ -251,7 +251,7 @@ impl Launch {
         let mut container = self.context.runtime.start(&plan).await.map_err(|error| {
             let message = match error {
                 StartError::Refused(message) => message,
-                error @ StartError::Io(_) => told(&error),
+                error @ StartError::Io(_) => fairway_text::chain(&error),
             };
             Refused::Program { message, image_id: image_id.clone() }
         })?;

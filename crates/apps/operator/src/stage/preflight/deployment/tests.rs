@@ -97,3 +97,15 @@ fn a_run_is_known_again_by_its_deployment() {
     assert_eq!(read(&marked), Some(forced));
     assert_eq!(read(&Deployment::default()), None);
 }
+
+#[test]
+fn deployment_of_v0_1_is_read_as_a_run() {
+    let recording = fairway_testkit::recorded::v0_1();
+    let object = recording.json("annotated-objects/preflight-deployment.json");
+    let deployment: Deployment = serde_json::from_value(object).unwrap();
+    let run = read(&deployment).unwrap();
+    let labelled = deployment.metadata.labels.as_ref().unwrap();
+    assert_eq!(labels(&run).iter().find(|(name, value)| labelled.get(*name) != Some(*value)), None);
+    assert_eq!(deployment.metadata.name.as_deref(), Some(NAME));
+    assert_eq!((run.version.as_str(), run.forced), ("5.2.0", true));
+}

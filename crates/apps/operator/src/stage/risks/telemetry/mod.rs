@@ -46,7 +46,7 @@ impl Telemetry {
     pub(super) async fn alerts(&self) -> Option<Result<Vec<u8>, String>> {
         match &self.0 {
             Server::Prometheus(prometheus) => {
-                Some(prometheus.alerts().await.map_err(|error| told(&error)))
+                Some(prometheus.alerts().await.map_err(|error| fairway_text::chain(&error)))
             }
             Server::Snapshot(_) => None,
         }
@@ -54,11 +54,5 @@ impl Telemetry {
 }
 
 fn failure(error: impl std::error::Error) -> Failure {
-    Failure::asking(&told(&error))
-}
-
-/// An error with all its causes: a condition has room for one sentence.
-fn told(error: &dyn std::error::Error) -> String {
-    let causes = std::iter::successors(Some(error), |error| error.source());
-    causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
+    Failure::asking(&fairway_text::chain(&error))
 }

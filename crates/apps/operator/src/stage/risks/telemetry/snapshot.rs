@@ -98,7 +98,7 @@ mod tests {
                 samples.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
             }
             Ok(other) => format!("{other:?}"),
-            Err(error) => super::super::told(&error),
+            Err(error) => fairway_text::chain(&error),
         }
     }
 

@@ -87,11 +87,7 @@ fn fill_in(entry: &mut UpdateHistory, release: &Release) {
 fn shorten(history: &mut [UpdateHistory]) {
     let mut room = ROOM;
     for text in history.iter_mut().filter_map(|entry| entry.accepted_risks.as_mut()) {
-        let most = room.max(LEAST);
-        if text.len() > most {
-            text.truncate(text.floor_char_boundary(most - '…'.len_utf8()));
-            text.push('…');
-        }
+        *text = fairway_text::fit(text, room.max(LEAST)).into_owned();
         room = room.saturating_sub(text.len());
     }
 }

@@ -9,6 +9,7 @@ use fairway_insight::fleet::{
     Verdict,
 };
 use fairway_insight::recommend::CANNOT_RETRIEVE_UPDATES;
+use fairway_text::counted;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -80,7 +81,7 @@ impl Shown<'_> {
         f.write_str("\n\nRisks that are not accepted:\n")?;
         for CommonRisk { name, message, url, clusters, targets } in risks.iter().take(FEW_RISKS) {
             let targets: Vec<&str> = targets.iter().map(String::as_str).collect();
-            let count = Clusters(clusters.len());
+            let count = counted(clusters.len(), "cluster");
             let names = (clusters.join(", "), targets.join(", "));
             let line = format!("{name}: {count} ({}), to {}", names.0, names.1);
             write!(f, "\n  {}", OneLine(&line))?;
@@ -218,7 +219,7 @@ fn preflight(preflight: &Preflight) -> String {
     let result = match preflight.result {
         PreflightResult::NothingFound => "nothing found",
         PreflightResult::FindingsAccepted => "findings, all accepted",
-        PreflightResult::Findings => &findings(preflight.findings.len()),
+        PreflightResult::Findings => &counted(preflight.findings.len(), "finding"),
         PreflightResult::Running => "running",
         PreflightResult::Incomplete => "incomplete",
         PreflightResult::Stale => "overtaken",
@@ -231,10 +232,6 @@ fn preflight(preflight: &Preflight) -> String {
         Some(age) => format!("{result}, {} old", Age(age)),
         None => result.to_owned(),
     }
-}
-
-fn findings(count: usize) -> String {
-    if count == 1 { "1 finding".to_owned() } else { format!("{count} findings") }
 }
 
 /// The first few names, and how many more there are.
@@ -258,16 +255,6 @@ fn holds(blocker: &Blocker) -> String {
     }
 }
 
-/// So many clusters.
-struct Clusters(usize);
-
-impl fmt::Display for Clusters {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let plural = if self.0 == 1 { "" } else { "s" };
-        write!(f, "{} cluster{plural}", self.0)
-    }
-}
-
 fn summary(report: &FleetReport) -> String {
     let counts = report.counts;
     let to = match report.targets.as_slice() {
@@ -276,7 +263,7 @@ fn summary(report: &FleetReport) -> String {
         [others @ .., last] => format!(" to {} and {last}", others.join(", ")),
     };
     let none = report.clusters.iter().filter(|cluster| needs_none(cluster)).count();
-    let all = Clusters(report.clusters.len());
+    let all = counted(report.clusters.len(), "cluster");
     let (yes, no, unknown) = (counts.yes, counts.no, counts.cannot_tell);
     let yes = yes.saturating_sub(none);
     let none = if none == 0 { String::new() } else { format!("{none} need not, ") };

@@ -9,6 +9,7 @@ use fairway_api::reason::{failing, invalid};
 use fairway_insight::plan::{
     Exposure, Gap, Hop, HopRisk, KnownFrom, Need, PassedOver, Plan, Samples, Verdict, Way,
 };
+use fairway_text::counted;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -48,7 +49,7 @@ impl Shown<'_> {
         if way.hops.is_empty() {
             return write!(f, "The cluster has {to}.");
         }
-        let hops = Count(way.hops.len(), "hop");
+        let hops = counted(way.hops.len(), "hop");
         write!(
             f,
             "From {} to {to} in {hops}. {}",
@@ -73,7 +74,7 @@ impl Shown<'_> {
             return Ok(());
         }
         let stops: Vec<&str> = short.hops.iter().map(|hop| hop.to.as_str()).collect();
-        let hops = Count(short.hops.len(), "hop");
+        let hops = counted(short.hops.len(), "hop");
         write!(f, "\n\nFaster, in {hops}: {} -> ", OneLine(&self.0.from))?;
         write!(f, "{}, with {}.", OneLine(&stops.join(" -> ")), Names(unaccepted(short)))
     }
@@ -114,16 +115,6 @@ impl Shown<'_> {
 /// The risks that stand against a way, each once.
 fn unaccepted(way: &Way) -> BTreeSet<&str> {
     way.unaccepted().map(|risk| risk.name.as_str()).collect()
-}
-
-/// So many of something.
-struct Count(usize, &'static str);
-
-impl fmt::Display for Count {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self(count, noun) = self;
-        write!(f, "{count} {noun}{}", if *count == 1 { "" } else { "s" })
-    }
 }
 
 /// Names of others, one after the other.

@@ -5,6 +5,7 @@ use std::fmt;
 use fairway_api::reason::preflight_failed;
 use fairway_findings::{CheckKind, CheckReport, CheckStatus};
 use fairway_insight::Word;
+use fairway_text::counted;
 
 use super::super::super::report::text::{Afterwards, Age, write_reason};
 use super::super::super::request::outcome::Named;
@@ -42,9 +43,11 @@ impl Report {
         let open = self.open().count();
         match self.result {
             Verdict::NothingFound => "nothing found that stands against the update".to_owned(),
-            Verdict::FindingsAccepted => format!("{}, all accepted", Findings(counting)),
-            Verdict::Findings if open == counting => Findings(open).to_string(),
-            Verdict::Findings => format!("{}, {open} of them not accepted", Findings(counting)),
+            Verdict::FindingsAccepted => format!("{}, all accepted", counted(counting, "finding")),
+            Verdict::Findings if open == counting => counted(open, "finding"),
+            Verdict::Findings => {
+                format!("{}, {open} of them not accepted", counted(counting, "finding"))
+            }
             Verdict::Running => match self.phase {
                 Phase::Pending => "the operator has not seen the request yet".to_owned(),
                 Phase::Starting => "starting".to_owned(),
@@ -199,16 +202,6 @@ const MAX_WIDTH: usize = 40;
 
 /// As wide as the longer word, and two blanks.
 const KIND_WIDTH: usize = 10;
-
-/// A number of findings.
-pub(in super::super) struct Findings(pub(in super::super) usize);
-
-impl fmt::Display for Findings {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let plural = if self.0 == 1 { "" } else { "s" };
-        write!(f, "{} finding{plural}", self.0)
-    }
-}
 
 /// The arguments that choose a release.
 pub(in super::super) struct Choice<'a>(pub(in super::super) &'a Named);
