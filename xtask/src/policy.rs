@@ -1,6 +1,6 @@
 //! Licences, sources and bans: what `deny.toml` asks of dependencies, over `cargo metadata`.
 
-use anyhow::{Result, bail};
+use anyhow::{Context as _, Result, bail};
 
 use crate::metadata::{Metadata, Package};
 
@@ -27,19 +27,25 @@ const BANNED: [(&str, &str); 3] = [
     ("serde_yaml", "it is unmaintained; manifests are read by fairway-yaml"),
 ];
 
-/// The source of every dependency: the default registry. Cargo reports it so over both protocols.
-const REGISTRY: &str = "registry+https://github.com/rust-lang/crates.io-index";
+/// A package that is certain to come from the default registry: every other one has the same source.
+const FROM_THE_REGISTRY: &str = "serde";
 
 /// Checks every dependency.
 pub(crate) fn check() -> Result<()> {
-    let problems: Vec<String> = Metadata::read()?.foreign().flat_map(problems).collect();
+    let metadata = Metadata::read()?;
+    let registry = metadata.foreign().find(|package| package.name == FROM_THE_REGISTRY);
+    let registry = registry.and_then(|package| package.source.as_deref());
+    let registry = registry.filter(|source| source.starts_with("registry+"));
+    let registry = registry.with_context(|| format!("{FROM_THE_REGISTRY} is from no registry"))?;
+    let problems: Vec<String> =
+        metadata.foreign().flat_map(|package| problems(package, registry)).collect();
     if problems.is_empty() {
         return Ok(());
     }
     bail!("dependencies that may not be used:\n  {}", problems.join("\n  "))
 }
 
-fn problems(package: &Package) -> Vec<String> {
+fn problems(package: &Package, registry: &str) -> Vec<String> {
     let named = |why: String| format!("{} {}: {why}", package.name, package.version);
     let mut problems = Vec::new();
     match package.license.as_deref() {
@@ -50,7 +56,7 @@ fn problems(package: &Package) -> Vec<String> {
         Some(_) => {}
     }
     let source = package.source.as_deref().unwrap_or_default();
-    if source != REGISTRY {
+    if source != registry {
         problems.push(named(format!("it comes from {source:?} and not from the package registry")));
     }
     if let Some((_, why)) = BANNED.iter().find(|(name, _)| *name == package.name) {
@@ -104,6 +110,8 @@ fn one(words: &mut Words<'_>) -> bool {
 mod tests {
     use super::*;
 
+    const REGISTRY: &str = "registry+https://registry.example/default";
+
     #[test]
     fn a_licence_is_allowed_where_one_of_its_choices_is() {
         for (expression, allowed) in [
@@ -130,10 +138,10 @@ mod tests {
             source: Some(REGISTRY.to_owned()),
             ..Package::default()
         };
-        assert_eq!(problems(&package), Vec::<String>::new());
+        assert_eq!(problems(&package, REGISTRY), Vec::<String>::new());
         for source in [Some("registry+https://registry.example/index"), Some(""), None] {
             package.source = source.map(str::to_owned);
-            assert_eq!(problems(&package).len(), 1, "{source:?}");
+            assert_eq!(problems(&package, REGISTRY).len(), 1, "{source:?}");
         }
     }
 
@@ -175,7 +183,7 @@ mod tests {
             ..Package::default()
         };
         assert_eq!(
-            problems(&package),
+            problems(&package, REGISTRY),
             [
                 "openssl-sys 0.9.0: it states no licence",
                 "openssl-sys 0.9.0: it comes from \"git+https://example.com/x\" and not from the package registry",

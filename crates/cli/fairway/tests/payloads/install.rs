@@ -93,6 +93,7 @@ async fn without_related_objects(
 }
 
 /// Installs a release into a cluster of its own.
+#[expect(clippy::print_stdout, reason = "the exceptions are listed in the output of the test")]
 async fn install(version: &str) -> Result<()> {
     let payloads = environment::payloads().context("FAIRWAY_PAYLOADS")?;
     let payload = RealPayload::unpack(&payloads, version)?;

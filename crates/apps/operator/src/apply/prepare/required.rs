@@ -28,7 +28,7 @@ pub(in crate::apply) fn is_left_to_its_owner(manifest: &Manifest) -> bool {
 }
 
 /// Whether zero values are applied even if another client has set the field. A field that a
-/// SecurityContextConstraints leaves out denies something, and the existing operator resets it, too
+/// `SecurityContextConstraints` leaves out denies something, and the existing operator resets it, too
 /// (`lib/resourcemerge/security.go`).
 fn is_enforced(id: &ObjectId) -> bool {
     id.group == "security.openshift.io" && id.kind == "SecurityContextConstraints"
