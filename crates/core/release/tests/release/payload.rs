@@ -114,9 +114,10 @@ fn templates_of_the_future_are_left_out_with_a_warning() {
 #[test]
 fn load_with_many_oddities_counts_the_omitted_ones() {
     let odd = "  - on\n".repeat(150);
-    let text: String = (0..12)
-        .map(|number| format!("---\n{}data:\n{odd}", config_map(&format!("a{number}"))))
-        .collect();
+    let mut text = String::new();
+    for number in 0..12 {
+        write!(text, "---\n{}data:\n{odd}", config_map(&format!("a{number}"))).unwrap();
+    }
     let release = load(&files(&[("release-manifests/a.yaml", &text)])).unwrap();
     assert_eq!(release.warnings.len(), MAX_WARNINGS + 1);
     let line = |index: usize| release.warnings[index].to_string();
