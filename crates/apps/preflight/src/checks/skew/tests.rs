@@ -117,8 +117,8 @@ async fn the_nodes_of_a_cluster_are_compared() -> Result<()> {
     assert!(matches!(unknown, CannotTell::NotKnown(_)), "{unknown}");
     let mut target = target("5.0.0", &TestRelease::new("5.1.0"))?;
     let content = Arc::make_mut(&mut target.content);
-    let versions = [("kubernetes".to_owned(), ["1.31.2".to_owned()].into())];
-    content.image_references.components = versions.into();
+    let versions = [("kubernetes".to_owned(), "1.31.2".to_owned())];
+    content.image_references.default_versions = versions.into();
     let found = Skew.run(&seen, &target).await?;
     assert!(names(&found).contains(&"KubeletsTooOld"), "{found:?}");
     Ok(())
