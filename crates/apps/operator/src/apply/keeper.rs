@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use fairway_backoff::Backoff;
 use fairway_release::ObjectId;
 use tokio::time::Instant;
 
-/// The pause after the first repair; every further repair doubles it.
-const FIRST_PAUSE: Duration = Duration::from_secs(1);
-/// Whoever fights for an object changes nothing for longer than this.
-const LONGEST_PAUSE: Duration = Duration::from_mins(5);
+/// The delay after a repair. Its maximum limits the load when another client keeps changing an object.
+const REPAIR_BACKOFF: Backoff =
+    Backoff { first: Duration::from_secs(1), max: Duration::from_mins(5) };
 /// After this time without a repair, the next one is at once again.
 const QUIET: Duration = Duration::from_mins(10);
 /// So many repairs without a quiet time are no accident.
@@ -34,9 +34,8 @@ struct Repairs {
 impl Repairs {
     /// From when on it may be repaired.
     fn from(&self) -> Option<Instant> {
-        let doublings = self.count.checked_sub(1)?;
-        let pause = FIRST_PAUSE.saturating_mul(2_u32.saturating_pow(doublings)).min(LONGEST_PAUSE);
-        Some(self.latest? + pause)
+        let is_first = self.count == 0;
+        Some(self.latest.filter(|_| !is_first)? + REPAIR_BACKOFF.after(self.count))
     }
 
     fn is_quiet(&self, now: Instant) -> bool {
@@ -164,9 +163,9 @@ mod tests {
     fn what_cannot_be_repaired_is_tried_again() {
         let (mut keeper, now) = (Keeper::default(), Instant::now());
         keeper.failed(&id("a"), now);
-        assert_eq!(keeper.wake(), Some(now + FIRST_PAUSE));
-        assert_eq!(keeper.due(now + FIRST_PAUSE), [id("a")]);
-        keeper.failed(&id("a"), now + FIRST_PAUSE);
-        assert_eq!(keeper.wake(), Some(now + FIRST_PAUSE * 3));
+        assert_eq!(keeper.wake(), Some(now + REPAIR_BACKOFF.first));
+        assert_eq!(keeper.due(now + REPAIR_BACKOFF.first), [id("a")]);
+        keeper.failed(&id("a"), now + REPAIR_BACKOFF.first);
+        assert_eq!(keeper.wake(), Some(now + REPAIR_BACKOFF.first * 3));
     }
 }
