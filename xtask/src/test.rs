@@ -8,12 +8,13 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use fairway_fixtures::skip;
+use fairway_testbed::install_packages;
 use fairway_testbed::wait::Stopwatch;
 
 use crate::cargo::{self, cargo};
 use crate::ground::Ground;
 use crate::suite::{self, Suite, TestList};
-use crate::{generated, layers, policy};
+use crate::{detached, generated, layers, policy};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
@@ -57,6 +58,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
 
 fn run_steps(arguments: &Arguments, steps: &mut Steps, cases: &mut Cases) -> Result<()> {
     let filter = arguments.filter.as_deref();
+    // Tests that need no cluster compare with kubectl, gpg and shells.
+    if !arguments.quick && Ground::find()? == Ok(Ground::Debian) {
+        steps.step("packages", || install_packages(&detached::say))?;
+    }
     if !arguments.cluster {
         everywhere(filter, steps, cases)?;
     }

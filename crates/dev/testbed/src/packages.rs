@@ -69,6 +69,8 @@ const OPENPGP: &[Package] = &[
     files("golang-go", GO),
     files("golang-golang-x-crypto-dev", "/usr/share/gocode/src/golang.org/x/crypto/openpgp"),
 ];
+/// Shells whose completion is tested; every Debian has bash.
+const SHELLS: &[Package] = &[command("fish", "fish"), command("zsh", "zsh")];
 const LOAD: &[Package] = &[command("wrk", "wrk")];
 
 /// Debian's Go compiler: a newer one that stands before it in `PATH` may refuse so old a source.
@@ -92,11 +94,12 @@ pub(crate) enum Purpose {
     Registry,
     Prometheus,
     OpenPgp,
+    Shells,
     Load,
 }
 
 /// All but what only benches need.
-const EVERY_PURPOSE: [Purpose; 9] = [
+const EVERY_PURPOSE: [Purpose; 10] = [
     Purpose::Cell,
     Purpose::KubeBuild,
     Purpose::YamlOracle,
@@ -106,6 +109,7 @@ const EVERY_PURPOSE: [Purpose; 9] = [
     Purpose::Registry,
     Purpose::Prometheus,
     Purpose::OpenPgp,
+    Purpose::Shells,
 ];
 
 impl Purpose {
@@ -120,6 +124,7 @@ impl Purpose {
             Self::Registry => REGISTRY,
             Self::Prometheus => PROMETHEUS,
             Self::OpenPgp => OPENPGP,
+            Self::Shells => SHELLS,
             Self::Load => LOAD,
         }
     }

@@ -1,11 +1,12 @@
 //! What shells are told while somebody types.
 
+use std::io::ErrorKind;
 use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 use anyhow::Result;
-use fairway_testkit::TestCluster;
+use fairway_testkit::{TestCluster, skip};
 use tempfile::TempDir;
 
 use crate::fairway;
@@ -39,7 +40,13 @@ fn in_shell(shell: &str, script: &str, kubeconfig: &Path) -> Option<String> {
     let search = format!("{}:{}", directory.path().display(), std::env::var("PATH").unwrap());
     command.env("PATH", search).env("KUBECONFIG", kubeconfig).env("HOME", directory.path());
     command.arg("-c").arg(script).stdin(Stdio::null());
-    let output = tokio::task::block_in_place(|| command.output()).ok()?;
+    let output = match tokio::task::block_in_place(|| command.output()) {
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            skip::test(&format!("{shell} is not installed"));
+            return None;
+        }
+        output => output.unwrap(),
+    };
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     assert_eq!(text(&output.stderr), "", "{shell}");
     Some(text(&output.stdout))
