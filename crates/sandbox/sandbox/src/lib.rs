@@ -18,6 +18,7 @@ pub mod node;
 mod openapi;
 pub mod patch;
 pub mod pki;
+pub mod port;
 pub mod rbac;
 mod recorder;
 mod registry;

@@ -1,11 +1,12 @@
 //! The update service of a platform.
 
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::process::Stdio;
 
 use anyhow::Result;
 use fairway_example::images::{GRAPH_DATA, RELEASES_FILE, SIGNATURES};
+use fairway_sandbox::port::unused_port;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::process::{Child, Command};
@@ -14,7 +15,7 @@ use crate::{environment, wait};
 
 /// An address that nobody listens on at this moment.
 pub(super) fn free_address() -> Result<SocketAddr> {
-    Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?)
+    Ok((Ipv4Addr::LOCALHOST, unused_port()?).into())
 }
 
 /// The program as an update service.

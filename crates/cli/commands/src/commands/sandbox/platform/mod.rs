@@ -1,7 +1,7 @@
 //! The example platform in the sandbox: its releases, its update service, and the release that the
 //! cluster begins with.
 
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -14,6 +14,7 @@ use fairway_install::manifests::own_manifests;
 use fairway_registry::base::Packing;
 use fairway_release::Release;
 use fairway_release::inclusion::{DEFAULT_PROFILE, Filter};
+use fairway_sandbox::port::unused_port;
 use fairway_sandbox::rbac::User;
 use fairway_sandbox::sandbox::Sandbox;
 use fairway_update_service::source::{Directory, ReleasesFile};
@@ -58,7 +59,7 @@ pub(super) fn images(sandbox: &Path) -> PathBuf {
 /// Makes the releases from this program, to be read from the registry of the sandbox.
 pub(super) fn prepare(sandbox: &Path, registry: SocketAddr) -> anyhow::Result<Prepared> {
     let program = std::env::current_exe().context("cannot find the program itself")?;
-    let own = for_the_sandbox(own_manifests(), free_port()?)?;
+    let own = for_the_sandbox(own_manifests(), unused_port().context("there is no free port")?)?;
     let repository = format!("{registry}/platform");
     let kubernetes = Some(fairway_sandbox::KUBERNETES);
     let platform = Platform::make(&program, &repository, Packing::Plain, &own, kubernetes)
@@ -130,13 +131,6 @@ async fn install(client: &Client, made: &MadeRelease, root: &str) -> anyhow::Res
     };
     installation.carry_out(client, |_| {}).await?;
     Ok(())
-}
-
-/// A port for the operator's probes: pods share the network of the machine, where another operator
-/// may run.
-fn free_port() -> anyhow::Result<u16> {
-    let free = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).and_then(|free| free.local_addr());
-    Ok(free.context("there is no free port")?.port())
 }
 
 #[cfg(test)]
