@@ -9,7 +9,9 @@ use crate::support::{Case, Transcript, once, share};
 #[tokio::test]
 async fn a_log_has_both_outputs_and_outlives_the_container() -> Result<()> {
     let case = Case::begin("logs").await?;
-    let log = case.printed("echo out; echo err >&2; printf unfinished").await?;
+    // Both outputs are read at the same time: without the pause, the line without an end may come
+    // before the error.
+    let log = case.printed("echo out; echo err >&2; sleep 1; printf unfinished").await?;
     let mut lines: Vec<&str> = log.lines().collect();
     lines.sort_unstable();
     assert_eq!(lines, ["err", "out", "unfinished"]);
