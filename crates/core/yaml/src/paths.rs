@@ -18,7 +18,13 @@ pub(crate) struct Paths {
     /// The lengths of the paths around the current one.
     lengths: Vec<usize>,
     pub(crate) keys: Vec<KeyLine>,
+    /// Bytes of the paths in `keys`.
+    size: usize,
 }
+
+/// The maximum size of all recorded paths. Keys behind it have no known line: with a long key around
+/// many short ones, the paths would take the square of the size of the document.
+const MAX_SIZE: usize = 1 << 20;
 
 impl Paths {
     pub(crate) fn enter_key(&mut self, key: &str, line: u64) {
@@ -27,7 +33,10 @@ impl Paths {
             self.path.push('.');
         }
         self.path.push_str(key);
-        self.keys.push(KeyLine { path: self.path.clone(), line });
+        self.size = self.size.saturating_add(self.path.len());
+        if self.size <= MAX_SIZE {
+            self.keys.push(KeyLine { path: self.path.clone(), line });
+        }
     }
 
     pub(crate) fn enter_item(&mut self, index: usize) {
@@ -37,5 +46,21 @@ impl Paths {
 
     pub(crate) fn leave(&mut self) {
         self.path.truncate(self.lengths.pop().unwrap_or_default());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn enter_key_below_a_long_key_records_a_bounded_size() {
+        let mut paths = Paths::default();
+        paths.enter_key(&"a".repeat(MAX_SIZE / 4), 1);
+        for line in 0..10_000 {
+            paths.enter_key("b", line);
+            paths.leave();
+        }
+        assert_eq!(paths.keys.len(), 3);
     }
 }
