@@ -67,14 +67,26 @@ pub(crate) struct Origin {
     pub(crate) name: String,
 }
 
+/// The maximum number of warnings about one file. One more says how many are omitted.
+const MAX_WARNINGS: usize = 1000;
+
 impl ImageStream {
     /// Decodes JSON or YAML. `name` is what errors and warnings call the input.
     pub(crate) fn read(name: &str, bytes: &[u8]) -> Result<(Self, Vec<Warning>), ReadError> {
         let mut document = go_fields::document(name, bytes)?;
         let mut warnings = go_fields::oddities(name, &document);
+        let mut omitted = 0;
         Shape::STREAM.visit_other_case(&document.value, "", &mut |path, field| {
-            warnings.push(go_fields::other_case(name, &document, path, field));
+            // Each warning searches the keys for its line.
+            if warnings.len() < MAX_WARNINGS {
+                warnings.push(go_fields::other_case(name, &document, path, field));
+            } else {
+                omitted += 1;
+            }
         });
+        warnings.extend(
+            (omitted > 0).then(|| Warning::Omitted { file: name.to_owned(), count: omitted }),
+        );
         let value = Shape::STREAM.canonical(std::mem::take(&mut document.value));
         if !value.is_object() {
             return Err(malformed(name, "", "expected an object"));
@@ -299,5 +311,17 @@ mod tests {
         image-references: field kind: expected "ImageStream", found "Image"
         image-references: field spec.tags[0].name: invalid type: sequence, expected a string
         "#);
+    }
+
+    #[test]
+    fn read_of_many_keys_in_another_case_omits_warnings() {
+        let tags: Vec<&str> = std::iter::repeat_n(r#"{"Name": "a"}"#, 20_000).collect();
+        let text = format!(
+            r#"{{"apiVersion": "image.openshift.io/v1", "kind": "ImageStream", "spec": {{"tags": [{}]}}}}"#,
+            tags.join(",")
+        );
+        let (_, warnings) = ImageStream::read("image-references", text.as_bytes()).unwrap();
+        assert_eq!(warnings.len(), MAX_WARNINGS + 1);
+        assert!(matches!(warnings.last(), Some(Warning::Omitted { count: 19_000, .. })));
     }
 }
