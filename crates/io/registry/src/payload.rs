@@ -138,8 +138,10 @@ fn read_directory(root: &Path, directory: &str, files: &mut Files) -> std::io::R
         let entry = entry?;
         let path = format!("{directory}/{}", entry.file_name().to_string_lossy());
         if is_part(&path) {
-            let mut bytes = Vec::new();
             let file = std::fs::File::open(entry.path())?;
+            // Without its size, a vector doubles until it holds a file: half of it stays unused.
+            let length = usize::try_from(file.metadata()?.len()).unwrap_or(MAX_FILE_BYTES);
+            let mut bytes = Vec::with_capacity(length.min(MAX_FILE_BYTES) + 1);
             file.take(MAX_FILE_BYTES as u64 + 1).read_to_end(&mut bytes)?;
             files.insert(path, bytes);
         }
