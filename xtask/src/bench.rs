@@ -15,8 +15,11 @@ pub(crate) struct Arguments {
 /// What is measured in a sandbox like everything else, and on Kubernetes once more.
 const ON_KUBERNETES: &str = "preflight";
 
+/// Memory is measured with the allocator of the images.
+const ALLOCATOR: &str = "--features=fairway/jemalloc";
+
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
-    let mut bench = cargo(["bench", "--workspace", "--benches"]);
+    let mut bench = cargo(["bench", "--workspace", "--benches", ALLOCATOR]);
     bench.arg("--").args(&arguments.filter);
     cargo::run(&mut bench)?;
     let filter = arguments.filter.as_deref().unwrap_or_default();
@@ -26,7 +29,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
 fn on_kubernetes() -> Result<()> {
     match Ground::find()? {
         Ok(Ground::Debian) => ground::with_a_node(|node| {
-            let mut bench = cargo(["bench", "--package", "fairway", "--bench", ON_KUBERNETES]);
+            let mut bench =
+                cargo(["bench", "--package", "fairway", "--bench", ON_KUBERNETES, ALLOCATOR]);
             cargo::run(bench.envs(node.variables()))
         }),
         Ok(_) => {

@@ -2,6 +2,12 @@
 
 use std::process::ExitCode;
 
+/// glibc keeps most of the memory that an installation needs for a moment; jemalloc returns it. Its
+/// settings are in `.cargo/config.toml`.
+#[cfg(feature = "jemalloc")]
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
 fn main() -> ExitCode {
     #[cfg(feature = "sandbox")]
     if std::env::args_os()
