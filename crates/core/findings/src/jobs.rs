@@ -112,7 +112,7 @@ pub enum JobsError {
     #[error("it is {0} bytes long, and at most {MAX_BYTES} are read")]
     TooLarge(usize),
     /// It cannot be understood.
-    #[error("it cannot be understood: {0}")]
+    #[error("cannot parse it: {0}")]
     Invalid(String),
     /// It is in a format that this release does not know.
     #[error("it is in the format {0:?}, and this release knows {FORMAT:?} alone")]
@@ -184,7 +184,7 @@ mod tests {
         insta::assert_snapshot!(told.join("\n"), @r#"
         it asks for 129 Jobs, and at most 128 are looked at
         it belongs to the run "run"
-        it cannot be understood: broken off in line 1, column 30
+        cannot parse it: broken off in line 1, column 30
         it is in the format "preflight-v2-jobs", and this release knows "preflight-v1-jobs" alone
         it is 1048577 bytes long, and at most 1048576 are read
         "#);

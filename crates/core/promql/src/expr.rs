@@ -365,7 +365,7 @@ impl fmt::Display for Type {
         f.write_str(match self {
             Self::Scalar => "a number",
             Self::Vector => "a vector",
-            Self::Range => "a range of samples",
+            Self::Range => "a range vector",
             Self::Text => "a text",
         })
     }

@@ -62,7 +62,7 @@ pub struct ConditionalUpdateRisk {
 open_enum! {
     /// How it is found out whether a risk concerns a cluster.
     pub enum MatchingRuleType {
-        /// It concerns every cluster.
+        /// The risk applies to all clusters.
         Always = "Always",
         /// A query against the cluster's metrics tells.
         PromQl = "PromQL",

@@ -55,7 +55,7 @@ pub(super) fn maximum_in_list(text: &str) -> Result<Option<Stream>, MaximumError
 
 fn json<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, MaximumError> {
     if text.len() > MAX_BYTES {
-        let why = format!("it has {} bytes, and at most {MAX_BYTES} are read", text.len());
+        let why = format!("{} bytes exceed the limit of {MAX_BYTES} bytes", text.len());
         return Err(MaximumError::Unreadable(why));
     }
     let unreadable = |error: serde_json::Error| {

@@ -36,7 +36,7 @@ impl Pattern {
             return Ok(Self::everything(text));
         }
         if text.len() > MAX_PATTERN {
-            return Err(format!("it has {} bytes, and at most {MAX_PATTERN} are read", text.len()));
+            return Err(format!("{} bytes exceed the limit of {MAX_PATTERN} bytes", text.len()));
         }
         let regex = RegexBuilder::new(text)
             .size_limit(MAX_COMPILED)

@@ -144,7 +144,7 @@ fn an_unreadable_expression_blocks_everything_into_the_target() {
 
     blocked-edges/4.7.4-leak.yaml:2:7: `from` is unreadable, so every update to this version is blocked: it takes too much memory
 
-    blocked-edges/4.7.4-leak.yaml:2:7: `from` is unreadable, so every update to this version is blocked: it has 5000 bytes, and at most 4096 are read
+    blocked-edges/4.7.4-leak.yaml:2:7: `from` is unreadable, so every update to this version is blocked: 5000 bytes exceed the limit of 4096 bytes
     ");
 }
 

@@ -203,7 +203,7 @@ fn other_results_are_no_answer() {
     scalar(up)
       a number, which is no answer
     up[5m]
-      a range of samples, which is no answer
+      a range vector, which is no answer
     "text"
       a text, which is no answer
     max_over_time(up[1h:5m])

@@ -80,7 +80,7 @@ impl fmt::Display for Value {
             Self::Scalar(number) => write!(f, "the number {}", Number(*number)),
             Self::Vector(vector) if vector.is_empty() => f.write_str("no series"),
             Self::Vector(vector) => write!(f, "{} series: {}", vector.len(), Elements(vector)),
-            Self::Range(series) => write!(f, "a range of samples of {} series", series.len()),
+            Self::Range(series) => write!(f, "a range vector of {} series", series.len()),
             Self::Text(text) => write!(f, "the text {:?}", shortened(text)),
         }
     }

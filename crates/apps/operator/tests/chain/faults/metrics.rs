@@ -100,7 +100,7 @@ async fn answers_of_the_wrong_kind_decide_nothing() -> Result<()> {
     Half: Unknown EvaluationFailed: The query yields 0.5 instead of 0 or 1.
     NotANumber: Unknown EvaluationFailed: The query yields NaN instead of 0 or 1.
     Nothing: Unknown EvaluationFailed: The query yields no series.
-    Range: Unknown EvaluationFailed: The query yields a range of samples instead of one sample.
+    Range: Unknown EvaluationFailed: The query yields a range vector instead of one sample.
     Scalar: Unknown EvaluationFailed: The query yields a scalar instead of one sample.
     Several: Unknown EvaluationFailed: The query yields 2 series instead of one.
     Text: Unknown EvaluationFailed: The query yields a text instead of one sample.

@@ -200,7 +200,7 @@ async fn a_name_that_no_risk_may_have_is_shown_by_another() -> Result<()> {
         shown(status).starts_with("InvalidRisk") && !is_in_progress(status)
     };
     let status = world.operated.status("what was found to be shown", stands_in).await?;
-    insta::assert_snapshot!(shown(&status), @r#"InvalidRisk-ab0cc64e9b5f: A risk was published in a form that cannot be stored: its name "5 > 3, says \"who\"\n?" is not CamelCase. What it warns of: "5 > 3, says \"who\"\n? will happen.""#);
+    insta::assert_snapshot!(shown(&status), @r#"InvalidRisk-ab0cc64e9b5f: The status cannot store a published risk: its name "5 > 3, says \"who\"\n?" is not CamelCase. Original message: "5 > 3, says \"who\"\n? will happen.""#);
     assert_eq!(available(&status), ["5.3.0", "5.1.2"], "it stands against the update all the same");
     world.operated.stop().await
 }

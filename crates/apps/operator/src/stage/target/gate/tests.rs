@@ -137,12 +137,12 @@ fn what_nothing_stands_against_begins() {
 fn risks_that_nobody_accepted_refuse_an_update() {
     insta::assert_snapshot!(refused(&to("5.1.0")), @"
     False UnacceptedRisks
-    The update to 5.1.0 has risks that were not accepted. These apply to this cluster: ClusterOperatorUpgradeable-dns, DiskLoss, NetworkLoss. To accept them and continue: fairway upgrade accept ClusterOperatorUpgradeable-dns,DiskLoss,NetworkLoss
+    The update to 5.1.0 has unaccepted risks. Applying to this cluster: ClusterOperatorUpgradeable-dns, DiskLoss, NetworkLoss. To accept them and continue: fairway upgrade accept ClusterOperatorUpgradeable-dns,DiskLoss,NetworkLoss
     ");
     let asked = Asked { accepts: &["DiskLoss", "NetworkLoss"], ..to("5.1.0") };
     insta::assert_snapshot!(refused(&asked), @"
     False UnacceptedRisks
-    The update to 5.1.0 has risks that were not accepted. These apply to this cluster: ClusterOperatorUpgradeable-dns. To accept them and continue: fairway upgrade accept ClusterOperatorUpgradeable-dns
+    The update to 5.1.0 has unaccepted risks. Applying to this cluster: ClusterOperatorUpgradeable-dns. To accept them and continue: fairway upgrade accept ClusterOperatorUpgradeable-dns
     ");
     let all = ["DiskLoss", "NetworkLoss", "ClusterOperatorUpgradeable-dns"];
     insta::assert_snapshot!(accepted(&Asked { accepts: &all, ..to("5.1.0") }), @"
@@ -178,7 +178,7 @@ fn where_advice_is_only_recorded_the_update_begins_if_the_cluster_is_ready() {
     let asked = Asked { unaccepted: UnacceptedRisks::Record, ..to("5.1.0") };
     insta::assert_snapshot!(refused(&asked), @"
     False UnacceptedRisks
-    The update to 5.1.0 has risks that were not accepted. These apply to this cluster: ClusterOperatorUpgradeable-dns. To accept them and continue: fairway upgrade accept ClusterOperatorUpgradeable-dns
+    The update to 5.1.0 has unaccepted risks. Applying to this cluster: ClusterOperatorUpgradeable-dns. To accept them and continue: fairway upgrade accept ClusterOperatorUpgradeable-dns
     ");
     let asked = Asked { accepts: &["ClusterOperatorUpgradeable-dns"], ..asked };
     insta::assert_snapshot!(accepted(&asked), @"
@@ -239,7 +239,7 @@ fn only_force_opens_the_guards() {
     False PreconditionChecks
     Preconditions failed for payload loaded version="5.2.0" image="registry.example/release@sha256:8ecd4901ea069209005fa5d998421b30df046f771a2a930189f6c1adad5cea2e":
     * Precondition "ClusterVersionGiantHop" failed because of "SkipLevelNotChecked": 5.2.0 skips a minor version after 5.0.3, and no complete preflight of the last 24 hours says that nothing will go wrong; run one with `fairway upgrade --mode=preflight --to=5.2.0`, or go by way of a release in between
-    * The update to 5.2.0 has risks that were not accepted. These apply to this cluster: ClusterOperatorUpgradeable-dns. To accept them and continue: fairway upgrade accept ClusterOperatorUpgradeable-dns
+    * The update to 5.2.0 has unaccepted risks. Applying to this cluster: ClusterOperatorUpgradeable-dns. To accept them and continue: fairway upgrade accept ClusterOperatorUpgradeable-dns
     "#);
     insta::assert_snapshot!(refused(&Asked { unaccepted: UnacceptedRisks::Record, ..to("5.0.1") }), @r#"
     False PreconditionChecks
@@ -308,7 +308,7 @@ fn a_minor_version_is_skipped_after_a_preflight_that_left_nothing_open() {
     False PreconditionChecks
     Preconditions failed for payload loaded version="5.2.0" image="registry.example/release@sha256:8ecd4901ea069209005fa5d998421b30df046f771a2a930189f6c1adad5cea2e":
     * Precondition "ClusterVersionGiantHop" failed because of "SkipLevelNotChecked": 5.2.0 skips a minor version after 5.0.3, and no complete preflight of the last 24 hours says that nothing will go wrong; run one with `fairway upgrade --mode=preflight --to=5.2.0`, or go by way of a release in between
-    * The update to 5.2.0 has risks that were not accepted. These apply to this cluster: OldKernel. To accept them and continue: fairway upgrade accept OldKernel
+    * The update to 5.2.0 has unaccepted risks. Applying to this cluster: OldKernel. To accept them and continue: fairway upgrade accept OldKernel
     "#);
     let accepts = &["OldKernel", "ClusterOperatorUpgradeable-dns"];
     assert!(refused(&asked(&running, accepts)).contains("SkipLevelNotChecked"));
