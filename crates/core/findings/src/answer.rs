@@ -147,7 +147,7 @@ fn answered(check: &str, answer: Answer, ending: &Ending<'_>) -> Outcome {
 fn unanswered(check: &str, ending: &Ending<'_>) -> Outcome {
     let said = last_words(ending);
     if has_no_command(ending) {
-        let message = format!("its image has no such command: {said}");
+        let message = format!("its image does not contain the command: {said}");
         return Outcome::without_answer(CheckStatus::Skipped, message);
     }
     if is_no_text(ending.log) {

@@ -100,7 +100,7 @@ pub enum InstallError {
     #[error("cannot make ClusterVersion")]
     ClusterVersion(#[source] kube::Error),
     /// The API server says nothing.
-    #[error("the API server did not answer within {} seconds", PATIENCE.as_secs())]
+    #[error("request to the API server timed out after {} seconds", PATIENCE.as_secs())]
     TooSlow,
 }
 

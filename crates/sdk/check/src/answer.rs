@@ -43,7 +43,7 @@ pub(crate) fn unknown(check: &str, target: Option<&Version>, why: &CannotTell) -
     let message = format!("Whether {check} is compatible with {target} is unknown: {why}.");
     let remediation = match why {
         CannotTell::VersionSkew(_) => "Run a preflight of a release in between",
-        _ => "Remove the cause; the check is tried again",
+        _ => "Resolve the cause; Fairway retries the check",
     };
     Finding { reason, ..Finding::warning(name, message).remediation(remediation) }
 }
@@ -85,7 +85,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_told_is_a_warning_with_a_name() {
-        insta::assert_snapshot!(said(Err(CannotTell::because("nobody knows"))), @r#"{"format":"preflight-v1-json","executionStatus":"failed","message":"nobody knows","risks":[{"name":"CloudCredentialCompatibilityUnknown","message":"Whether cloud-credential is compatible with 5.2.0 is unknown: nobody knows.","targetVersion":"5.2.0","severity":"warning","remediation":"Remove the cause; the check is tried again","check":"cloud-credential","reason":"PreflightPartial"}]}"#);
+        insta::assert_snapshot!(said(Err(CannotTell::because("nobody knows"))), @r#"{"format":"preflight-v1-json","executionStatus":"failed","message":"nobody knows","risks":[{"name":"CloudCredentialCompatibilityUnknown","message":"Whether cloud-credential is compatible with 5.2.0 is unknown: nobody knows.","targetVersion":"5.2.0","severity":"warning","remediation":"Resolve the cause; Fairway retries the check","check":"cloud-credential","reason":"PreflightPartial"}]}"#);
         let skew = said(Err(CannotTell::VersionSkew("too far".to_owned())));
         assert!(skew.contains(r#""name":"CloudCredentialVersionSkew""#), "{skew}");
         assert!(skew.contains(r#""reason":"PreflightVersionSkew""#), "{skew}");

@@ -160,7 +160,7 @@ async fn mirrors(client: &Client) -> Result<Mirrors, SurroundingsError> {
     let objects: Vec<serde_json::Value> = objects.collect();
     let (mirrors, problems) = Mirrors::read(&objects);
     for problem in problems {
-        tracing::warn!(%problem, "some mirrors are not used");
+        tracing::warn!(%problem, "ignoring invalid mirror entry");
     }
     Ok(mirrors)
 }

@@ -257,7 +257,7 @@ async fn what_the_release_does_not_have_is_not_created() -> Result<()> {
     insta::assert_snapshot!(told(&answers), @r"
     dns-preflight-x1y2z: refused Job dns-preflight: the release has no such Job
     ingress-preflight-x1y2z: accessRefused Role reader: the release does not have it for its check
-    storage-preflight-x1y2z: refused the release has no check for it
+    storage-preflight-x1y2z: refused the release contains no check for it
     ");
     assert_eq!(ground.found().await?, "");
     Ok(())

@@ -190,12 +190,12 @@ async fn a_release_looks_and_goes_on_looking() -> Result<()> {
     let first = results(&places.results, "the first pass", |known| known.completed.is_some());
     let first = first.await?;
     insta::assert_snapshot!(told(&first), @"
-    broken Failed: it broke down, which is a mistake in Fairway: on purpose
+    broken Failed: the check panicked (this is a bug in Fairway): on purpose
     greedy Refused: it asks for a host path
     names Passed
     network Found
-    plain Skipped: the release has no check for it
-    shiny Skipped: it is new: the cluster does not have it yet
+    plain Skipped: the release contains no check for it
+    shiny Skipped: its ClusterOperator is new in the target release and does not exist in the cluster yet
     storage Failed: no such driver
     ");
     assert_eq!(

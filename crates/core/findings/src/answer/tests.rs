@@ -143,13 +143,13 @@ fn a_check_without_an_answer_is_understood_by_how_it_ended() {
     cannot tell: cannotTell | no permission |  | 
     a panic: failed | it ended with exit code 101: thread 'main' panicked |  | 
     a signal: failed | it was ended by signal 11 and said nothing |  | 
-    no such command, says a shell: skipped | its image has no such command: sh: 1: /bin/preflight: not found |  | 
-    not executable: skipped | its image has no such command: sh: /bin/preflight: Permission denied |  | 
+    no such command, says a shell: skipped | its image does not contain the command: sh: 1: /bin/preflight: not found |  | 
+    not executable: skipped | its image does not contain the command: sh: /bin/preflight: Permission denied |  | 
     a script that misses its first: failed | it ended with exit code 127: /bin/preflight: line 3: oc: not found |  | 
     no such command, says nobody: failed | it ended with exit code 127 and said nothing |  | 
     a script that misses a command: failed | it ended with exit code 127: looking
     script: oc: not found |  | 
-    no such command: skipped | its image has no such command: exec: "/bin/preflight": stat /bin/preflight: no such file or directory: unknown |  | 
+    no such command: skipped | its image does not contain the command: exec: "/bin/preflight": stat /bin/preflight: no such file or directory: unknown |  | 
     another trouble of the runtime: notStarted | failed to create shim |  | 
     memory: failed | it needed more memory than a check may use |  | 
     time: timedOut | still looking |  | 

@@ -116,7 +116,7 @@ async fn configurations_that_are_not_read_any_more() -> Result<()> {
     let broken = map("openshift-machine-config", "broken", "{config: nothing}");
     insta::assert_snapshot!(changed("5.1.0", &broken, MachineConfig).await?, @"
     warning MachineConfigCompatibilityUnknown: Whether machine-config is compatible with 5.1.0 is unknown: these are no Ignition configurations: broken.
-      remediation: Remove the cause; the check is tried again
+      remediation: Resolve the cause; Fairway retries the check
     ");
     let both = format!("{old}\n---\n{broken}");
     insta::assert_snapshot!(changed("5.1.0", &both, MachineConfig).await?, @"
@@ -124,7 +124,7 @@ async fn configurations_that_are_not_read_any_more() -> Result<()> {
       remediation: Translate them to Ignition v3: `kubectl -n openshift-machine-config get configmaps -l platform.example/machine-config`
       url: https://platform.example/machines/ignition
     warning MachineConfigCompatibilityUnknown: Whether machine-config is compatible with 5.1.0 is unknown: these are no Ignition configurations: broken.
-      remediation: Remove the cause; the check is tried again
+      remediation: Resolve the cause; Fairway retries the check
     ");
     Ok(())
 }

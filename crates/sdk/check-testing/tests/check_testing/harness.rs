@@ -122,7 +122,7 @@ async fn a_check_that_panics_cannot_tell() -> Result<()> {
     insta::assert_snapshot!(cluster().run(Panics).await?, @"
     cannot tell: the check failed: index out of bounds
     warning PanicsCompatibilityUnknown: Whether panics is compatible with 5.2.0 is unknown: the check failed: index out of bounds.
-      remediation: Remove the cause; the check is tried again
+      remediation: Resolve the cause; Fairway retries the check
     ");
     Ok(())
 }

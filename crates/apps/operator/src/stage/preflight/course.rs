@@ -127,7 +127,7 @@ impl Course {
         let document = self.document.as_ref()?;
         (document.execution_status == ExecutionStatus::Failed).then(|| {
             let words = crate::text::one_line(&document.message);
-            let words = if words.is_empty() { "it does not say why" } else { &words };
+            let words = if words.is_empty() { "no message" } else { &words };
             let message = format!("the target release says that it cannot go on: {words}");
             Trouble::passing(preflight_failed::RUNNER_FAILED, message)
         })

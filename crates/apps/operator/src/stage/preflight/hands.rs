@@ -50,7 +50,7 @@ pub struct Hands {
 /// Why something was not done.
 #[derive(Debug, thiserror::Error)]
 enum HandsError {
-    #[error("the API server did not answer within {} seconds", PATIENCE.as_secs())]
+    #[error("request to the API server timed out after {} seconds", PATIENCE.as_secs())]
     TooSlow,
     #[error("the API server did not do it")]
     Refused(#[from] kube::Error),

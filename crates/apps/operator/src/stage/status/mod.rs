@@ -188,7 +188,7 @@ impl Inputs {
 
 #[derive(Debug, thiserror::Error)]
 enum WriteError {
-    #[error("the API server did not answer within {} seconds", PATIENCE.as_secs())]
+    #[error("request to the API server timed out after {} seconds", PATIENCE.as_secs())]
     TooSlow,
     #[error("the API server did not take it")]
     Refused(#[from] kube::Error),

@@ -43,7 +43,7 @@ mod tests {
 
     #[test]
     fn who_is_refused_is_told_what_to_do() {
-        let restricted = r#"its pod cannot be created: violates PodSecurity "restricted:latest""#;
+        let restricted = r#"cannot create its pod: violates PodSecurity "restricted:latest""#;
         let constraints = "unable to validate against any security context constraint: []";
         let told: Vec<String> = [
             (restricted, Network::Host, CheckStatus::NotStarted),
@@ -62,8 +62,8 @@ mod tests {
         })
         .collect();
         insta::assert_snapshot!(told.join("\n"), @r#"
-        its pod cannot be created: violates PodSecurity "restricted:latest"; --preflight-check-network=host takes the label pod-security.kubernetes.io/enforce=privileged on the namespace openshift-cluster-version-preflight
-        its pod cannot be created: violates PodSecurity "restricted:latest"
+        cannot create its pod: violates PodSecurity "restricted:latest"; --preflight-check-network=host takes the label pod-security.kubernetes.io/enforce=privileged on the namespace openshift-cluster-version-preflight
+        cannot create its pod: violates PodSecurity "restricted:latest"
         unable to validate against any security context constraint: []; deploy/operator/openshift.yaml has the SecurityContextConstraints that let checks in
         unable to validate against any security context constraint: []
         exceeded quota

@@ -37,7 +37,7 @@ impl Checks {
     /// Looks whether the release has just what is asked for: what became of it otherwise, and why.
     pub fn vouch(&self, request: &JobRequest) -> Result<(), (JobState, String)> {
         let Some(objects) = self.of_check(&request.check) else {
-            return Err((JobState::Refused, "the release has no check for it".to_owned()));
+            return Err((JobState::Refused, "the release contains no check for it".to_owned()));
         };
         let known = |object: &Value| objects.contains(object);
         if !is_job(&request.manifest) || !known(&request.manifest) {
@@ -159,7 +159,7 @@ mod tests {
         insta::assert_snapshot!(told.join("\n"), @r"
         it has it
         it has it
-        refused: the release has no check for it
+        refused: the release contains no check for it
         refused: Job dns: the release has no such Job
         refused: Job etcd: the release has no such Job
         refused: Role reader: the release has no such Job
