@@ -51,7 +51,7 @@ impl fmt::Display for Place {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReadError {
     /// It is too large to be looked at.
-    #[error("{input} is {size} bytes long, and at most {MAX_BYTES} are read")]
+    #[error("{input} has {size} bytes; the limit is {MAX_BYTES} bytes")]
     TooLarge {
         /// What people call the input.
         input: String,

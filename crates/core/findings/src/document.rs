@@ -338,14 +338,14 @@ impl StandIn for Finding {
     /// Something was found, though nobody knows what: without a name it cannot be accepted.
     fn stand_in(found: String) -> Self {
         let found = text::beginning(&found, QUOTED);
-        Self { message: format!("A finding that cannot be read: {found}"), ..Self::default() }
+        Self { message: format!("Invalid finding: {found}"), ..Self::default() }
     }
 }
 
 impl StandIn for CheckReport {
     /// A check without an answer.
     fn stand_in(found: String) -> Self {
-        let message = format!("a report that cannot be read: {}", text::beginning(&found, QUOTED));
+        let message = format!("invalid report: {}", text::beginning(&found, QUOTED));
         Self { status: CheckStatus::Failed, message, ..Self::default() }
     }
 }

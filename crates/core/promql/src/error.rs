@@ -62,7 +62,7 @@ pub enum Problem {
     #[error("the query is empty")]
     Empty,
     /// It is longer than any that makes sense.
-    #[error("the query is {length} bytes long, and at most {most} are read", most = limits::MAX_BYTES)]
+    #[error("the query has {length} bytes; the limit is {most} bytes", most = limits::MAX_BYTES)]
     TooLong {
         /// Its length.
         length: usize,

@@ -57,7 +57,7 @@ pub enum Kind {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MetadataError {
     /// It is too large to be looked at.
-    #[error("{input} is {size} bytes long, and at most {MAX_BYTES} are read")]
+    #[error("{input} has {size} bytes; the limit is {MAX_BYTES} bytes")]
     TooLarge {
         /// What people call the input.
         input: String,
@@ -323,7 +323,7 @@ mod tests {
     #[test]
     fn a_huge_file_is_refused_unread() {
         let error = ReleaseMetadata::read("huge", &vec![b' '; MAX_BYTES + 1]).unwrap_err();
-        insta::assert_snapshot!(error, @"huge is 1048577 bytes long, and at most 1048576 are read");
+        insta::assert_snapshot!(error, @"huge has 1048577 bytes; the limit is 1048576 bytes");
     }
 
     proptest! {

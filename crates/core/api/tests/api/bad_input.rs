@@ -44,7 +44,7 @@ fn absurd_sizes_are_refused() {
     let huge = vec![b' '; 33 << 20];
     assert_eq!(
         refusal(&huge),
-        "version.yaml is 34603008 bytes long, and at most 33554432 are read"
+        "version.yaml has 34603008 bytes; the limit is 33554432 bytes"
     );
 
     let deep = format!("{}{}", "[".repeat(5_000), "]".repeat(5_000));

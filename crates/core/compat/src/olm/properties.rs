@@ -35,8 +35,7 @@ pub(super) fn maximum_in_object(text: &str) -> Result<Option<Stream>, MaximumErr
 pub(super) fn maximum_in_list(text: &str) -> Result<Option<Stream>, MaximumError> {
     let list: Vec<Option<Fields>> = json::<Option<_>>(text)?.unwrap_or_default();
     if list.len() > MAX_PROPERTIES {
-        let why =
-            format!("it has {} properties, and at most {MAX_PROPERTIES} are read", list.len());
+        let why = format!("it has {} properties; the limit is {MAX_PROPERTIES}", list.len());
         return Err(MaximumError::Unreadable(why));
     }
     let mut values = Vec::new();

@@ -48,7 +48,7 @@ pub enum State {
     Absent,
     /// Everybody gets it.
     Recommended,
-    /// It is recommended where its risks do not apply.
+    /// It is conditional: recommended if its risks do not apply.
     Conditional {
         /// Their names.
         risks: Vec<String>,
@@ -156,7 +156,7 @@ impl fmt::Display for Changes {
             lines.extend(versions.iter().map(|version| format!("{sign} {version}")));
         }
         lines.extend(self.by_target());
-        lines.extend(self.redefined.iter().map(|name| format!("{name} says something else")));
+        lines.extend(self.redefined.iter().map(|name| format!("{name}: content changed")));
         f.write_str(&lines.join("\n"))
     }
 }

@@ -43,13 +43,13 @@ pub struct Step {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PathsError {
     /// The graph does not have that version.
-    #[error("there is no version {0}")]
+    #[error("version {0} does not exist")]
     Unknown(String),
     /// The graph has that version for several architectures.
-    #[error("there are several architectures of version {0}")]
+    #[error("version {0} exists for several architectures")]
     Ambiguous(String),
     /// Nothing leads from one to the other.
-    #[error("no updates lead from {from} to {to}")]
+    #[error("no upgrade path from {from} to {to}")]
     None {
         /// Where it should begin.
         from: String,
@@ -124,9 +124,9 @@ impl fmt::Display for Path {
 impl fmt::Display for Paths {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.fewest_steps == self.fewest_risks {
-            return write!(f, "the best way: {}", self.fewest_steps);
+            return write!(f, "best path: {}", self.fewest_steps);
         }
-        writeln!(f, "the shortest way: {}", self.fewest_steps)?;
-        write!(f, "the way with the fewest risks: {}", self.fewest_risks)
+        writeln!(f, "shortest path: {}", self.fewest_steps)?;
+        write!(f, "path with the fewest risks: {}", self.fewest_risks)
     }
 }

@@ -66,14 +66,14 @@ fn closed(graph: &Graph, from: NodeId) -> Vec<Closed> {
 impl fmt::Display for Stranding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (stranded, dead_ends) = (self.stranded.len(), self.dead_ends.len());
-        write!(f, "{} with conditional ways out alone", Count(stranded, "release"))?;
+        write!(f, "{} with conditional updates only", Count(stranded, "release"))?;
         for Stranded { version, closed } in &self.stranded {
             write!(f, "\n  {version}: {}", Count(closed.len(), "update"))?;
             if let Some(Closed { to, risks }) = closed.last() {
-                write!(f, ", the last to {to} ({})", risks.join(", "))?;
+                write!(f, ", the latest to {to} ({})", risks.join(", "))?;
             }
         }
-        write!(f, "\n{} without a way out, other than the latest", Count(dead_ends, "release"))?;
+        write!(f, "\n{} without updates, except the latest", Count(dead_ends, "release"))?;
         for version in &self.dead_ends {
             write!(f, "\n  {version}")?;
         }

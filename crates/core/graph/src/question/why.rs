@@ -30,7 +30,7 @@ pub struct Why {
 pub enum Verdict {
     /// Everybody gets it.
     Recommended,
-    /// It is recommended where its risks do not apply.
+    /// It is conditional: recommended if its risks do not apply.
     Conditional {
         /// What puts risks on it.
         causes: Vec<Cause>,
@@ -181,24 +181,24 @@ impl fmt::Display for Why {
         let Self { from, to, verdict } = self;
         write!(f, "{from} -> {to}: ")?;
         match verdict {
-            Verdict::Recommended => f.write_str("recommended to every cluster"),
+            Verdict::Recommended => f.write_str("recommended for all clusters"),
             Verdict::Conditional { causes } => {
-                f.write_str("recommended where its risks do not apply")?;
+                f.write_str("conditional: recommended if its risks do not apply")?;
                 causes.iter().try_for_each(|cause| write!(f, "\n  {cause}"))
             }
             Verdict::Removed { causes } => {
                 f.write_str("removed")?;
                 causes.iter().try_for_each(|cause| write!(f, "\n  {cause}"))
             }
-            Verdict::NotDeclared => f.write_str("no release says that this update is possible"),
+            Verdict::NotDeclared => f.write_str("no release declares this update"),
             Verdict::Circle { versions } => {
-                write!(f, "left out, because it led back in a circle of {}", versions.join(", "))
+                write!(f, "omitted: part of a cycle of {}", versions.join(", "))
             }
             Verdict::NoRelease { version } => {
-                write!(f, "{version} is named by other releases, but there is no release of it")
+                write!(f, "{version} does not exist; other releases refer to it")
             }
             Verdict::NotInChannel { version, channel, channels } if channels.is_empty() => {
-                write!(f, "{version} is not in {channel}, nor in any other channel")
+                write!(f, "{version} is not in {channel} or any other channel")
             }
             Verdict::NotInChannel { version, channel, channels } => {
                 write!(f, "{version} is not in {channel}; it is in {}", channels.join(", "))
@@ -217,7 +217,7 @@ impl fmt::Display for Cause {
                 write!(f, "{place}: removes updates from {pattern}")
             }
             Self::Metadata { release, key } => write!(f, "metadata of {release}: {key}"),
-            Self::Given { risk } => write!(f, "risk {risk}, which the graph had before"),
+            Self::Given { risk } => write!(f, "risk {risk}, from the input graph"),
         }
     }
 }

@@ -291,7 +291,7 @@ fn limits_are_named() {
         .map(|query| Query::parse(query).unwrap_err().to_string())
         .collect();
     insta::assert_snapshot!(errors.join("\n"), @"
-    1:1: the query is 20007 bytes long, and at most 16384 are read
+    1:1: the query has 20007 bytes; the limit is 16384 bytes
     1:33: brackets are nested more than 32 deep here
     1:1: a query has at most 64 selectors
     1:403: a query has at most 100 operators

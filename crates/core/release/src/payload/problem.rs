@@ -49,7 +49,7 @@ pub enum Problem {
         first: u64,
     },
     /// A file is too large.
-    #[error("{file} is {size} bytes long, and at most {MAX_FILE_BYTES} are read")]
+    #[error("{file} has {size} bytes; the limit is {MAX_FILE_BYTES} bytes")]
     FileTooLarge {
         /// Its path.
         file: String,
@@ -57,7 +57,7 @@ pub enum Problem {
         size: usize,
     },
     /// There are more files than are read.
-    #[error("there are more than {MAX_FILES} files")]
+    #[error("more than {MAX_FILES} files")]
     TooManyFiles,
     /// All files together are too large, or what they mean is.
     #[error("all manifests together have more than {MAX_BYTES} bytes")]

@@ -233,9 +233,9 @@ fn limits_hold() {
             .collect::<Vec<_>>(),
     );
     insta::assert_snapshot!(told, @r#"
-    the release cannot be used: release-manifests/0.yaml is 8388609 bytes long, and at most 8388608 are read
+    the release cannot be used: release-manifests/0.yaml has 8388609 bytes; the limit is 8388608 bytes
     the release cannot be used: release-manifests/1.yaml: there are more than 32768 documents up to here
-    the release cannot be used: there are more than 16384 files
+    the release cannot be used: more than 16384 files
     the release cannot be used: release-manifests/0.yaml:1:1: configmap "platform/a" is 3145914 bytes long, and API servers take at most 3145728
     the release cannot be used: all manifests together have more than 67108864 bytes
     "#);

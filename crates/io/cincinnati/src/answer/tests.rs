@@ -215,15 +215,15 @@ fn each_entry_that_makes_no_sense_costs_itself() {
     5.1.4 is left out, because this is not an image: "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…
     5.1.3 is left out, because this is not an image: "two words"
     5.1.2 is left out, because this is not an image: ""
-    a node is left out: "nonsense" is not a version
-    5.1.5 is left out: it is claimed by registry.example/release@sha256:5.1.5 and registry.example/other
-    the update from node 0 to node 5 is left out: one of them does not exist
-    the update from node 0 to node 6 is left out: one of them does not exist
-    the update from node 0 to node 7 is left out: one of them does not exist
-    the update from node 0 to node 99 is left out: one of them does not exist
-    the update from node 18446744073709551615 to node 0 is left out: one of them does not exist
-    the update from 5.1.0 to 9.9.9 is left out: one of them does not exist
-    the update from nonsense to nowhere is left out: one of them does not exist
+    node omitted: "nonsense" is not a version
+    5.1.5 omitted: several images have it: registry.example/release@sha256:5.1.5 and registry.example/other
+    update from node 0 to node 5 omitted: one of the releases does not exist
+    update from node 0 to node 6 omitted: one of the releases does not exist
+    update from node 0 to node 7 omitted: one of the releases does not exist
+    update from node 0 to node 99 omitted: one of the releases does not exist
+    update from node 18446744073709551615 to node 0 omitted: one of the releases does not exist
+    update from 5.1.0 to 9.9.9 omitted: one of the releases does not exist
+    update from nonsense to nowhere omitted: one of the releases does not exist
     "#);
 }
 

@@ -29,7 +29,7 @@ pub(crate) enum Credentials {
 #[derive(Debug, thiserror::Error)]
 pub enum SecretsError {
     /// It is too large to be looked at.
-    #[error("the pull secret has {0} bytes, and at most {MAX_BYTES} are read")]
+    #[error("the pull secret has {0} bytes; the limit is {MAX_BYTES}")]
     TooLarge(usize),
     /// It is not what it should be. What is there is not repeated: it is a secret.
     #[error("the pull secret is not JSON with `auths`: line {line}, column {column}")]
