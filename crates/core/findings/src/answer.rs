@@ -225,7 +225,7 @@ fn last_words(ending: &Ending<'_>) -> String {
 fn end_of(ending: &Ending<'_>) -> String {
     match (ending.reason, ending.exit_code) {
         ("OOMKilled", _) => "it exceeded its memory limit".to_owned(),
-        (_, code @ 129..=192) => format!("it was terminated by signal {}", code - 128),
+        (_, code @ 129..=192) => format!("signal {} terminated it", code - 128),
         (_, code) => format!("it exited with code {code}"),
     }
 }

@@ -121,7 +121,7 @@ pub enum JobsError {
     #[error("it belongs to the preflight run {0:?}")]
     OtherRun(String),
     /// It asks for too much.
-    #[error("it requests {0} Jobs, and the limit is {MAX_REQUESTS}")]
+    #[error("it requests {0} Jobs; the limit is {MAX_REQUESTS}")]
     TooMany(usize),
 }
 
@@ -182,7 +182,7 @@ mod tests {
         ];
         let told = cases.map(|(bytes, run)| JobRequests::read(bytes, run).unwrap_err().to_string());
         insta::assert_snapshot!(told.join("\n"), @r#"
-        it requests 129 Jobs, and the limit is 128
+        it requests 129 Jobs; the limit is 128
         it belongs to the preflight run "run"
         cannot parse it: unexpected end at line 1, column 30
         unsupported format "preflight-v2-jobs"; this release supports "preflight-v1-jobs"

@@ -47,8 +47,8 @@ impl Said {
 impl fmt::Display for Said {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.cannot_tell() {
-            Some(why) => writeln!(f, "cannot tell: {why}")?,
-            None if self.answer.risks.is_empty() => writeln!(f, "nothing stands in the way")?,
+            Some(why) => writeln!(f, "no result: {why}")?,
+            None if self.answer.risks.is_empty() => writeln!(f, "no findings")?,
             None => {}
         }
         for finding in &self.answer.risks {

@@ -206,7 +206,7 @@ mod tests {
             told(View { version: Some(Arc::new(None)), ..late("4.9.0") }),
         ];
         insta::assert_snapshot!(all.join("\n"), @r#"
-        VersionInvalid("\"4.x\" is no version")
+        VersionInvalid("\"4.x\" is not a version")
         VersionMissing
         Waiting
         Waiting

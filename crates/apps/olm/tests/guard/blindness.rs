@@ -13,7 +13,7 @@ use crate::support::{Platform, up_to};
 const READY: &str = "True AsExpected: Ready for upgrade";
 const WILL: &str = "False IncompatibleOperatorsInstalled: The following operators will not run on the next OpenShift Version";
 const UNLISTED: &str = "False ErrorCheckingOperatorCompatibility: Encountered errors while checking compatibility with the next minor version of OpenShift: failed to list ClusterServiceVersions: the request was made to be forbidden";
-const NO_VERSION: &str = "False ErrorCheckingOperatorCompatibility: Encountered errors while checking compatibility with the next minor version of OpenShift: the version of the cluster is not seen: the request was made to be forbidden";
+const NO_VERSION: &str = "False ErrorCheckingOperatorCompatibility: Encountered errors while checking compatibility with the next minor version of OpenShift: cannot read ClusterVersion: the request was made to be forbidden";
 
 /// A guard with little patience, though with more than lists take on a slow machine.
 fn hasty(platform: &Platform) -> Result<Settings> {

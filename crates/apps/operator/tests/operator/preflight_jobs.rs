@@ -187,7 +187,7 @@ async fn what_a_release_asks_for_exists_while_it_is_asked_for() -> Result<()> {
     dns-preflight-again: notCreated an operator has one check at a time
     dns-preflight-x1y2z: created 
     ingress-preflight-x1y2z: created 
-    storage-preflight-x1y2z: refused spec.template.spec.hostPID: a check sees no processes of its node
+    storage-preflight-x1y2z: refused spec.template.spec.hostPID: a check must not use the host PID namespace
     ");
     insta::assert_snapshot!(ground.found().await?, @r"
     Job openshift-cluster-version-preflight/dns-preflight-x1y2z
@@ -233,7 +233,7 @@ async fn what_cannot_be_created_is_told_in_the_words_of_the_server() -> Result<(
     insta::assert_snapshot!(told(&answers), @r#"
     ingress-preflight-nowhere: notCreated namespaces "nowhere" not found
     ingress-preflight-taken: notCreated ServiceAccount reader-taken in openshift-cluster-version-preflight exists already, and does not belong to this run
-    ingress-preflight-writer: accessRefused Role reader: rules[0].verbs[0]: a check may get, list and watch
+    ingress-preflight-writer: accessRefused Role reader: rules[0].verbs[0]: a check may only get, list and watch
     "#);
     // Whatever was created before something went wrong goes with the next look.
     ask(&mut jobs, &asked).await;

@@ -16,7 +16,7 @@ pub fn granted(check: &str, job: &Value, access: &[Value]) -> Vec<String> {
         return Vec::new();
     };
     let rules = access.bindings.iter().flat_map(|binding| of_binding(binding, &access));
-    std::iter::once(format!("an account of its own, {account}")).chain(rules).collect()
+    std::iter::once(format!("own ServiceAccount {account}")).chain(rules).collect()
 }
 
 /// What a binding gives: where, and what.

@@ -115,7 +115,7 @@ async fn configurations_that_are_not_read_any_more() -> Result<()> {
     assert!(changed("5.0.1", &old, MachineConfig).await?.is_clean());
     let broken = map("openshift-machine-config", "broken", "{config: nothing}");
     insta::assert_snapshot!(changed("5.1.0", &broken, MachineConfig).await?, @"
-    warning MachineConfigCompatibilityUnknown: Whether machine-config is compatible with 5.1.0 is unknown: these are no Ignition configurations: broken.
+    warning MachineConfigCompatibilityUnknown: Compatibility of machine-config with 5.1.0 is unknown: these are no Ignition configurations: broken.
       remediation: Resolve the cause; Fairway retries the check
     ");
     let both = format!("{old}\n---\n{broken}");
@@ -123,7 +123,7 @@ async fn configurations_that_are_not_read_any_more() -> Result<()> {
     critical MachineConfigIgnitionV2Unsupported: 5.1.0 does not read Ignition v2 any more, in which these configurations are: old.
       remediation: Translate them to Ignition v3: `kubectl -n openshift-machine-config get configmaps -l platform.example/machine-config`
       url: https://platform.example/machines/ignition
-    warning MachineConfigCompatibilityUnknown: Whether machine-config is compatible with 5.1.0 is unknown: these are no Ignition configurations: broken.
+    warning MachineConfigCompatibilityUnknown: Compatibility of machine-config with 5.1.0 is unknown: these are no Ignition configurations: broken.
       remediation: Resolve the cause; Fairway retries the check
     ");
     Ok(())

@@ -95,7 +95,7 @@ async fn operators_are_compared_with_the_target() -> Result<()> {
     create(&cluster, PACKAGES, package).await?;
     insta::assert_snapshot!(told(&run("4.10.0").await?.findings), @r#"
     OperatorsWillNotRun (warning): 1 operator will not run on 4.10, according to the declared maximum version: default/low.v1 (up to 4.8; annotation operators.coreos.com/maxOpenShiftVersion).
-      Before the update: for default/low.v1, update to low.v2 in channel stable of default/main, which has to be approved
+      Before the update: for default/low.v1, update to low.v2 in channel stable of default/main, which requires manual approval
     OperatorsMayNotRun (info): 2 operators may not run on 4.10, because no valid maximum version is declared: default/silent.v1, default/wrong.v1 (failed to parse "4.x" as semver: unexpected character 'x' while parsing minor version number).
       Ask the vendors of these operators, or test them on the target. This does not block the update
     "#);
@@ -116,7 +116,7 @@ async fn operators_are_compared_with_the_target() -> Result<()> {
     create(&cluster, CLUSTER_OPERATORS, component).await?;
     insta::assert_snapshot!(told(&run("4.9.0").await?.findings), @r#"
     OperatorsWillNotRun (warning): 2 operators will not run on 4.9, according to the declared maximum version: default/low.v1 (up to 4.8; annotation operators.coreos.com/maxOpenShiftVersion), default/wrong.v1 (failed to parse "4.x" as semver: unexpected character 'x' while parsing minor version number).
-      Before the update: for default/low.v1, update to low.v2 in channel stable of default/main, which has to be approved
+      Before the update: for default/low.v1, update to low.v2 in channel stable of default/main, which requires manual approval
     "#);
     Ok(())
 }

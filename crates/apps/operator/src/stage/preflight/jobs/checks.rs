@@ -41,13 +41,13 @@ impl Checks {
         };
         let known = |object: &Value| objects.contains(object);
         if !is_job(&request.manifest) || !known(&request.manifest) {
-            let why = format!("{}: the release has no such Job", named(&request.manifest));
+            let why = format!("{}: not a Job of the release", named(&request.manifest));
             return Err((JobState::Refused, why));
         }
         match request.access.iter().find(|object| !known(object)) {
             None => Ok(()),
             Some(other) => {
-                let why = format!("{}: the release does not have it for its check", named(other));
+                let why = format!("{}: not part of the check in the release", named(other));
                 Err((JobState::AccessRefused, why))
             }
         }
@@ -189,7 +189,7 @@ mod tests {
         };
         checks().tell(&mut document);
         let told: Vec<_> = document.checks.iter().map(|check| check.granted.join("; ")).collect();
-        let granted = "an account of its own, reader; get secrets (key) in openshift-dns";
+        let granted = "own ServiceAccount reader; get secrets (key) in openshift-dns";
         assert_eq!(told, [granted, "", "", ""]);
     }
 }
