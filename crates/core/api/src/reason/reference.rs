@@ -31,10 +31,10 @@ fn section(page: &mut String, entry: &ConditionReasons) {
     let verb = if *kind == kind::PRECONDITION { "Passes" } else { "`True`" };
     line(page, format_args!("\n### {condition}\n\n{verb} when {meaning}.\n"));
     if reasons.is_empty() {
-        line(page, format_args!("This condition has no reasons: its status says everything."));
+        line(page, format_args!("This condition has no reasons."));
         return;
     }
-    line(page, format_args!("| reason | what it means | what to do |\n| --- | --- | --- |"));
+    line(page, format_args!("| reason | meaning | remediation |\n| --- | --- | --- |"));
     for reason in *reasons {
         let remedy = reason.remedy.unwrap_or("nothing");
         line(
@@ -60,8 +60,8 @@ fn whereabouts(kind: &str) -> &'static str {
              `fairway upgrade recommend` shows them."
         }
         kind::PRECONDITION => {
-            "Checks before an update. The message of `ReleaseAccepted` quotes their names and \
-             reasons; what was overridden is kept in `status.history[].acceptedRisks`."
+            "Preconditions of an update. The message of `ReleaseAccepted` quotes their names and \
+            reasons; `status.history[].acceptedRisks` lists the overridden ones."
         }
         kind::CLUSTER_OPERATOR => {
             "In `status.conditions` of the ClusterOperator that the OLM guard writes: \

@@ -244,7 +244,7 @@ impl fmt::Display for Warning {
                 if let Some(line) = line {
                     write!(f, ":{line}")?;
                 }
-                write!(f, ": {key} cannot be used: {value:?} was found where {wanted} is wanted")
+                write!(f, ": {key} cannot be used: expected {wanted}, found {value:?}")
             }
         }
     }

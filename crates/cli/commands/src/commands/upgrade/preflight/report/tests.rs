@@ -378,7 +378,7 @@ fn a_check_without_an_answer_leaves_it_open() {
         To do: Change it first.
         https://example.com/KernelNote
 
-    Look for what slows it down; see `kubectl -n openshift-cluster-version-preflight get events`.
+    Find the cause in the events: `kubectl -n openshift-cluster-version-preflight get events`.
 
     End the preflight with
       fairway upgrade --clear-preflight
@@ -405,7 +405,7 @@ fn what_is_known_anyway_is_shown_where_the_preflight_cannot_run() {
       SlowDisks: applies
         SlowDisks may happen.
 
-    Choose a later release, or rely on `fairway upgrade --include-not-recommended`; end the request with `fairway upgrade --clear-preflight`.
+    Choose a later release, or rely on `fairway upgrade --include-not-recommended`; withdraw the request with `fairway upgrade --clear-preflight`.
 
     End the preflight with
       fairway upgrade --clear-preflight
