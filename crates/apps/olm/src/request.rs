@@ -10,7 +10,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Nothing was answered.
 #[derive(Debug, thiserror::Error)]
-#[error("no answer within {} seconds", PATIENCE.as_secs())]
+#[error("timed out after {} seconds", PATIENCE.as_secs())]
 struct NoAnswer;
 
 /// What a request comes to, in time.

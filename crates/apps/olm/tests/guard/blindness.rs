@@ -46,14 +46,14 @@ async fn packages_never_read_in_the_sandbox_are_named() -> Result<()> {
     platform.put("CatalogSource", "main", json!({ "spec": {} })).await?;
     sandbox.faults().add(Fault::refuse(503).resource("packagemanifests").verb("list"));
     let guard = platform.start(hasty(&platform)?)?;
-    platform.until_degraded("What catalogs say by now is not known").await?;
+    platform.until_degraded("The content of the catalogs is unknown").await?;
     guard.stop().await?;
 
     sandbox.faults().clear();
     platform.install("etcd.v1", up_to("4.9")).await.map_err(anyhow::Error::msg)?;
     sandbox.faults().add(Fault::refuse(503).resource("clusterserviceversions").verb("get"));
     let guard = platform.start(hasty(&platform)?)?;
-    platform.until_degraded("Which APIs operators use is not known").await?;
+    platform.until_degraded("The APIs that operators use are unknown").await?;
     guard.stop().await
 }
 

@@ -108,7 +108,7 @@ async fn the_reason_is_said() {
     let service = world.serve().await;
     world.write("blocked-edges/New.yaml", "from: .*");
     until(&service, |status| status.held.is_some()).await;
-    insta::assert_snapshot!(service.status().held.clone().unwrap(), @"new graph-data may leave updates open that somebody wanted to close: blocked-edges/New.yaml: no `to`, no update is blocked");
+    insta::assert_snapshot!(service.status().held.clone().unwrap(), @"new graph-data may fail to block updates: blocked-edges/New.yaml: no `to`, no update is blocked");
     world.remove("blocked-edges/New.yaml");
     until(&service, |status| status.held.is_none()).await;
 }

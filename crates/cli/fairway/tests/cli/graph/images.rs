@@ -117,7 +117,7 @@ fn what_is_wrong_with_images_is_said() {
     exit code: 1
     ----- stderr -----
     error: cannot read the graph-data image oci:release-images
-      caused by: DIGEST has no graph-data, neither in /var/lib/cincinnati-graph-data nor at the top
+      caused by: DIGEST contains no graph-data, neither in /var/lib/cincinnati-graph-data nor in its root directory
     hint: check its name, --pull-secret if it is not for everybody, and its signatures if there is a keyring
 
     exit code: 1
