@@ -95,7 +95,7 @@ impl ReleaseMetadata {
     pub fn unusable(&self) -> impl Iterator<Item = (&str, &str, &'static str)> {
         let is_multi = |text: &str| text == MULTI;
         let wanted = [
-            (key::URL, is_link as fn(&str) -> bool, "an http or https address"),
+            (key::URL, is_link as fn(&str) -> bool, "an http or https URL"),
             (key::ARCHITECTURE, is_multi, MULTI),
         ];
         wanted.into_iter().filter_map(|(key, is_usable, wanted)| {

@@ -242,7 +242,7 @@ async fn a_release_that_does_not_find_itself_says_so_in_its_results() -> Result<
     let Settings { image, .. } = settings();
     let expected = Expected { run: RUN, target_version: "5.1.0", target_image: &image };
     let known = Document::read(&written, &expected)?.document;
-    insta::assert_snapshot!(known.message.lines().next().unwrap_or_default(), @"the release cannot be used, for 2 reasons:");
+    insta::assert_snapshot!(known.message.lines().next().unwrap_or_default(), @"invalid release, 2 errors:");
     assert_eq!(known.execution_status, ExecutionStatus::Failed);
     Ok(())
 }

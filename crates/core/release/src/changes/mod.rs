@@ -18,7 +18,7 @@ const MAX_LETTERS: usize = 80;
 
 /// What changes between two releases.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[must_use = "an unread report helps nobody"]
+#[must_use = "a report must be shown"]
 pub struct Changes {
     /// The version of the first.
     pub from: String,
