@@ -53,10 +53,7 @@ mod tests {
     fn everybody_is_named_with_what_it_says() {
         let found = [("a", Some("no disk.")), ("b", Some("")), ("c", None)]
             .map(|(name, message)| (name.to_owned(), said(message)));
-        assert_eq!(
-            explained(&found),
-            "a (no disk), b (no message), c (no message)"
-        );
+        assert_eq!(explained(&found), "a (no disk), b (no message), c (no message)");
     }
 
     #[test]

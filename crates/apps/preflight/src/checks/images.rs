@@ -262,7 +262,7 @@ mod tests {
             .replace(&directory.path().display().to_string(), "LAYOUT")
             .replace(Digest::of(b"missing").hex(), "…");
         insta::assert_snapshot!(message, @"
-        ImagesNotAvailable (critical): 1 of 2 images of the target release cannot be pulled, and the update would stop where they are needed: missing (oci:LAYOUT: LAYOUT/blobs/sha256/… does not exist; MIRROR/mirror/missing: http://MIRROR/v2/mirror/missing/manifests/sha256:… does not exist; 127.0.0.1:1/team/missing: it is not asked, because its mirrors come with NeverContactSource).
+        ImagesNotAvailable (critical): 1 of 2 images of the target release cannot be pulled, and the update would stop where they are needed: missing (oci:LAYOUT: LAYOUT/blobs/sha256/… does not exist; MIRROR/mirror/missing: http://MIRROR/v2/mirror/missing/manifests/sha256:… does not exist; 127.0.0.1:1/team/missing: not contacted, because its mirrors have the policy NeverContactSource).
           Check the mirrors (kubectl get imagedigestmirrorsets,imagecontentsourcepolicies -o yaml) and the pull secret (kubectl -n openshift-config get secret pull-secret), then copy the missing images to a mirror: oc adm release mirror --from=registry.example/release@sha256:0 --to=REGISTRY/REPOSITORY
         ");
         Ok(())

@@ -85,13 +85,13 @@ fn what_is_wrong_with_images_is_said() {
     exit code: 1
     ----- stderr -----
     error: cannot read the releases
-      caused by: registry.example is on another machine, and would be spoken to without TLS
+      caused by: registry.example is on another host, and the connection would not use TLS
     hint: --plain-http allows it
 
     exit code: 1
     ----- stderr -----
     error: cannot use the pull secret secret.json
-      caused by: the pull secret is not JSON with `auths`: line 1, column 2
+      caused by: the pull secret is not valid JSON with `auths`: line 1, column 2
     hint: it is JSON such as `docker login` writes: {"auths": {"registry.example": {"auth": …}}}
 
     exit code: 1
