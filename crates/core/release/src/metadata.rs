@@ -276,11 +276,11 @@ mod tests {
         insta::assert_snapshot!(warnings.join("\n"), @r#"
         release-manifests/release-metadata:4: duplicate key "team" overrides line 4
         release-manifests/release-metadata:1: key "Version" is read as "version"
-        release-manifests/release-metadata:2: previous[1] cannot be used: "x" was found where a semantic version is wanted
-        release-manifests/release-metadata:2: previous[2] cannot be used: "" was found where a semantic version is wanted
-        release-manifests/release-metadata:6: metadata.io.openshift.upgrades.graph.release.channels cannot be used: "[\"stable-4.7\"]" was found where a string is wanted
-        release-manifests/release-metadata:3: metadata.url cannot be used: "5" was found where a string is wanted
-        release-manifests/release-metadata:5: release.openshift.io/architecture cannot be used: "amd64" was found where multi is wanted
+        release-manifests/release-metadata:2: invalid previous[1]: expected a semantic version, found "x"
+        release-manifests/release-metadata:2: invalid previous[2]: expected a semantic version, found ""
+        release-manifests/release-metadata:6: invalid metadata.io.openshift.upgrades.graph.release.channels: expected a string, found "[\"stable-4.7\"]"
+        release-manifests/release-metadata:3: invalid metadata.url: expected a string, found "5"
+        release-manifests/release-metadata:5: invalid release.openshift.io/architecture: expected multi, found "amd64"
         "#);
     }
 

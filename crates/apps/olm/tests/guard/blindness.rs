@@ -12,8 +12,8 @@ use crate::support::{Platform, up_to};
 
 const READY: &str = "True AsExpected: Ready for upgrade";
 const WILL: &str = "False IncompatibleOperatorsInstalled: The following operators will not run on the next OpenShift Version";
-const UNLISTED: &str = "False ErrorCheckingOperatorCompatibility: Encountered errors while checking compatibility with the next minor version of OpenShift: failed to list ClusterServiceVersions: the request was made to be forbidden";
-const NO_VERSION: &str = "False ErrorCheckingOperatorCompatibility: Encountered errors while checking compatibility with the next minor version of OpenShift: cannot read ClusterVersion: the request was made to be forbidden";
+const UNLISTED: &str = "False ErrorCheckingOperatorCompatibility: Encountered errors while checking compatibility with the next minor version of OpenShift: failed to list ClusterServiceVersions: forbidden by a fault injected by the sandbox";
+const NO_VERSION: &str = "False ErrorCheckingOperatorCompatibility: Encountered errors while checking compatibility with the next minor version of OpenShift: cannot read ClusterVersion: forbidden by a fault injected by the sandbox";
 
 /// A guard with little patience, though with more than lists take on a slow machine.
 fn hasty(platform: &Platform) -> Result<Settings> {

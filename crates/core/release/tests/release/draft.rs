@@ -321,7 +321,7 @@ fn finish_returns_all_errors_with_the_names_of_input_files() {
     * second.yaml: same path in the release as first.yaml
     * deploy/storage/image-references: field apiVersion: expected "image.openshift.io/v1", found ""
     * the release's metadata: invalid url: expected an http or https URL, found "errata"
-    * the release's metadata: release.openshift.io/architecture cannot be used: "amd64" was found where multi is wanted
+    * the release's metadata: invalid release.openshift.io/architecture: expected multi, found "amd64"
     * deploy/storage/0000_50_storage_01.yaml:1:1: field apiVersion: expected a non-empty string
     * deploy/storage/02.yaml:1:4: '[' is not closed
     "#);

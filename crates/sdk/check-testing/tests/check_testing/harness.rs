@@ -97,8 +97,8 @@ async fn whatever_goes_wrong_no_check_passes_by_accident() -> Result<()> {
     }
     insta::assert_snapshot!(told, @"
     the cluster does not serve nodes
-    the check is not permitted to read nodes: the request was made to be forbidden
-    cannot read nodes: Internal error occurred: the request was made to fail
+    the check is not permitted to read nodes: forbidden by a fault injected by the sandbox
+    cannot read nodes: Internal error occurred: fault injected by the sandbox
     the check timed out after 0 seconds
     ");
     Ok(())

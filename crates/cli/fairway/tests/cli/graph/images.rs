@@ -97,7 +97,7 @@ fn what_is_wrong_with_images_is_said() {
     exit code: 1
     ----- stderr -----
     error: cannot use the certificates in authorities.pem
-      caused by: there is no certificate in it
+      caused by: no certificate found in it
     hint: name a file that has certificates as PEM
 
     exit code: 1
