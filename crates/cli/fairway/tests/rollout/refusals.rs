@@ -36,7 +36,7 @@ async fn what_is_not_safe_does_not_begin_and_says_why() -> Result<()> {
     let told = refused(&platform, &[&image, "--allow-explicit-upgrade", "--yes"]).await?;
     insta::assert_snapshot!(by_the_operator(&told), @r#"
       Reason: PreconditionChecks
-      Message: Preconditions failed for payload loaded version="5.0.1" image="<image of 5.0.1>": Precondition "ClusterVersionRollback" failed because of "LowDesiredVersion": 5.0.1 is older than 5.1.0, and this cluster had no release before
+      Message: Preconditions failed for payload loaded version="5.0.1" image="<image of 5.0.1>": Precondition "ClusterVersionRollback" failed because of "LowDesiredVersion": 5.0.1 is older than 5.1.0, and this cluster has no previous release
     "#);
 
     platform.update(&["--clear"]).await?;

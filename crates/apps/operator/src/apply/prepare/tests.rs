@@ -179,7 +179,7 @@ fn the_way_to_the_outside_is_given_to_those_who_ask() {
     assert_eq!(with["containers"][0]["env"].as_array().map(Vec::len), Some(4));
     assert_eq!(with["containers"][1].get("env"), None);
     let error = prepared(&deployment("a", &annotations("x"), &pod), &context).unwrap_err();
-    insta::assert_snapshot!(error, @r#"its annotation config.openshift.io/inject-proxy names the container "x", which it does not have"#);
+    insta::assert_snapshot!(error, @r#"annotation config.openshift.io/inject-proxy names container "x", which does not exist"#);
 }
 
 #[test]
@@ -204,5 +204,5 @@ fn the_operator_finds_the_api_server_without_its_service() {
     assert_eq!(other["spec"]["template"]["spec"], pod);
     context.surroundings.api_server = Some("nowhere".to_owned());
     let error = prepared(&operator, &context).unwrap_err();
-    insta::assert_snapshot!(error, @r#"the cluster's Infrastructure has "nowhere" for the address of the API server, which is no URL"#);
+    insta::assert_snapshot!(error, @r#"invalid API server address "nowhere" in Infrastructure cluster: not a URL"#);
 }

@@ -66,8 +66,8 @@ mod tests {
         .map(|roles| trouble(&roles).map_or("nothing".to_owned(), |trouble| trouble.message));
         insta::assert_snapshot!(told.join("\n"), @r"
         nothing
-        preflights would get more than the right to read: ClusterRole a-secrets, rules[0].resources[0]: a check may read Secrets only in one namespace, by a Role; ClusterRole b-exec, rules[0].resources[0]: a check may read only the subresources pods/log and status; ClusterRole c-wildcard, rules[0].resources[0]: a check must name its resources, without wildcards; ClusterRole d-write, rules[0].verbs[0]: a check may only get, list and watch
-        preflights would get more than the right to read: ClusterRole preflight-reader-of-the-platform, rules[0].verbs[0]: a check may only get, list and watch
+        added ClusterRoles grant more than read access: ClusterRole a-secrets, rules[0].resources[0]: a check may read Secrets only in one namespace, by a Role; ClusterRole b-exec, rules[0].resources[0]: a check may read only the subresources pods/log and status; ClusterRole c-wildcard, rules[0].resources[0]: a check must name its resources, without wildcards; ClusterRole d-write, rules[0].verbs[0]: a check may only get, list and watch
+        added ClusterRoles grant more than read access: ClusterRole preflight-reader-of-the-platform, rules[0].verbs[0]: a check may only get, list and watch
         ");
     }
 }

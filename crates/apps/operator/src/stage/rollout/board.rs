@@ -43,7 +43,7 @@ impl Board {
         let said = |failure: &Failure| (failure.reason, failure.message.clone());
         if self.progress().failure(position).map(said) != Some(said(&failure)) {
             let Failure { effect, reason, message, .. } = &failure;
-            tracing::info!(?effect, reason, message, "a manifest is not in place");
+            tracing::info!(?effect, reason, error = message, "manifest not reconciled");
         }
         self.change(|progress| progress.note(position, failure));
     }
@@ -71,7 +71,7 @@ impl Board {
             progress.phase() != Phase::Reconciling && progress.is_whole()
         };
         if is_news {
-            tracing::info!("everything is in place");
+            tracing::info!("rollout complete");
             self.change(Progress::completed);
         }
     }

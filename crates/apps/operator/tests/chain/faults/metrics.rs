@@ -96,7 +96,7 @@ async fn answers_of_the_wrong_kind_decide_nothing() -> Result<()> {
     };
     let status = world.operated.status("all answers to be taken in", all_failed).await?;
     insta::assert_snapshot!(applies(&status).join("\n"), @"
-    Garbage: Unknown EvaluationFailed: The query could not be asked: its answer cannot be understood: invalid type: integer `1`, expected struct Reply at line 1 column 1.
+    Garbage: Unknown EvaluationFailed: The query could not be asked: invalid response: invalid type: integer `1`, expected struct Reply at line 1 column 1.
     Half: Unknown EvaluationFailed: The query yields 0.5 instead of 0 or 1.
     NotANumber: Unknown EvaluationFailed: The query yields NaN instead of 0 or 1.
     Nothing: Unknown EvaluationFailed: The query yields no series.

@@ -111,7 +111,7 @@ async fn what_is_only_reported_is_recorded_and_the_update_begins() -> Result<()>
     world.answer("5.1.1", CheckStatus::Found, Some("DualStack")).await?;
     let status = reaches(&world.operated, "5.1.1").await?;
     insta::assert_snapshot!(status.history[0].accepted_risks.as_deref().unwrap_or_default(), @"
-    The preflight of 5.1.1 says:
+    The preflight of 5.1.1 reports:
     * DualStack: DualStack will happen. https://fairway.dev/docs/risks#preflights (Risk identified during preflight check for 5.1.1)
     ");
     world.operated.stop().await

@@ -4,12 +4,11 @@ use fairway_findings::vet::Network;
 use fairway_findings::{CheckStatus, Document};
 
 /// What lets Pods on the network of their node in, where `PodSecurity` is enforced.
-const ON_HOST_NETWORK: &str = "--preflight-check-network=host takes the label \
+const ON_HOST_NETWORK: &str = "--preflight-check-network=host requires the label \
      pod-security.kubernetes.io/enforce=privileged on the namespace openshift-cluster-version-preflight";
 
 /// What lets Pods in on OpenShift.
-const ON_OPENSHIFT: &str =
-    "deploy/operator/openshift.yaml has the SecurityContextConstraints that let checks in";
+const ON_OPENSHIFT: &str = "apply the SecurityContextConstraints of deploy/operator/openshift.yaml";
 
 /// Says what to do about Pods that were refused. Those who run in them do not know how the cluster
 /// is set up.
@@ -64,7 +63,7 @@ mod tests {
         insta::assert_snapshot!(told.join("\n"), @r#"
         cannot create its pod: violates PodSecurity "restricted:latest"; --preflight-check-network=host takes the label pod-security.kubernetes.io/enforce=privileged on the namespace openshift-cluster-version-preflight
         cannot create its pod: violates PodSecurity "restricted:latest"
-        unable to validate against any security context constraint: []; deploy/operator/openshift.yaml has the SecurityContextConstraints that let checks in
+        unable to validate against any security context constraint: []; apply the SecurityContextConstraints of deploy/operator/openshift.yaml
         unable to validate against any security context constraint: []
         exceeded quota
         "#);

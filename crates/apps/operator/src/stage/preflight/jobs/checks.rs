@@ -160,13 +160,13 @@ mod tests {
         it has it
         it has it
         refused: the release contains no check for it
-        refused: Job dns: the release has no such Job
-        refused: Job etcd: the release has no such Job
-        refused: Role reader: the release has no such Job
-        accessRefused: Role reader: the release does not have it for its check
-        accessRefused: Role reader: the release does not have it for its check
-        accessRefused: ServiceAccount etcd: the release does not have it for its check
-        refused: Job : the release has no such Job
+        refused: Job dns: not a Job of the release
+        refused: Job etcd: not a Job of the release
+        refused: Role reader: not a Job of the release
+        accessRefused: Role reader: not part of the check in the release
+        accessRefused: Role reader: not part of the check in the release
+        accessRefused: ServiceAccount etcd: not part of the check in the release
+        refused: Job : not a Job of the release
         ");
     }
 
