@@ -25,28 +25,28 @@ pub const ANNOTATION: &str = "fairway.dev/accepted-risks";
 /// Bytes of the annotation that are read; all annotations of an object together may have 256 KiB.
 pub const ANNOTATION_BYTES: usize = 128 << 10;
 
-/// On which terms a risk was accepted, as the annotation has it under the risk's name.
+/// Acceptance terms of a risk, as stored in the annotation under the risk's name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default, expecting = "an object with terms")]
 pub struct Terms {
-    /// Why.
+    /// Reason of the acceptance.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// Until when: a time, or a day that is still included.
+    /// Expiry: a time, or a day, which is included.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<Until>,
-    /// For which versions.
+    /// Versions for which the risk is accepted.
     #[serde(rename = "for", skip_serializing_if = "Option::is_none")]
     pub versions: Option<Range>,
-    /// By whom.
+    /// User who accepted the risk.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
-    /// What the risk said then, as a digest.
+    /// Digest of the risk's content at the time of acceptance.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub definition: Option<String>,
 }
 
-/// The end of an acceptance.
+/// Expiry of an acceptance.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
 pub struct Until {

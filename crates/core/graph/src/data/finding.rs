@@ -6,12 +6,12 @@ use fairway_api::read::ReadError;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// A place in a file.
+/// A location in a file.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 pub struct Place {
-    /// The file, below the graph-data directory.
+    /// Path of the file, relative to the graph-data directory.
     pub file: String,
-    /// Where in it, if that is known.
+    /// Position in the file, if known.
     #[serde(flatten)]
     pub position: Option<Position>,
 }

@@ -7,31 +7,31 @@ use serde::Serialize;
 use super::Count;
 use crate::graph::{Graph, NodeId};
 
-/// Releases from which some or all clusters cannot go on.
+/// Releases from which some or all clusters cannot update.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Stranding {
-    /// Releases that have only conditional ways out: a cluster that all their risks concern stays.
+    /// Releases with conditional updates only: a cluster to which all risks apply cannot update.
     pub stranded: Vec<Stranded>,
-    /// Releases, other than the latest, that no update leads out of.
+    /// Releases without updates, except the latest.
     pub dead_ends: Vec<String>,
 }
 
-/// A release that has only conditional ways out.
+/// A release with conditional updates only.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Stranded {
-    /// Its version.
+    /// Version of the release.
     pub version: String,
-    /// The ways out.
+    /// Updates from the release.
     pub closed: Vec<Closed>,
 }
 
-/// A way out that is closed for some clusters.
+/// A conditional update.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Closed {
-    /// Where it leads.
+    /// Target version.
     pub to: String,
-    /// The names of its risks.
+    /// Names of the risks of the update.
     pub risks: Vec<String>,
 }
 

@@ -12,69 +12,69 @@ use crate::data::{Effect, Place};
 use crate::graph::{Edge, Graph, NodeId, Scope, with_architecture};
 use crate::problem::Problem;
 
-/// What becomes of an update, and why.
+/// State of an update and its causes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Why {
-    /// Where it begins.
+    /// Source version.
     pub from: String,
-    /// Where it leads.
+    /// Target version.
     pub to: String,
-    /// What becomes of it.
+    /// State of the update.
     #[serde(flatten)]
     pub verdict: Verdict,
 }
 
-/// What becomes of an update.
+/// State of an update.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", tag = "verdict")]
 pub enum Verdict {
-    /// Everybody gets it.
+    /// The update is recommended for all clusters.
     Recommended,
     /// It is conditional: recommended if its risks do not apply.
     Conditional {
-        /// What puts risks on it.
+        /// Causes of its risks.
         causes: Vec<Cause>,
     },
-    /// Nobody gets it.
+    /// The update is removed for all clusters.
     Removed {
-        /// What removes it, and what else is said about it.
+        /// Causes of the removal, and other causes.
         causes: Vec<Cause>,
     },
-    /// No release says that it is possible.
+    /// No release declares the update.
     NotDeclared,
-    /// It led back, as a part of a circle.
+    /// The update was part of a cycle.
     Circle {
-        /// The versions of the circle.
+        /// Versions of the cycle.
         versions: Vec<String>,
     },
-    /// One of the versions is only named by others: there is no release of it.
+    /// One of the versions has no release; other releases refer to it.
     NoRelease {
         /// The version.
         version: String,
     },
     /// One of the releases is not in the channel.
     NotInChannel {
-        /// Its version.
+        /// Version of the release.
         version: String,
         /// The channel.
         channel: String,
-        /// The channels it is in.
+        /// Channels that contain the release.
         channels: Vec<String>,
     },
 }
 
-/// Something that closes an update.
+/// Cause of the state of an update.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", tag = "cause")]
 pub enum Cause {
-    /// A block of graph-data.
+    /// A blocked edge of graph-data.
     Block {
-        /// Where it says which versions it concerns.
+        /// Location of its `from` pattern.
         #[serde(flatten)]
         place: Place,
-        /// What it says there.
+        /// The `from` pattern.
         pattern: String,
-        /// The name of its risk; without one it removes.
+        /// Name of its risk; without a risk, it removes the update.
         risk: Option<String>,
     },
     /// Metadata of a release.
@@ -84,7 +84,7 @@ pub enum Cause {
         /// The key.
         key: String,
     },
-    /// The graph had the risk before graph-data was looked at.
+    /// The input graph already had the risk.
     Given {
         /// Its name.
         risk: String,
