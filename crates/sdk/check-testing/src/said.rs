@@ -7,7 +7,7 @@ use fairway_findings::{ExecutionStatus, Finding};
 
 /// What a check has said. Printed, it is for snapshots: it has no times in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[must_use = "a test looks at what a check says"]
+#[must_use = "inspect the result of the check"]
 pub struct Said {
     answer: Answer,
 }

@@ -243,7 +243,7 @@ mod tests {
         assert_eq!(run(&[("there", &there)]).await?.unwrap(), Answer::default());
         // Nobody listens there, and nobody else may have it.
         let unknown = run(&[("missing", &missing)]).await?.unwrap().unknown.join(" ");
-        assert!(unknown.starts_with("1 of 1 image could not be looked at"), "{unknown}");
+        assert!(unknown.starts_with("1 of 1 image could not be checked"), "{unknown}");
 
         define(&cluster, MIRRORS[0], "Cluster").await?;
         let registry = cluster.registry()?;

@@ -331,7 +331,7 @@ mod tests {
         no room, so far: -
         no room: NotStarted("cannot schedule its pod: 0/3 nodes are available")
         no manifests: NotStarted("its init container manifests failed with exit code 1")
-        evicted: Killed("its node has ended its pod (Evicted): no disk")
+        evicted: Killed("its node terminated its pod (Evicted): no disk")
         its deadline: TimedOut("its Job exceeded its deadline")
         nothing: -
         nothing at all: TimedOut("no result after 961 seconds")

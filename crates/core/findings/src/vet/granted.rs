@@ -22,7 +22,7 @@ pub fn granted(check: &str, job: &Value, access: &[Value]) -> Vec<String> {
 /// What a binding gives: where, and what.
 fn of_binding(binding: &Grant<'_, RoleRef<'_>>, access: &Access<'_>) -> Vec<String> {
     let place = match binding.namespace {
-        "" => "everywhere".to_owned(),
+        "" => "cluster-wide".to_owned(),
         namespace => format!("in {namespace}"),
     };
     let is_bound = |kind: &str, name: &str, namespace: &str| {

@@ -299,7 +299,7 @@ fn what_a_check_is_granted_is_told() {
     insta::assert_snapshot!(granted(&check, &manifest, &access).join("\n"), @r"
     own ServiceAccount reader
     get secrets (router-certs-default) in openshift-ingress
-    get, list, watch nodes, nodes/status, pods/log, nodes.metrics.k8s.io, nodes/status.metrics.k8s.io, pods/log.metrics.k8s.io everywhere
+    get, list, watch nodes, nodes/status, pods/log, nodes.metrics.k8s.io, nodes/status.metrics.k8s.io, pods/log.metrics.k8s.io cluster-wide
     ");
     let nothing = Vec::<String>::new();
     assert_eq!(granted(&check, &request().manifest, &access), nothing, "it is not that account");

@@ -114,7 +114,7 @@ async fn content_that_is_not_what_its_name_says_is_left() {
     assert_eq!(found(&scan), ["4.1.0 amd64"]);
     let reasons = scan.report.problems.iter().map(|problem| (&*problem.tag, &problem.reason));
     for (tag, reason) in reasons {
-        let expected = if tag == "stated" { "does not exist" } else { "its name says" };
+        let expected = if tag == "stated" { "does not exist" } else { "does not match its digest" };
         assert!(reason.to_string().ends_with(expected), "{tag}: {reason}");
     }
     assert_eq!(scan.report.problems.len(), 4);
