@@ -164,7 +164,7 @@ async fn read(client: &Client, due: BTreeSet<Source>, known: &mut Known) -> Fail
             Err(error) => {
                 let why = of_request(&error);
                 let error = &error as &dyn std::error::Error;
-                tracing::warn!(?source, error, "cannot read package, retrying");
+                tracing::warn!(?source, error, "cannot read package; retrying");
                 failed.insert(source, why);
             }
         }

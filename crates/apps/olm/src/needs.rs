@@ -89,7 +89,7 @@ async fn update(client: &Client, installed: &Installed, known: &mut Known) -> Fa
                     namespace,
                     name,
                     error,
-                    "cannot read ClusterServiceVersion, retrying"
+                    "cannot read ClusterServiceVersion; retrying"
                 );
             }
         }

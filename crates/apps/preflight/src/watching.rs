@@ -90,7 +90,7 @@ async fn watch(
                 return;
             }
             Err(error) => {
-                tracing::debug!(kind = kind.plural, %error, "watch failed, retrying");
+                tracing::debug!(kind = kind.plural, %error, "watch failed; retrying");
                 ready = None;
                 false
             }

@@ -98,7 +98,7 @@ impl Serving {
                 let error = &error as &dyn std::error::Error;
                 tracing::warn!(
                     error,
-                    "cannot annotate the Secret with the served certificate, retrying"
+                    "cannot annotate the Secret with the served certificate; retrying"
                 );
                 self.metrics.write_failed();
                 false

@@ -98,7 +98,7 @@ pub(crate) async fn report(mut reporter: Reporter) {
             Ok(next) => next,
             Err(error) => {
                 let error = &error as &dyn std::error::Error;
-                tracing::warn!(error, "cannot write ClusterOperator, retrying");
+                tracing::warn!(error, "cannot write ClusterOperator; retrying");
                 reporter.metrics.write_failed();
                 Some(Instant::now() + BREATHER)
             }

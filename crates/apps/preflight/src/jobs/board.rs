@@ -86,8 +86,7 @@ impl Board {
             Err(outcome) => outcome,
         };
         if let Err(error) = self.change(|jobs| jobs.retain(|known| known.name != job)).await {
-            tracing::warn!(%error, job, "cannot withdraw Job request; the Job remains until the \
-                                         preflight run ends");
+            tracing::warn!(%error, job, "cannot withdraw Job request");
         }
         outcome
     }

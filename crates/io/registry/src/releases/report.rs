@@ -164,7 +164,7 @@ impl fmt::Display for Problem {
         if let Some(digest) = &self.digest {
             write!(f, " ({digest})")?;
         }
-        let consequence = if self.kept { "unchanged" } else { "skipped" };
+        let consequence = if self.kept { "unchanged" } else { "omitted" };
         write!(f, " {consequence}: {}", self.reason)
     }
 }

@@ -156,17 +156,17 @@ async fn one_bad_release_costs_itself_alone() {
     let told = anonymous(&scan.report.to_string(), &server);
     insta::assert_snapshot!(told, @r#"
     HOST/releases: 3 releases in 11 tags; 12 manifests read, 0 cached
-      arch (DIGEST) skipped: unsupported architecture ""
-      archive (DIGEST) skipped: cannot unpack layer DIGEST: numeric field did not have utf-8 text:  when getting cksum for 
-      different (DIGEST) skipped: its images belong to different releases: 4.6.0, 4.7.0
-      forbidden skipped: http://HOST/v2/releases/manifests/forbidden: access denied; check the pull secret
-      gone skipped: http://HOST/v2/releases/manifests/gone does not exist
-      gzip (DIGEST) skipped: cannot unpack layer DIGEST: unexpected end of file
-      incomplete (DIGEST) skipped: http://HOST/v2/releases/manifests/DIGEST does not exist
-      incomplete (DIGEST) skipped: cannot use its image DIGEST
-      metadata (DIGEST) skipped: release-metadata:1:2: missing field `version`
-      no-layer (DIGEST) skipped: http://HOST/v2/releases/blobs/DIGEST does not exist
-      no-release (DIGEST) skipped: no layer contains release-manifests/release-metadata
+      arch (DIGEST) omitted: unsupported architecture ""
+      archive (DIGEST) omitted: cannot unpack layer DIGEST: numeric field did not have utf-8 text:  when getting cksum for 
+      different (DIGEST) omitted: its images belong to different releases: 4.6.0, 4.7.0
+      forbidden omitted: http://HOST/v2/releases/manifests/forbidden: access denied; check the pull secret
+      gone omitted: http://HOST/v2/releases/manifests/gone does not exist
+      gzip (DIGEST) omitted: cannot unpack layer DIGEST: unexpected end of file
+      incomplete (DIGEST) omitted: http://HOST/v2/releases/manifests/DIGEST does not exist
+      incomplete (DIGEST) omitted: cannot use its image DIGEST
+      metadata (DIGEST) omitted: release-metadata:1:2: missing field `version`
+      no-layer (DIGEST) omitted: http://HOST/v2/releases/blobs/DIGEST does not exist
+      no-release (DIGEST) omitted: no layer contains release-manifests/release-metadata
     "#);
     let json = serde_json::to_string(&scan.report.problems[5..7]).unwrap();
     insta::assert_snapshot!(anonymous(&json, &server), @r#"[{"tag":"gzip","digest":"DIGEST","kept":false,"reason":"layer","layer":"DIGEST","why":"unexpected end of file"},{"tag":"incomplete","digest":"DIGEST","kept":false,"reason":"notFound","url":"http://HOST/v2/releases/manifests/DIGEST"}]"#);
