@@ -78,8 +78,8 @@ fn what_a_manifest_wants_to_become_of_the_object() {
         (json!({"release.openshift.io/delete": "true"}), Ok(Intent::Delete)),
         (
             json!({"release.openshift.io/delete": "yes"}),
-            Err("its annotation release.openshift.io/delete is \"yes\", which means nothing; it can \
-                 be \"true\""
+            Err("annotation release.openshift.io/delete has the invalid value \"yes\"; use \
+                 \"true\""
                 .to_owned()),
         ),
     ] {

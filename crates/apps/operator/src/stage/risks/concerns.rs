@@ -10,7 +10,7 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use crate::cluster::{Objects, only};
 
 /// What people read about what could not be seen for so long.
-const UNLISTED: &str = "The operator cannot list them; its log says why.";
+const UNLISTED: &str = "see the operator log";
 
 /// Why a ConfigMap is unknown that was not read for so long.
 const UNREAD: &str = "see the operator log";

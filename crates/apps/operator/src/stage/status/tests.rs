@@ -249,7 +249,7 @@ fn a_version_has_to_be_one_that_is_offered() {
 fn several_architectures_need_a_release_that_serves_them() {
     let wish = || Update { architecture: Some(Architecture::Multi), ..objects::update_to("5.0.1") };
     let updates = offering(&["5.0.2"]);
-    insta::assert_snapshot!(invalid(wish(), &updates).unwrap(), @r#"The cluster version is invalid: spec.desiredUpdate.architecture: the update service has no image of "5.0.1" that serves several architectures; withdraw it with `fairway upgrade --clear`"#);
+    insta::assert_snapshot!(invalid(wish(), &updates).unwrap(), @r#"The cluster version is invalid: spec.desiredUpdate.architecture: the update service has no multi-architecture image of "5.0.1"; withdraw the request with `fairway upgrade --clear`"#);
     let multi = |version: &str| {
         let architecture = Some(Architecture::Multi);
         let release = Release { architecture, ..objects::release(version) };

@@ -66,7 +66,7 @@ mod tests {
         Warning LoadPayloadFailed: Loading payload failed version="5.1.0" image="r.example/release@sha256:1" failure=it is empty
         Warning VerifyPayloadVersionFailed: Verifying payload failed version="5.1.0" image="r.example/release@sha256:1" failure=release image version 5.1.1 does not match the expected version 5.1.0
         Warning PreconditionBlock: Preconditions failed for payload loaded version="5.1.0" image="r.example/release@sha256:1":
-        Warning PreconditionBlock: Preconditions failed for payload version="5.1.0" image="r.example/release@sha256:1": the cluster is still being installed; the update is considered once 5.0.0 is complete
+        Warning PreconditionBlock: Preconditions failed for payload version="5.1.0" image="r.example/release@sha256:1": the cluster is still being installed; the operator evaluates the update once 5.0.0 is installed
         Normal PayloadLoaded: Payload loaded version="5.1.0" image="r.example/release@sha256:1" architecture="amd64"
         Normal PreconditionsPassed: All preconditions of the update to 5.1.0 passed.
         Warning PreconditionWarn: It was forced.

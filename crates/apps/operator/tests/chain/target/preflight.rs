@@ -95,7 +95,7 @@ impl World {
             status.conditions.find("ReleaseAccepted").is_some_and(|accepted| {
                 let message = accepted.message.as_deref().unwrap_or_default();
                 accepted.status == ConditionStatus::Unknown
-                    && message.contains("Waiting for what the preflight says")
+                    && message.contains("Waiting for the preflight results")
             })
         };
         self.operated.status("the update to wait for the preflight", waits).await

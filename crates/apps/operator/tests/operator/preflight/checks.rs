@@ -78,7 +78,7 @@ async fn a_run_gets_what_its_release_has_and_that_is_told() -> Result<()> {
     greedy[2]["rules"][0]["resourceNames"] = json!(["crown-jewels"]);
     let (answer, why) = ask(&run, "dns-preflight-greedy", greedy).await?;
     assert_eq!(answer, JobState::AccessRefused, "{why}");
-    assert!(why.contains("Role dns-preflight: the release does not have it"), "{why}");
+    assert!(why.contains("Role dns-preflight: not part of the check"), "{why}");
     // Whether the cluster has a namespace for it is another matter.
     let (answer, why) = ask(&run, "dns-preflight-honest", check()).await?;
     assert!(matches!(answer, JobState::Created | JobState::NotCreated), "{answer}: {why}");

@@ -49,21 +49,21 @@ fn what_is_no_file_is_refused() {
     exit code: 1
     ----- stderr -----
     error: cannot read the graph-data in graph-data
-      caused by: graph-data/blocked-edges/out.yaml leads out of the directory
+      caused by: cannot read graph-data/blocked-edges/out.yaml: symbolic link to a target outside of the directory
     hint: name a directory that has `version`, `channels` and `blocked-edges`
     build: exit code: 1
 
     exit code: 1
     ----- stderr -----
     error: cannot read the graph-data in graph-data
-      caused by: graph-data/blocked-edges/device.yaml leads out of the directory
+      caused by: cannot read graph-data/blocked-edges/device.yaml: symbolic link to a target outside of the directory
     hint: name a directory that has `version`, `channels` and `blocked-edges`
     build: exit code: 1
 
     exit code: 1
     ----- stderr -----
     error: cannot read the graph-data in graph-data
-      caused by: graph-data/blocked-edges/dangling.yaml is a link that leads nowhere
+      caused by: cannot read graph-data/blocked-edges/dangling.yaml: broken symbolic link
     hint: name a directory that has `version`, `channels` and `blocked-edges`
     build: exit code: 1
 
@@ -78,7 +78,7 @@ fn what_is_no_file_is_refused() {
     exit code: 1
     ----- stderr -----
     error: cannot read the graph-data in graph-data
-      caused by: graph-data/blocked-edges/pipe.yaml is not a file
+      caused by: cannot read graph-data/blocked-edges/pipe.yaml: not a regular file
     hint: name a directory that has `version`, `channels` and `blocked-edges`
     build: exit code: 1
 
@@ -106,7 +106,7 @@ fn what_is_no_file_is_refused() {
     exit code: 1
     ----- stderr -----
     error: cannot read the graph-data in graph-data
-      caused by: graph-data/blocked-edges/�.yaml has a name that is not UTF-8
+      caused by: cannot read graph-data/blocked-edges/�.yaml: the name is not UTF-8
     hint: name a directory that has `version`, `channels` and `blocked-edges`
     build: exit code: 1
     "#);

@@ -127,7 +127,7 @@ mod tests {
         invalid response: no data
         invalid response: expected value at line 1 column 1
         execution: many-to-many matching
-        it answered 403 Forbidden
+        unexpected HTTP status 403 Forbidden
         "#);
     }
 }
