@@ -89,7 +89,7 @@ fn what_is_said_where_an_acceptance_does_not_count() {
     Recommended=False MultipleReasons: A goes wrong. https://example.com/A
     The acceptance of the risk expired at 2021-08-01.
 
-    Unable to evaluate PromQL to determine if the cluster is impacted by B. The query yields no series. B goes wrong. https://example.com/B
+    Unable to evaluate PromQL to determine if the cluster is impacted by B. The query returned no series. B goes wrong. https://example.com/B
     The risk is accepted for 4.8.x only, not for this version.
     ");
 }

@@ -54,8 +54,8 @@ fn what_is_said_about_them() {
     Applies=True Match: The risk applies to all clusters.
     Applies=True Match: The query returned 1: the risk applies to this cluster.
     Applies=False NotMatch: The query returned 0: the risk does not apply to this cluster.
-    Applies=Unknown EvaluationFailed: The query yields no series.
-    Applies=Unknown EvaluationFailed: The query has not been answered yet.
+    Applies=Unknown EvaluationFailed: The query returned no series.
+    Applies=Unknown EvaluationFailed: The query is not evaluated yet.
     Applies=True Match: The risk has no rules, so it applies to all clusters.
     Applies=True Match: The query returned 1: the risk applies to this cluster. Skipped: rule 1: unknown rule type "Telepathy"; rule 2: the query returned no series.
     Applies=Unknown EvaluationFailed: Rule 1: a rule of type Always has a query; rule 2: a rule of type PromQL has no query; rule 3: its query has 20000 bytes; the limit is 16384 bytes; rule 4: unknown rule type "Telepathy"; rule 5: the query returned no series.
@@ -98,7 +98,7 @@ fn an_answer_is_one_sample_of_zero_or_one() {
     the query returned -1 instead of 0 or 1
     the query returned a scalar instead of one sample
     the query returned a range vector instead of one sample
-    the query returned a text instead of one sample
+    the query returned a string instead of one sample
     ");
     insta::assert_snapshot!(Failure::asking(&"connection refused"), @"cannot evaluate the query: connection refused");
     assert!(Failure::asking(&"x".repeat(10_000)).to_string().len() < 600);
@@ -120,7 +120,7 @@ fn a_query_that_costs_too_much_is_not_wanted() {
     let world = World::default();
     let evaluated = world.look(vec![risk("A", vec![promql(&deep)])]);
     assert_eq!(evaluated.wanted_queries, Vec::<String>::new());
-    insta::assert_snapshot!(line(&evaluated.conditional_update_risks[0].conditions[0]), @"Applies=Unknown EvaluationFailed: The query is not sent to the cluster's metrics: brackets are nested more than 32 deep here.");
+    insta::assert_snapshot!(line(&evaluated.conditional_update_risks[0].conditions[0]), @"Applies=Unknown EvaluationFailed: The query is not allowed: brackets are nested more than 32 levels deep.");
     let odd = world.look(vec![risk("A", vec![promql("sum(")])]);
     assert_eq!(odd.wanted_queries, ["sum("], "that is for the cluster's Prometheus to judge");
 }
@@ -137,6 +137,6 @@ fn only_allowed_metrics_are_read() {
     metric upper is not on the list of allowed metrics
     metric node_load1 is not on the list of allowed metrics
     a selector has no metric name, and a list of allowed metrics is set
-    cannot parse it, and a list of allowed metrics is set (1:4: this ( is never closed)
+    cannot parse it, and a list of allowed metrics is set (1:4: unclosed ()
     ");
 }

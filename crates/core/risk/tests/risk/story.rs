@@ -102,11 +102,11 @@ fn a_cluster_without_metrics_cannot_tell() {
     let evaluated = ledger().evaluate(world.round());
     assert_eq!(available(&evaluated), ["4.6.43", "4.6.42"]);
     insta::assert_snapshot!(line(recommended(&evaluated)), @"
-    Recommended=Unknown EvaluationFailed: Unable to evaluate PromQL to determine if the cluster is impacted by AuthOAuthProxyLeakedConnections. The query yields no series. On clusters with a Proxy configured, the authentication operator may keep many oauth-server connections open, resulting in high memory consumption by the authentication operator and router pods. https://bugzilla.redhat.com/show_bug.cgi?id=1941840#c33
+    Recommended=Unknown EvaluationFailed: Unable to evaluate PromQL to determine if the cluster is impacted by AuthOAuthProxyLeakedConnections. The query returned no series. On clusters with a Proxy configured, the authentication operator may keep many oauth-server connections open, resulting in high memory consumption by the authentication operator and router pods. https://bugzilla.redhat.com/show_bug.cgi?id=1941840#c33
 
-    Unable to evaluate PromQL to determine if the cluster is impacted by VSphereHW14CrossNodeNetworkingError. The query yields no series. Clusters on vSphere Virtual Hardware Version 14 and later may experience cross-node networking issues. https://access.redhat.com/solutions/5896081
+    Unable to evaluate PromQL to determine if the cluster is impacted by VSphereHW14CrossNodeNetworkingError. The query returned no series. Clusters on vSphere Virtual Hardware Version 14 and later may experience cross-node networking issues. https://access.redhat.com/solutions/5896081
 
-    Unable to evaluate PromQL to determine if the cluster is impacted by VSphereNodeNameChanges. The query yields no series. vSphere clusters leveraging the vSphere cloud provider may lose node names which can have serious impacts on the stability of the control plane and workloads. https://bugzilla.redhat.com/show_bug.cgi?id=1942207#c3
+    Unable to evaluate PromQL to determine if the cluster is impacted by VSphereNodeNameChanges. The query returned no series. vSphere clusters leveraging the vSphere cloud provider may lose node names which can have serious impacts on the stability of the control plane and workloads. https://bugzilla.redhat.com/show_bug.cgi?id=1942207#c3
     ");
 }
 

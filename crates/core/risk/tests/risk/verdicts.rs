@@ -49,7 +49,7 @@ fn what_is_said_about_one_risk() {
         |outcome| line(recommended(&World::knowing([("A", outcome)]).look(vec![queried("A")])));
     insta::assert_snapshot!(one(Ok(true)), @"Recommended=False A: A goes wrong. https://example.com/A");
     insta::assert_snapshot!(one(Ok(false)), @"Recommended=True NotExposedToRisks: The update is recommended: none of its risks applies to this cluster.");
-    insta::assert_snapshot!(one(failed()), @"Recommended=Unknown EvaluationFailed: Unable to evaluate PromQL to determine if the cluster is impacted by A. The query yields no series. A goes wrong. https://example.com/A");
+    insta::assert_snapshot!(one(failed()), @"Recommended=Unknown EvaluationFailed: Unable to evaluate PromQL to determine if the cluster is impacted by A. The query returned no series. A goes wrong. https://example.com/A");
     let accepted = World::knowing([("A", Ok(true))]).accepting(&["A"]).look(vec![queried("A")]);
     insta::assert_snapshot!(line(recommended(&accepted)), @"Recommended=True AllExposedRisksAccepted: The update is recommended: all risks that apply or may apply to this cluster are accepted: A.");
 }
@@ -59,7 +59,7 @@ fn several_messages_are_joined_in_the_order_of_names() {
     let world = World::knowing([("B", Ok(true)), ("A", failed()), ("C", Ok(true))]);
     let evaluated = world.look(["C", "A", "B"].map(queried).to_vec());
     insta::assert_snapshot!(recommended(&evaluated).message, @"
-    Unable to evaluate PromQL to determine if the cluster is impacted by A. The query yields no series. A goes wrong. https://example.com/A
+    Unable to evaluate PromQL to determine if the cluster is impacted by A. The query returned no series. A goes wrong. https://example.com/A
 
     B goes wrong. https://example.com/B
 
@@ -94,7 +94,7 @@ fn whether_risks_are_evaluated() {
     };
     insta::assert_snapshot!(evaluating(vec![queried("A"), risk("B", vec![always()])]), @"
     Evaluating=True PeriodicEvaluation: Periodically evaluating risks associated with this update.
-    Recommended=False MultipleReasons: Unable to evaluate PromQL to determine if the cluster is impacted by A. The query has not been answered yet. A goes wrong. https://example.com/A
+    Recommended=False MultipleReasons: Unable to evaluate PromQL to determine if the cluster is impacted by A. The query is not evaluated yet. A goes wrong. https://example.com/A
 
     B goes wrong. https://example.com/B
     ");

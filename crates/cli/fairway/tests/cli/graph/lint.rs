@@ -21,7 +21,7 @@ fn lines_and_what_is_wrong_with_them() {
     insta::assert_snapshot!(with_mistakes().run(&["lint", "broken", GRAPH[0]]), @"
     exit code: 3
     ----- stdout -----
-    error[promql]: this ( is never closed
+    error[promql]: unclosed (
       --> blocked-edges/5.1.0-LeakyProxy.yaml:11:10
        |
     11 |       max(gateway_uses_proxy
@@ -71,7 +71,7 @@ fn only_what_is_new() {
     insta::assert_snapshot!(desk.run(&["lint", "broken", "--base=graph-data"]), @"
     exit code: 3
     ----- stdout -----
-    error[promql]: this ( is never closed
+    error[promql]: unclosed (
       --> blocked-edges/5.1.0-LeakyProxy.yaml:11:10
        |
     11 |       max(gateway_uses_proxy

@@ -319,7 +319,7 @@ fn samples_that_cannot_be_read() {
     exit code: 1
     ----- stderr -----
     error: cannot read the samples in releases.json
-      caused by: line 1: a label is expected where "\"arch\":\"amd64\",\"image\":\"registry.example" stands
+      caused by: line 1: expected a label, found "\"arch\":\"amd64\",\"image\":\"registry.example"
     hint: they are in the text format of Prometheus, or an answer of its API in JSON
     "#);
 }

@@ -5,7 +5,7 @@ use super::{asking, block, shown, shown_of};
 #[test]
 fn promql() {
     insta::assert_snapshot!(shown_of(&asking("group(up)\nor\n0 * gruop(up)")), @r#"
-    error[promql]: there is no function "gruop"
+    error[promql]: unknown function "gruop"
       --> blocked-edges/4.7.4-Risk.yaml:13:11
        |
     13 |       0 * gruop(up)
@@ -14,7 +14,7 @@ fn promql() {
     1 error
     "#);
     insta::assert_snapshot!(shown_of(&asking("group(up) or")), @"
-    error[promql]: the query ends where something has to follow
+    error[promql]: unexpected end of the query
       --> blocked-edges/4.7.4-Risk.yaml:11:19
        |
     11 |       group(up) or
@@ -23,7 +23,7 @@ fn promql() {
     1 error
     ");
     insta::assert_snapshot!(shown_of(&asking("group(up) or (0 * group(up)")), @"
-    error[promql]: this ( is never closed
+    error[promql]: unclosed (
       --> blocked-edges/4.7.4-Risk.yaml:11:20
        |
     11 |       group(up) or (0 * group(up)
@@ -36,7 +36,7 @@ fn promql() {
         r#"- {type: PromQL, promql: {promql: "group(up{a=\"b\"}) or rate(up)"}}"#,
     );
     insta::assert_snapshot!(shown_of(&quoted), @r#"
-    error[promql]: rate takes a range such as x[5m], and this is a vector
+    error[promql]: rate expects a range vector such as x[5m], got an instant vector
      --> blocked-edges/4.7.4-Risk.yaml:8:58
       |
     8 | - {type: PromQL, promql: {promql: "group(up{a=\"b\"}) or rate(up)"}}
@@ -46,7 +46,7 @@ fn promql() {
     "#);
     let folded = block("4.7.4", "Risk").replace("- type: Always", "- type: PromQL\n  promql:\n    promql: >-\n      group(up)\n      or\n      0 ** group(up)");
     insta::assert_snapshot!(shown_of(&folded), @"
-    error[promql]: `*` cannot stand here
+    error[promql]: unexpected `*`
       --> blocked-edges/4.7.4-Risk.yaml:13:10
        |
     13 |       0 ** group(up)
@@ -114,7 +114,7 @@ fn rules_without_what_their_type_needs() {
 #[test]
 fn query_result() {
     insta::assert_snapshot!(shown_of(&asking("1")), @"
-    error[query-result]: the query returns a number; expected an instant vector
+    error[query-result]: the query returns a scalar; expected an instant vector
       --> blocked-edges/4.7.4-Risk.yaml:11:7
        |
     11 |       1
@@ -199,7 +199,7 @@ fn query_coverage() {
     1 warning
     "#);
     insta::assert_snapshot!(shown_of(&asking("group(up{job=\"a\"}) or 0 * group(up{job=\"b\"})")), @r#"
-    warning[query-coverage]: only clusters with certain samples of up{job="a"}, or up{job="b"} get an answer
+    warning[query-coverage]: only clusters with certain samples of up{job="a"}, or up{job="b"} get a result
       --> blocked-edges/4.7.4-Risk.yaml:11:7
        |
     11 |       group(up{job="a"}) or 0 * group(up{job="b"})
