@@ -175,12 +175,12 @@ impl Retriever {
 }
 
 fn verifier(own: &Release) -> Result<Verifier, String> {
-    let nobody = "the running release has no valid signature policy";
+    let no_policy = "the running release has no valid signature policy";
     match Verification::of(&own.manifests) {
         Ok(Some(verification)) => Verifier::new(&verification)
-            .map_err(|error| format!("{nobody}: {}", crate::text::chain(&error))),
+            .map_err(|error| format!("{no_policy}: {}", crate::text::chain(&error))),
         Ok(None) => Err(format!(
-            "{nobody}: no ConfigMap has the annotation \
+            "{no_policy}: no ConfigMap has the annotation \
              release.openshift.io/verification-config-map"
         )),
         Err(error) => Err(error.to_string()),

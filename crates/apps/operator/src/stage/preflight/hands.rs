@@ -244,9 +244,10 @@ struct Pauses(u32);
 impl Pauses {
     /// Says what went wrong, and waits.
     async fn after(&mut self, why: &str, complaint: &str) {
-        tracing::warn!(error = why, "{complaint}; retrying");
         self.0 = self.0.saturating_add(1);
-        fairway_clock::pause(RETRY_BACKOFF.after(self.0)).await;
+        let (attempt, retry_in) = (self.0, RETRY_BACKOFF.after(self.0));
+        tracing::warn!(error = why, attempt, ?retry_in, "{complaint}; retrying");
+        fairway_clock::pause(retry_in).await;
     }
 }
 

@@ -66,12 +66,13 @@ impl Board {
 
     /// Everything is in place, if it is.
     pub(super) fn complete(&self) {
-        let is_news = {
+        let completed = {
             let progress = self.progress();
-            progress.phase() != Phase::Reconciling && progress.is_whole()
+            let is_news = progress.phase() != Phase::Reconciling && progress.is_whole();
+            is_news.then(|| progress.image().to_owned())
         };
-        if is_news {
-            tracing::info!("rollout complete");
+        if let Some(image) = completed {
+            tracing::info!(image, "rollout complete");
             self.change(Progress::completed);
         }
     }

@@ -89,7 +89,8 @@ async fn a_run_gets_what_its_release_has_and_that_is_told() -> Result<()> {
     stage.until_reason("PreflightCompleted", "NoRisksFound").await?;
     let records: Api<ConfigMap> = stage.namespace.api();
     let name = record::name(&image).unwrap_or_default();
-    let granted = r#""granted":["own ServiceAccount dns-preflight","get secrets (key) in openshift-dns"]"#;
+    let granted =
+        r#""granted":["own ServiceAccount dns-preflight","get secrets (key) in openshift-dns"]"#;
     wait::until("what was granted", async || {
         let kept = records.get_opt(&name).await?.and_then(|record| record.data);
         let complete = kept.and_then(|mut data| data.remove(record::COMPLETE));
