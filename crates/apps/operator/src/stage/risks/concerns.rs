@@ -9,10 +9,10 @@ use k8s_openapi::api::core::v1::ConfigMap;
 
 use crate::cluster::{Objects, only};
 
-/// What people read about what could not be seen for so long.
+/// Why ClusterOperators are unknown if they could not be listed within the grace period.
 const UNLISTED: &str = "see the operator log";
 
-/// Why a ConfigMap is unknown that was not read for so long.
+/// Why a ConfigMap is unknown if it could not be read within the grace period.
 const UNREAD: &str = "see the operator log";
 
 /// What was found.
