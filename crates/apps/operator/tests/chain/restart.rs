@@ -89,7 +89,7 @@ async fn verdicts_stand_until_queries_are_answered_anew() -> Result<()> {
     world.operated.start();
     let is_awaited = |status: &ClusterVersionStatus| {
         let mut risks = status.conditional_update_risks.iter();
-        risks.all(|risk| risk.conditions.iter().all(|it| it.message.contains("last asked")))
+        risks.all(|risk| risk.conditions.iter().all(|it| it.message.contains("last evaluation")))
     };
     let status = world.operated.status("the answers to be awaited", is_awaited).await?;
     assert_eq!(status.available_updates, before.available_updates);
