@@ -27,7 +27,7 @@ pub const ANNOTATION_BYTES: usize = 128 << 10;
 
 /// Acceptance terms of a risk, as stored in the annotation under the risk's name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", default, expecting = "an object with terms")]
+#[serde(rename_all = "camelCase", default, expecting = "an object with acceptance terms")]
 pub struct Terms {
     /// Reason of the acceptance.
     #[serde(skip_serializing_if = "Option::is_none")]

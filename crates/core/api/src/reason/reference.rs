@@ -6,10 +6,9 @@ use super::{ALL, ConditionReasons, kind};
 
 const INTRO: &str = "# Conditions and reasons
 
-Fairway reports what it does and what holds it up in conditions. A condition's `reason` is a fixed \
-word, meant for scripts, alerts and dashboards; its message may change from release to release. \
-This page lists every condition with the words it uses, what each of them means and what to do \
-about it.
+Fairway reports its state in conditions. The `reason` of a condition is a fixed word for scripts, \
+alerts and dashboards; its message may change between releases. This page lists all conditions \
+with their reasons, the meaning of each reason, and its remediation.
 ";
 
 /// Renders the whole table as a page of Markdown.
@@ -36,7 +35,7 @@ fn section(page: &mut String, entry: &ConditionReasons) {
     }
     line(page, format_args!("| reason | meaning | remediation |\n| --- | --- | --- |"));
     for reason in *reasons {
-        let remedy = reason.remedy.unwrap_or("nothing");
+        let remedy = reason.remedy.unwrap_or("none");
         line(
             page,
             format_args!("| `{}` | {} | {} |", reason.code, cell(reason.meaning), cell(remedy)),

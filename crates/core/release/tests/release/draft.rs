@@ -320,8 +320,8 @@ fn finish_returns_all_errors_with_the_names_of_input_files() {
     * release 5.1.0 lists itself as a previous version
     * second.yaml: same path in the release as first.yaml
     * deploy/storage/image-references: field apiVersion: expected "image.openshift.io/v1", found ""
-    * the release's metadata: invalid url: expected an http or https URL, found "errata"
-    * the release's metadata: invalid release.openshift.io/architecture: expected multi, found "amd64"
+    * metadata of the release: invalid url: expected an http or https URL, found "errata"
+    * metadata of the release: invalid release.openshift.io/architecture: expected multi, found "amd64"
     * deploy/storage/0000_50_storage_01.yaml:1:1: field apiVersion: expected a non-empty string
     * deploy/storage/02.yaml:1:4: '[' is not closed
     "#);

@@ -149,7 +149,7 @@ fn oddities_of_manifests_are_warnings_with_file_and_line() {
     release-manifests/a.yaml:21: tag !secret is ignored
     release-manifests/b.json:1: all annotations are ignored, because a is not a string
     release-manifests/c.yaml:1: byte order mark
-    release-manifests/c.yaml:9: content behind the document end is ignored
+    release-manifests/c.yaml:9: content after the document end is ignored
     "#);
     assert!(release.warnings.iter().all(fairway_release::payload::Warning::is_informational));
 }

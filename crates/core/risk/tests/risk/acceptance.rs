@@ -46,7 +46,7 @@ fn terms() {
     The risk counts as not accepted: cannot read its terms in annotation fairway.dev/accepted-risks: "tomorrow" is not a time such as 2026-12-31 or 2026-12-31T18:00:00Z.
     The risk counts as not accepted: cannot read its terms in annotation fairway.dev/accepted-risks: "some" is not a comparison such as >=5.2.0, <5.4, ~5.2.1, ^5.2.0 or 5.2.x.
     The risk counts as not accepted: cannot read its terms in annotation fairway.dev/accepted-risks: invalid type: integer `4`, expected a string.
-    The risk counts as not accepted: cannot read its terms in annotation fairway.dev/accepted-risks: invalid type: string "yes", expected an object with terms.
+    The risk counts as not accepted: cannot read its terms in annotation fairway.dev/accepted-risks: invalid type: string "yes", expected an object with acceptance terms.
     The risk counts as not accepted: cannot read its terms in annotation fairway.dev/accepted-risks: expected ident at line 1 column 2.
     The risk counts as not accepted: cannot read its terms in annotation fairway.dev/accepted-risks: invalid type: sequence, expected a map at line 1 column 0.
     "#);
@@ -74,7 +74,7 @@ fn a_hostile_annotation_is_reported_and_accepts_nothing() {
     No risk counts as accepted: cannot read annotation fairway.dev/accepted-risks: recursion limit exceeded at line 1 column 133.
     No risk counts as accepted: cannot read annotation fairway.dev/accepted-risks: EOF while parsing a value at line 1 column 0.
     Risk "A" counts as not accepted: cannot read its entry in annotation fairway.dev/accepted-risks: "x" is not a time such as 2026-12-31 or 2026-12-31T18:00:00Z.
-    Risk "B" counts as not accepted: cannot read its entry in annotation fairway.dev/accepted-risks: invalid type: integer `1`, expected an object with terms.
+    Risk "B" counts as not accepted: cannot read its entry in annotation fairway.dev/accepted-risks: invalid type: integer `1`, expected an object with acceptance terms.
     "#);
 }
 

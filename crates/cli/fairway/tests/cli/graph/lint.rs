@@ -89,7 +89,7 @@ fn only_what_is_new() {
     insta::assert_snapshot!(desk.run(&["lint", "broken", "--base=broken", "--deny=notes"]), @"
     exit code: 0
     ----- stdout -----
-    nothing found
+    no findings
     ----- stderr -----
     left out, because broken has it, too: 3
     ");

@@ -95,7 +95,7 @@ fn everything_that_is_wrong_is_said_at_once_and_nothing_is_made() {
     * image other: "registry.example/other:latest" is not pinned by digest (NAME@sha256:…)
     * release 5.1.0 lists itself as a previous version
     * storage/0000_50_storage_01_deployment.yaml:16:1: quay.io/example/storage:dev refers to image "storage", which is not in the release
-    * the release's metadata: invalid url: expected an http or https URL, found "errata"
+    * metadata of the release: invalid url: expected an http or https URL, found "errata"
     * broken/0000_50_broken_01.yaml:1:1: field metadata.name: expected a non-empty string
     * broken/0000_50_broken_02.yaml:1:4: '[' is not closed
     hint: add images with --image storage=IMAGE

@@ -248,7 +248,7 @@ fn who_accepted_it() {
     Updates that have it:
       5.2.0  Recommended=False, stands against it, accepted on terms that cannot be read
     Accepted
-      It does not count: its terms cannot be read: invalid type: integer `7`, expected an object with terms.
+      It does not count: its terms cannot be read: invalid type: integer `7`, expected an object with acceptance terms.
     No
     ");
 }
