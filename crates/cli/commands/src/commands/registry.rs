@@ -155,7 +155,7 @@ fn authorities(path: &Path) -> anyhow::Result<Vec<u8>> {
     let pem = fs::read(path).with_context(hint)?;
     let begin = b"-----BEGIN CERTIFICATE-----";
     let has_some = pem.windows(begin.len()).any(|window| window == begin);
-    if has_some { Ok(pem) } else { Err(anyhow::anyhow!("there is no certificate in it")) }
+    if has_some { Ok(pem) } else { Err(anyhow::anyhow!("no certificate found in it")) }
         .with_context(hint)
 }
 

@@ -298,7 +298,7 @@ fn what_cannot_be_signed_or_verified_is_said() {
     exit code: 1
     ----- stderr -----
     error: cannot sign with the key in team.asc
-      caused by: it is not an OpenPGP secret key: unexpected block type: PGP PUBLIC KEY BLOCK
+      caused by: not an OpenPGP secret key: unexpected block type: PGP PUBLIC KEY BLOCK
     hint: write one key with `gpg --armor --export-secret-keys KEY > FILE`; its passphrase is read with --passphrase-file
 
     exit code: 1
@@ -320,7 +320,7 @@ fn what_cannot_be_signed_or_verified_is_said() {
     exit code: 1
     ----- stderr -----
     error: cannot verify signatures
-      caused by: team.secret.asc cannot be used
+      caused by: cannot use team.secret.asc
       caused by: keyring does not consist of OpenPGP public keys: expected PGP PUBLIC KEY BLOCK, found PGP PRIVATE KEY BLOCK
     hint: write them with `gpg --armor --export KEY > FILE`
 

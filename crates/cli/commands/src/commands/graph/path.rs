@@ -66,7 +66,7 @@ impl fmt::Display for Ways<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { from, to, paths, risks } = self;
         let Some(paths) = paths else {
-            return write!(f, "no updates lead from {from} to {to}");
+            return write!(f, "no upgrade path from {from} to {to}");
         };
         write!(f, "{paths}")?;
         for risk in risks {

@@ -27,7 +27,7 @@ fn file(path: &Path) -> anyhow::Result<File> {
     let cannot = || format!("cannot read {name}");
     let size = fs::metadata(path).with_context(cannot)?.len();
     if size > MAX_BYTES {
-        bail!("{name} is {size} bytes long, and at most {MAX_BYTES} are read");
+        bail!("{name} has {size} bytes; the limit is {MAX_BYTES} bytes");
     }
     Ok(File::read(&name, &fs::read(path).with_context(cannot)?)?)
 }

@@ -26,16 +26,16 @@ fn a_graph_is_built_of_images() {
     releases: 1, recommended updates: 0, conditional updates: 0
 
     5.1
-      5.1.1  no updates lead here
+      5.1.1  no updates to this release
     ----- stderr -----
     releases in registry.example/releases: 1 found, 1 left out
-    warning: registry.example/releases:broken is left out: release-images/blobs/sha256/0000000000000000000000000000000000000000000000000000000000000000 does not exist
+    warning: registry.example/releases:broken omitted: release-images/blobs/sha256/0000000000000000000000000000000000000000000000000000000000000000 does not exist
     ");
     let why = desk.run(&[&["why", "5.0.1", "5.1.1", "-q"][..], &IMAGES].concat());
     insta::assert_snapshot!(why, @"
     exit code: 3
     ----- stdout -----
-    5.0.1+amd64 -> 5.1.1+amd64: 5.0.1+amd64 is named by other releases, but there is no release of it
+    5.0.1+amd64 -> 5.1.1+amd64: 5.0.1+amd64 does not exist; other releases refer to it
     ");
     let lint = desk.run(&["lint", "graph-data", "--oci-layout=release-images"]);
     assert!(lint.contains("1 found, 1 left out"), "{lint}");
@@ -85,19 +85,19 @@ fn what_is_wrong_with_images_is_said() {
     exit code: 1
     ----- stderr -----
     error: cannot read the releases
-      caused by: registry.example is on another machine, and would be spoken to without TLS
+      caused by: registry.example is on another host, and the connection would not use TLS
     hint: --plain-http allows it
 
     exit code: 1
     ----- stderr -----
     error: cannot use the pull secret secret.json
-      caused by: the pull secret is not JSON with `auths`: line 1, column 2
+      caused by: the pull secret is not valid JSON with `auths`: line 1, column 2
     hint: it is JSON such as `docker login` writes: {"auths": {"registry.example": {"auth": …}}}
 
     exit code: 1
     ----- stderr -----
     error: cannot use the certificates in authorities.pem
-      caused by: there is no certificate in it
+      caused by: no certificate found in it
     hint: name a file that has certificates as PEM
 
     exit code: 1
@@ -117,7 +117,7 @@ fn what_is_wrong_with_images_is_said() {
     exit code: 1
     ----- stderr -----
     error: cannot read the graph-data image oci:release-images
-      caused by: DIGEST has no graph-data, neither in /var/lib/cincinnati-graph-data nor at the top
+      caused by: DIGEST contains no graph-data, neither in /var/lib/cincinnati-graph-data nor in its root directory
     hint: check its name, --pull-secret if it is not for everybody, and its signatures if there is a keyring
 
     exit code: 1

@@ -115,7 +115,7 @@ fn what_cannot_be_read() {
     exit code: 1
     ----- stderr -----
     error: the graph-data in empty cannot be used
-      caused by: version says 2.0.0, and this program reads version 1
+      caused by: unsupported schema version 2.0.0 in version; the supported version is 1
     hint: `fairway graph lint empty` shows what is wrong in it
 
     exit code: 1
@@ -144,12 +144,12 @@ fn what_is_wrong_beside_the_answer() {
     ----- stdout -----
     {"version":1,"nodes":[],"edges":[],"conditionalEdges":[]}
     ----- stderr -----
-    warning: blocked-edges/5.0.2.yaml: no `from`, so every update to this version is blocked
-    warning: releases.json[0] is left out: invalid type: integer `0`, expected struct ReleaseImage at line 1 column 1
-    warning: releases.json[1] is left out: invalid type: integer `1`, expected struct ReleaseImage at line 1 column 1
-    warning: releases.json[2] is left out: invalid type: integer `2`, expected struct ReleaseImage at line 1 column 1
-    warning: releases.json[3] is left out: invalid type: integer `3`, expected struct ReleaseImage at line 1 column 1
-    warning: releases.json[4] is left out: invalid type: integer `4`, expected struct ReleaseImage at line 1 column 1
+    warning: blocked-edges/5.0.2.yaml: no `from`, all updates to this version are blocked
+    warning: releases.json[0] omitted: invalid type: integer `0`, expected struct ReleaseImage at line 1 column 1
+    warning: releases.json[1] omitted: invalid type: integer `1`, expected struct ReleaseImage at line 1 column 1
+    warning: releases.json[2] omitted: invalid type: integer `2`, expected struct ReleaseImage at line 1 column 1
+    warning: releases.json[3] omitted: invalid type: integer `3`, expected struct ReleaseImage at line 1 column 1
+    warning: releases.json[4] omitted: invalid type: integer `4`, expected struct ReleaseImage at line 1 column 1
     2 more warnings: --verbose shows them
 
     exit code: 0
@@ -162,9 +162,9 @@ fn what_is_wrong_beside_the_answer() {
     releases: 1, recommended updates: 0, conditional updates: 0
 
     5.1
-      5.1.0  no updates lead here
+      5.1.0  no updates to this release
     ----- stderr -----
-    warning: the update from node 0 to node 1 is left out: one of them does not exist
+    warning: update from node 0 to node 1 omitted: one of the releases does not exist
     "#);
 }
 

@@ -89,7 +89,7 @@ async fn see_the_way() -> Result<()> {
         1. 5.0.0 -> 5.0.1, a patch update
            $ fairway upgrade --to=5.0.1 --wait
 
-        2. 5.0.1 -> 5.2.0, a skip-level update, past one minor version
+        2. 5.0.1 -> 5.2.0, a skip-level update that skips one minor version
            $ fairway upgrade channel stable-5.2
            $ fairway upgrade --mode=preflight --to=5.2.0 --wait
            $ fairway upgrade --to=5.2.0 --yes --wait
@@ -124,7 +124,7 @@ async fn see_the_way() -> Result<()> {
         1. 5.0.0 -> 5.0.1, a patch update
            $ fairway upgrade --to=5.0.1 --wait
 
-        2. 5.0.1 -> 5.2.0, a skip-level update, past one minor version
+        2. 5.0.1 -> 5.2.0, a skip-level update that skips one minor version
            $ fairway upgrade channel stable-5.2
            $ fairway upgrade --mode=preflight --to=5.2.0 --wait
            $ fairway upgrade --to=5.2.0 --yes --wait
@@ -200,12 +200,12 @@ fn a_recorded_cluster_and_files_are_enough() {
 
     1. 5.0.0 -> 5.1.0, an update to the next minor version
        AdminAckUnknown may apply: that cannot be found out
-         The ConfigMap openshift-config-managed/admin-gates cannot be read: no file has it.
-         It cannot be told whether the release asks an administrator to confirm something before an update to a later minor or major version.
+         Cannot read ConfigMap openshift-config-managed/admin-gates: no file has it.
+         Cannot determine whether an administrator has to acknowledge an admin gate before an update to a later minor or major version.
          https://fairway.dev/docs/risks#admin-gates
        ClusterOperatorUpgradeableUnknown may apply: that cannot be found out
-         They cannot be listed: no file has any.
-         It cannot be told whether the cluster operators allow an update to a later minor or major version.
+         Cannot list ClusterOperators: no file has any.
+         Cannot determine whether the cluster operators allow an update to a later minor or major version.
          https://fairway.dev/docs/risks#cluster-operators
        $ fairway upgrade channel stable-5.2
        $ fairway upgrade accept AdminAckUnknown,ClusterOperatorUpgradeableUnknown --for=5.1.0
@@ -319,7 +319,7 @@ fn samples_that_cannot_be_read() {
     exit code: 1
     ----- stderr -----
     error: cannot read the samples in releases.json
-      caused by: line 1: a label is expected where "\"arch\":\"amd64\",\"image\":\"registry.example" stands
+      caused by: line 1: expected a label, found "\"arch\":\"amd64\",\"image\":\"registry.example"
     hint: they are in the text format of Prometheus, or an answer of its API in JSON
     "#);
 }
@@ -348,12 +348,12 @@ fn a_whole_platform_is_planned_over() {
 
     2. 4.16.55 -> 4.17.50, an update to the next minor version
        AdminAckUnknown may apply: that cannot be found out
-         The ConfigMap openshift-config-managed/admin-gates cannot be read: no file has it.
-         It cannot be told whether the release asks an administrator to confirm something before an update to a later minor or major version.
+         Cannot read ConfigMap openshift-config-managed/admin-gates: no file has it.
+         Cannot determine whether an administrator has to acknowledge an admin gate before an update to a later minor or major version.
          https://fairway.dev/docs/risks#admin-gates
        ClusterOperatorUpgradeableUnknown may apply: that cannot be found out
-         They cannot be listed: no file has any.
-         It cannot be told whether the cluster operators allow an update to a later minor or major version.
+         Cannot list ClusterOperators: no file has any.
+         Cannot determine whether the cluster operators allow an update to a later minor or major version.
          https://fairway.dev/docs/risks#cluster-operators
        $ fairway upgrade channel stable-4.18
        $ fairway upgrade accept AdminAckUnknown,ClusterOperatorUpgradeableUnknown --for=4.17.50

@@ -24,7 +24,7 @@ fn of_query(name: &str, applies: &str) -> ConditionalUpdateRisk {
     let promql = rule(json!({"type": "PromQL", "promql": {"promql": QUERY}}));
     let mut risk = risk(name, applies);
     risk.matching_rules = vec![promql, rule(json!({"type": "Always"}))];
-    risk.conditions[0].message = "The query yields 1: this cluster is exposed.".to_owned();
+    risk.conditions[0].message = "The query returned 1: the risk applies to this cluster.".to_owned();
     risk
 }
 
@@ -76,7 +76,7 @@ fn paragraph(text: &str, beginning: &str) -> String {
 fn a_risk_that_applies() {
     insta::assert_snapshot!(of_risk(&cluster(), &samples(1), "Proxy"), @r#"
     Proxy: applies to this cluster, since 2h0m (Match)
-      The query yields 1: this cluster is exposed.
+      The query returned 1: the risk applies to this cluster.
 
     From: the update service
 
@@ -162,7 +162,7 @@ fn whatever_came_of_a_query() {
     let all = all.map(|text| text.split("or\n").nth(1).unwrap_or_default().to_owned());
     insta::assert_snapshot!(all.join("\n\n"), @r#"
        0 * group(up)
-       No answer for 10m: the query yields 8 series instead of one. It is asked again, with pauses of up to 10 minutes.
+       No answer for 10m: the query returned 8 series instead of one. It is asked again, with pauses of up to 10 minutes.
          {type="http0"} 1
          {type="http1"} 1
          {type="http2"} 1
@@ -177,7 +177,7 @@ fn whatever_came_of_a_query() {
     2. Always: it concerns every cluster
 
        0 * group(up)
-       No answer for 10m: the query could not be asked: connection refused. It is asked again, with pauses of up to 10 minutes.
+       No answer for 10m: cannot evaluate the query: connection refused. It is asked again, with pauses of up to 10 minutes.
     2. Always: it concerns every cluster (this one decides)
 
        0 * group(up)
@@ -231,7 +231,7 @@ fn who_accepted_it() {
     Updates that have it:
       5.2.0  Recommended=False, accepted when it said something else
     Accepted, by \u{1b}[2Jmallory
-      What the risk says has changed since it was accepted.
+      The content of the risk has changed since it was accepted.
     Yes
 
     Updates that have it:
@@ -248,7 +248,7 @@ fn who_accepted_it() {
     Updates that have it:
       5.2.0  Recommended=False, stands against it, accepted on terms that cannot be read
     Accepted
-      It does not count: its terms cannot be read: invalid type: integer `7`, expected an object with terms.
+      It does not count: its terms cannot be read: invalid type: integer `7`, expected an object with acceptance terms.
     No
     ");
 }
@@ -299,7 +299,7 @@ fn an_update_with_risks() {
     Risks:
       Proxy: applies to this cluster, accepted only for 5.3.x; from the update service
         Proxy may happen.
-        The query yields 1: this cluster is exposed.
+        The query returned 1: the risk applies to this cluster.
       SlowDisks: does not apply to this cluster; from the update service
         SlowDisks may happen.
 

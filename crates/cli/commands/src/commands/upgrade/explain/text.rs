@@ -141,7 +141,7 @@ fn write_acceptance(f: &mut fmt::Formatter<'_>, name: &str, accepted: &Accepted)
         Standing::NotAccepted | Standing::Accepted { .. } | Standing::OutOfScope(_) => {}
     }
     if accepted.changed {
-        f.write_str("\n  What the risk says has changed since it was accepted.")?;
+        f.write_str("\n  The content of the risk has changed since it was accepted.")?;
     }
     Ok(())
 }

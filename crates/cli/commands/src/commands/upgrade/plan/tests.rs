@@ -118,7 +118,7 @@ fn a_way_without_risks_and_a_faster_one() {
     1. 5.0.0 -> 5.0.1, a patch update
        $ fairway upgrade --to=5.0.1 --wait
 
-    2. 5.0.1 -> 5.2.0, a skip-level update, past one minor version
+    2. 5.0.1 -> 5.2.0, a skip-level update that skips one minor version
        $ fairway upgrade channel stable-5.2
        $ fairway upgrade --mode=preflight --to=5.2.0 --wait
        $ fairway upgrade --to=5.2.0 --yes --wait
@@ -364,8 +364,8 @@ fn what_is_wrong_with_the_cluster_comes_first() {
 
     1. 5.1.0 -> 5.2.0, an update to the next minor version
        ClusterOperatorUpgradeableUnknown may apply: that cannot be found out
-         They cannot be listed: forbidden.
-         It cannot be told whether the cluster operators allow an update to a later minor or major version.
+         Cannot list ClusterOperators: forbidden.
+         Cannot determine whether the cluster operators allow an update to a later minor or major version.
          https://fairway.dev/docs/risks#cluster-operators
        Accepted: MigrationStalls, NodesRestart
        $ fairway upgrade channel stable-5.2

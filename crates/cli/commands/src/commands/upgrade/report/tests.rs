@@ -384,7 +384,7 @@ fn accepted_risks_and_the_terms_of_their_acceptance() {
 
     Accepted risks:
 
-      Changed (what it says has changed since)
+      Changed (content changed since)
       Elsewhere, for 5.3.x
       Expired, until 2025-12-31 (that time has passed)
       Gone (no listed update has it)

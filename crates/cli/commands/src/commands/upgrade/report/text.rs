@@ -284,7 +284,7 @@ impl fmt::Display for AcceptedRisk {
         f.write_str(match &self.standing {
             Standing::Expired(_) => " (that time has passed)",
             Standing::TermsUnreadable(_) => " (does not count: its terms cannot be read)",
-            Standing::Accepted { changed: true } => " (what it says has changed since)",
+            Standing::Accepted { changed: true } => " (content changed since)",
             _ => "",
         })?;
         f.write_str(if self.updates.is_empty() { " (no listed update has it)" } else { "" })

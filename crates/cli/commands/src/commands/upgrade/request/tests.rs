@@ -258,7 +258,7 @@ fn an_image_is_taken_as_it_is_typed() {
     assert_eq!((&update["version"], &update["force"]), (&json!("5.3.0"), &json!(true)));
     insta::assert_snapshot!(said(&plan.outcome), @"
     Requested update to 5.3.0
-    warning: from 5.1.0 to 5.3.0 is a skip-level update, past one minor version
+    warning: from 5.1.0 to 5.3.0 is a skip-level update that skips one minor version
     warning: --force waives the signature, all guards and all risks: be sure that you know this image
     warning: the image is not that of any listed update
     ");

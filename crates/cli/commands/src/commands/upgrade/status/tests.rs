@@ -322,7 +322,7 @@ fn alerts_that_cannot_be_read_are_no_silence() {
     files.write("alerts.json", "{}");
     let text = files.text(Details::None);
     let text = text.replace(&files.directory.path().display().to_string(), "…");
-    insta::assert_snapshot!(text.lines().last().unwrap().trim(), @"Alerts are not known: …/x-alerts.json: the list of alerts cannot be read: missing field `status` at line 1 column 2.");
+    insta::assert_snapshot!(text.lines().last().unwrap().trim(), @"Alerts are not known: …/x-alerts.json: cannot parse the list of alerts: missing field `status` at line 1 column 2.");
 }
 
 #[test]

@@ -18,7 +18,7 @@ pub(super) struct Rules<'a> {
 impl fmt::Display for Rules<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.rules {
-            [] => return f.write_str("\n\nIt has no rules, so it concerns every cluster."),
+            [] => return f.write_str("\n\nThe risk has no rules, so it applies to all clusters."),
             [_] => f.write_str("\n\nHow it is found out whether it applies:")?,
             _ => f.write_str(
                 "\n\nHow it is found out whether it applies, by the first rule that can tell:",
