@@ -22,7 +22,9 @@ pub(crate) fn run() -> Result<()> {
         println!("## {path}\n");
         let mut found = BTreeSet::new();
         descriptions(&schema, &mut found);
-        found.iter().for_each(|it| println!("* {it}"));
+        for description in found {
+            println!("* {description}");
+        }
         println!();
     }
     println!("# Alerts, gates and deployed objects\n\n{}", read("deploy/operator/alerts.yaml")?);
@@ -35,7 +37,9 @@ pub(crate) fn run() -> Result<()> {
             .collect();
         if !texts.is_empty() {
             println!("## {path}\n");
-            texts.iter().for_each(|(line, text)| println!("{line:5}  {}", text.trim()));
+            for (line, text) in texts {
+                println!("{line:5}  {}", text.trim());
+            }
             println!();
         }
     }

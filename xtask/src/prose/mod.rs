@@ -165,7 +165,7 @@ fn find_in(path: &str, text: &str, phrases: &[Phrase]) -> Vec<Found> {
 /// What people read of a file.
 fn readable(path: &str, text: &str) -> Vec<Piece> {
     let lines = || text.lines().enumerate().map(|(index, text)| (index + 1, text.to_owned()));
-    if !path.ends_with(".rs") {
+    if Path::new(path).extension().is_none_or(|it| it != "rs") {
         let audience = Audience::Users;
         return lines().map(|(line, text)| Piece { line, audience, text }).collect();
     }

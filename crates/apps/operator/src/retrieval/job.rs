@@ -101,7 +101,7 @@ impl Job {
                 let (image, failure) = (&self.order.image, Failure::from(&error));
                 self.failures = self.failures.saturating_add(1);
                 let (attempt, retry_in) = (self.failures, RETRY_BACKOFF.after(self.failures));
-                let error = crate::text::chain(&error);
+                let error = text::chain(&error);
                 tracing::warn!(
                     image,
                     error,

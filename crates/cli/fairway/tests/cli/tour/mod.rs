@@ -4,6 +4,7 @@
 //! page has. `UPDATE_DOCS=1` writes it into the page.
 
 mod kubernetes;
+mod logs;
 mod moment;
 mod page;
 mod redaction;

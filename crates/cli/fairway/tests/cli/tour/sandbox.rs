@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::{Site, take};
+use super::{Site, logs, take};
 
 /// Where the page has the sandbox write how it is reached.
 const KUBECONFIG: &str = "sandbox/kubeconfig";
@@ -11,5 +11,6 @@ const KUBECONFIG: &str = "sandbox/kubeconfig";
 async fn the_tour_says_what_the_program_says() -> Result<()> {
     let mut site = Site::new(KUBECONFIG, Vec::new())?;
     take("tour.md", &mut site).await?;
+    logs::check(&site.directory().join("sandbox"))?;
     site.end()
 }

@@ -24,7 +24,8 @@ fn of_query(name: &str, applies: &str) -> ConditionalUpdateRisk {
     let promql = rule(json!({"type": "PromQL", "promql": {"promql": QUERY}}));
     let mut risk = risk(name, applies);
     risk.matching_rules = vec![promql, rule(json!({"type": "Always"}))];
-    risk.conditions[0].message = "The query returned 1: the risk applies to this cluster.".to_owned();
+    risk.conditions[0].message =
+        "The query returned 1: the risk applies to this cluster.".to_owned();
     risk
 }
 
