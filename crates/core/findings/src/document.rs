@@ -12,46 +12,46 @@ use crate::words::words;
 /// a busy cluster something changes all the time, and no answer is ever younger than that.
 const RENEWAL: SignedDuration = SignedDuration::from_mins(10);
 
-/// What a preflight has found so far: the file that the target release writes, again and again.
+/// Results of a preflight: the file that the target release writes and updates.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Document {
-    /// [`crate::FORMAT`].
+    /// Version of the format: [`crate::FORMAT`].
     #[serde(deserialize_with = "lenient::text")]
     pub format: String,
-    /// The run that it belongs to.
+    /// ID of the run.
     #[serde(rename = "preflightID", deserialize_with = "lenient::text")]
     pub preflight_id: String,
-    /// The version of the cluster that was looked at.
+    /// Version of the cluster.
     #[serde(deserialize_with = "lenient::text")]
     pub source_version: String,
-    /// The version of the release that looked.
+    /// Version of the target release.
     #[serde(deserialize_with = "lenient::text")]
     pub target_version: String,
-    /// Its image, by digest.
+    /// Image of the target release, by digest.
     #[serde(deserialize_with = "lenient::text")]
     pub target_image: String,
-    /// How far it is. Once completed it goes on looking, and stays completed.
+    /// Execution status. A completed run continues to watch the cluster, and stays completed.
     pub execution_status: ExecutionStatus,
-    /// Why it failed, for people to read.
+    /// Why the run failed.
     #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "lenient::text")]
     pub message: String,
-    /// When the run began.
+    /// Start of the run.
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "lenient::time")]
     #[schemars(with = "Option<String>")]
     pub started: Option<Timestamp>,
-    /// When the first pass over all checks was done.
+    /// Time at which all checks had completed once.
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "lenient::time")]
     #[schemars(with = "Option<String>")]
     pub completed: Option<Timestamp>,
-    /// When it was last written.
+    /// Time of the latest write.
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "lenient::time")]
     #[schemars(with = "Option<String>")]
     pub updated: Option<Timestamp>,
-    /// Every check, in the order of their names.
+    /// Checks, by name.
     #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "lenient::list")]
     pub checks: Vec<CheckReport>,
-    /// What was found, in the order of names.
+    /// Findings, by name.
     #[serde(deserialize_with = "lenient::list")]
     pub risks: Vec<Finding>,
 }
@@ -68,35 +68,35 @@ pub enum ExecutionStatus {
     Failed,
 }
 
-/// What became of one check.
+/// Result of one check.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct CheckReport {
-    /// Its name: that of the operator, or one such as `removed-apis`.
+    /// Name of the component, or of a built-in check such as `removed-apis`.
     #[serde(deserialize_with = "lenient::text")]
     pub name: String,
-    /// Whose it is.
+    /// Owner of the check.
     pub kind: CheckKind,
-    /// What became of it.
+    /// Status of the check.
     pub status: CheckStatus,
-    /// Why there is no answer, or what the answer does not cover.
+    /// Why there is no result, or what the result does not cover.
     #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "lenient::text")]
     pub message: String,
-    /// When it began last.
+    /// Start of the latest execution.
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "lenient::time")]
     #[schemars(with = "Option<String>")]
     pub started: Option<Timestamp>,
-    /// When it ended last.
+    /// End of the latest execution.
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "lenient::time")]
     #[schemars(with = "Option<String>")]
     pub ended: Option<Timestamp>,
-    /// What it has looked at, such as `nodes`.
+    /// Resources that the check watches, such as `nodes`.
     #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "lenient::texts")]
     pub looked_at: Vec<String>,
-    /// Whether something of that has changed since: a new answer is on its way.
+    /// Whether a watched resource has changed since, so that the check runs again.
     #[serde(skip_serializing_if = "std::ops::Not::not", deserialize_with = "lenient::flag")]
     pub stale: bool,
-    /// What it was granted to read beyond what all checks may, in words. Whoever granted it says so.
+    /// Read permissions beyond those of all checks, as reported by the operator that granted them.
     #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "lenient::texts")]
     pub granted: Vec<String>,
 }
@@ -171,31 +171,31 @@ impl CheckStatus {
     }
 }
 
-/// Something that was found: a risk of the update.
+/// Finding of a check: a risk of the update.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Finding {
-    /// Its CamelCase name, by which it is accepted.
+    /// CamelCase name by which the finding is accepted.
     #[serde(deserialize_with = "lenient::text")]
     pub name: String,
-    /// What may go wrong, for people to read.
+    /// Description of the problem.
     #[serde(deserialize_with = "lenient::text")]
     pub message: String,
-    /// Where people read about it.
+    /// Page about the finding.
     #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "lenient::text")]
     pub url: String,
-    /// The version of the release that it is about.
+    /// Version of the target release.
     #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "lenient::text")]
     pub target_version: String,
-    /// How bad it is.
+    /// Severity of the finding.
     pub severity: Severity,
-    /// What to do about it.
+    /// Instruction that resolves the problem.
     #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "lenient::text")]
     pub remediation: String,
-    /// The check that found it.
+    /// Name of the check.
     #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "lenient::text")]
     pub check: String,
-    /// How sure that is.
+    /// Certainty of the finding.
     pub reason: Reason,
 }
 

@@ -74,15 +74,15 @@ pub struct Evaluation {
     pub samples: Vec<Sample>,
 }
 
-/// What an answer means.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+/// Outcome of an evaluation, as stored in the ConfigMap `risk-evaluations`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "outcome", content = "why")]
 pub enum Conclusion {
-    /// The cluster matches.
+    /// The risk applies.
     Matches,
-    /// It does not.
+    /// The risk does not apply.
     DoesNotMatch,
-    /// That cannot be told, and this is why.
+    /// The evaluation failed with this error.
     Failed(String),
 }
 

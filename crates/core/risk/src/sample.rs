@@ -6,14 +6,14 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// One series of an instant vector, and its value.
+/// Series of an instant vector, with its value.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Sample {
-    /// What tells it apart from others.
+    /// Labels of the series.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub labels: BTreeMap<String, String>,
-    /// Its value. JSON has no word for some numbers, so it is a text there.
+    /// Value, as text: JSON has no NaN and no infinity.
     #[serde(serialize_with = "to_text", deserialize_with = "from_text")]
     #[schemars(with = "String")]
     pub value: f64,

@@ -40,7 +40,7 @@ Examples:
   fairway fleet report --contexts=prod-eu,prod-us --to=5.1.4,5.2.0
   fairway fleet report --dir=recorded --to=5.2.0
   fairway fleet report --all-contexts --to=5.2.0 -o json |
-    jq -r '.clusters[] | select(.answer == \"no\") | .name'")]
+    jq -r '.clusters[] | select(.readiness == \"blocked\") | .name'")]
     Report(FleetReportArgs),
 
     /// Ask a release what it says about each cluster, before any of them is updated

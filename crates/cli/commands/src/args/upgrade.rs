@@ -199,7 +199,7 @@ Examples:
   fairway upgrade explain SlowDisks
   fairway upgrade explain 5.2.0
   fairway upgrade explain 5.2.9 --graph=graph.json
-  fairway upgrade explain SlowDisks -o json | jq '.risk.definitions[].rules[].answer'
+  fairway upgrade explain SlowDisks -o json | jq '.risk.definitions[].rules[].evaluation'
   fairway upgrade explain SlowDisks --from-file=cluster-cv.yaml")]
     Explain(ExplainArgs),
 
@@ -265,7 +265,7 @@ Examples:
   fairway upgrade status --details=health
   fairway upgrade status --watch --timeout=2h
   fairway upgrade status --from-file=cluster-cv.yaml
-  fairway upgrade status -o json | jq '.waitsFor[] | {kind, name, ageSeconds}'")]
+  fairway upgrade status -o json | jq '.pendingResources[] | {kind, name, ageSeconds}'")]
     Status(StatusArgs),
 }
 

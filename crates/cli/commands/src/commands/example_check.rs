@@ -25,7 +25,7 @@ pub(crate) fn run(args: ExampleCheckArgs) -> anyhow::Result<ExitStatus> {
         arguments.push(format!("--manifests={}", manifests.display()));
     }
     match check::main(&name, arguments, connect) {
-        Some(Ending::Answered) => Ok(ExitStatus::Yes),
+        Some(Ending::Answered) => Ok(ExitStatus::Success),
         Some(Ending::NotWritten) => Ok(ExitStatus::Error),
         Some(Ending::NotTold) => Ok(ExitStatus::Usage),
         None => bail!("no component of the example platform is called {name}"),

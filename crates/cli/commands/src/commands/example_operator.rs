@@ -24,7 +24,7 @@ async fn operate(args: &ExampleOperatorArgs) -> anyhow::Result<ExitStatus> {
     let settings = Settings { name: args.name.clone(), version: args.release_version.clone() };
     tokio::select! {
         Err(crash) = operator::run(client, &settings) => Err(crash.into()),
-        _ = interrupt.recv() => Ok(ExitStatus::Yes),
-        _ = terminate.recv() => Ok(ExitStatus::Yes),
+        _ = interrupt.recv() => Ok(ExitStatus::Success),
+        _ = terminate.recv() => Ok(ExitStatus::Success),
     }
 }

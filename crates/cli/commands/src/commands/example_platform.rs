@@ -31,5 +31,5 @@ pub(crate) fn run(args: &ExamplePlatformArgs, printer: &Printer) -> anyhow::Resu
     for made in &platform.releases {
         writeln!(printer.stdout(), "{} {}", made.release.version, made.reference)?;
     }
-    Ok(ExitStatus::Yes)
+    Ok(ExitStatus::Success)
 }

@@ -53,8 +53,8 @@ async fn guard(args: &OlmGuardArgs, printer: &Printer) -> anyhow::Result<ExitSta
     stop.cancel();
     tokio::select! {
         ended = running => finished(ended),
-        _ = interrupt.recv() => Ok(ExitStatus::Yes),
-        _ = terminate.recv() => Ok(ExitStatus::Yes),
+        _ = interrupt.recv() => Ok(ExitStatus::Success),
+        _ = terminate.recv() => Ok(ExitStatus::Success),
     }
 }
 
@@ -119,7 +119,7 @@ fn is_in_pod(args: &OlmGuardArgs) -> bool {
 
 fn finished(ended: Result<(), GuardError>) -> anyhow::Result<ExitStatus> {
     ended.map_err(advise)?;
-    Ok(ExitStatus::Yes)
+    Ok(ExitStatus::Success)
 }
 
 /// What can be done about a guard that does not run.

@@ -66,14 +66,14 @@ async fn operate(args: &OperatorArgs, printer: &Printer) -> anyhow::Result<ExitS
     stop.cancel();
     tokio::select! {
         ended = running => finished(ended),
-        _ = interrupt.recv() => Ok(ExitStatus::Yes),
-        _ = terminate.recv() => Ok(ExitStatus::Yes),
+        _ = interrupt.recv() => Ok(ExitStatus::Success),
+        _ = terminate.recv() => Ok(ExitStatus::Success),
     }
 }
 
 fn finished(ended: Result<(), OperatorError>) -> anyhow::Result<ExitStatus> {
     ended.map_err(advise)?;
-    Ok(ExitStatus::Yes)
+    Ok(ExitStatus::Success)
 }
 
 fn settings(args: &OperatorArgs, identity: &str) -> Result<Settings, WrongUsage> {

@@ -31,5 +31,5 @@ pub(crate) fn run(args: &PrepareResultsArgs, printer: &Printer) -> anyhow::Resul
                 .with_context(|| format!("cannot hand {} to user {owner}", dir.display()))?;
         }
     }
-    Ok(ExitStatus::Yes)
+    Ok(ExitStatus::Success)
 }

@@ -42,7 +42,7 @@ async fn serve(args: &UpdateServiceArgs, printer: &Printer) -> anyhow::Result<Ex
         _ = interrupt.recv() => {}
         _ = terminate.recv() => {}
     }
-    Ok(ExitStatus::Yes)
+    Ok(ExitStatus::Success)
 }
 
 fn options(args: &UpdateServiceArgs) -> anyhow::Result<Options> {

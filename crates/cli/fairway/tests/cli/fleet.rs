@@ -133,7 +133,7 @@ async fn clusters_are_told_beside_each_other_and_one_is_away() -> Result<()> {
     assert_eq!(ends(&["--contexts=away"]), "exit code: 1");
 
     let report = fleet.document(&["report", "--contexts=prod,prod,away", "--to=5.1.1,5.2.0"]);
-    assert_eq!((&report["kind"], &report["version"]), (&"FleetReport".into(), &1.into()));
+    assert_eq!(report["kind"], "FleetReport");
     assert_eq!(report["clusters"].as_array().map(Vec::len), Some(2), "each is asked once");
     Ok(())
 }
@@ -175,7 +175,7 @@ async fn a_release_is_asked_about_each_cluster() -> Result<()> {
         assert!(preflight["ageSeconds"].is_i64(), "{preflight}");
         (preflight["result"].as_str(), preflight["findings"].clone())
     });
-    assert_eq!(preflights[0], (Some("nothingFound"), Value::Array(Vec::new())));
+    assert_eq!(preflights[0], (Some("noFindings"), Value::Array(Vec::new())));
     assert_eq!(preflights[1], (Some("findings"), vec!["DualStack"].into()));
     Ok(())
 }

@@ -38,7 +38,7 @@ async fn what_a_release_says_decides_how_the_command_ends() -> Result<()> {
     let text = asked(cluster.kubeconfig(), directory.path(), &[of_5_0, "--quiet", "-o", "json"]);
     let json = text.split_once("stdout -----\n").with_context(|| text.clone())?.1;
     let document: Value = serde_json::from_str(json).with_context(|| text.clone())?;
-    assert_eq!((&document["kind"], &document["version"]), (&json!("Preflight"), &json!(1)));
+    assert_eq!(document["kind"], "Preflight");
     assert_eq!(document["executionStatus"], "completed");
     assert_eq!(document["sourceVersion"], "5.0.3");
 

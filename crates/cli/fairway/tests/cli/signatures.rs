@@ -126,7 +126,7 @@ fn what_we_sign_gpg_takes_and_the_other_way_round() {
     ");
     let report = desk.json(&[&["verify", "oci:releases:5.1.0", "-o=json"], &both[..]].concat());
     assert_eq!(report["kind"], "ReleaseVerification");
-    assert_eq!(report["verdict"], "Verified");
+    assert_eq!(report["verdict"], "verified");
     assert_eq!(report["signatures"][0]["keyring"], "partner.asc");
 }
 

@@ -39,15 +39,18 @@ pub struct Policy {
     pub missing: MissingPolicy,
 }
 
-/// Whether an operator runs on a target.
+/// Whether an operator supports a target release.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Verdict {
-    /// Nothing is known against it.
+    /// No known incompatibility.
     Upgradeable,
-    /// Nobody knows. It is said, and holds nothing up.
+    /// The operator declares no maximum version. Reported, and blocks nothing.
+    // `as_str` is a label of a metric and keeps the words of the enhancement.
+    #[serde(rename = "unknown")]
     MayNotRun,
-    /// It does not, or counts as if it did not.
+    /// The operator does not support the target release, or counts as unsupported by policy.
+    #[serde(rename = "notUpgradeable")]
     WillNotRun,
 }
 

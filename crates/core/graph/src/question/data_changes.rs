@@ -11,44 +11,44 @@ use serde::Serialize;
 use crate::data::{Block, Effect, GraphData, Listed};
 use crate::risk::Risk;
 
-/// What is different in a second state.
+/// Differences between two versions of graph-data.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct DataChanges {
-    /// Blocks that came, went or say something else, by file.
+    /// Blocked edges that are added, removed or changed, by file.
     pub blocks: BTreeMap<String, BlockChange>,
-    /// Channels whose versions changed, by name.
+    /// Channels whose versions have changed, by name.
     pub channels: BTreeMap<String, ChannelChange>,
 }
 
-/// What became of a block.
+/// Difference of one file with blocked edges.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct BlockChange {
-    /// What it said, unless it is new.
+    /// Old content, unless the file is added.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub before: Option<Statement>,
-    /// What it says, unless it is gone.
+    pub old: Option<Statement>,
+    /// New content, unless the file is removed.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub after: Option<Statement>,
+    pub new: Option<Statement>,
 }
 
-/// What a block says.
+/// Content of a file with blocked edges.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Statement {
-    /// Where the updates lead.
+    /// Target version of the blocked updates.
     pub to: String,
-    /// Where they come from.
+    /// Pattern of their source versions.
     pub from: String,
-    /// What may go wrong with them; without a risk, they are removed.
+    /// Risk of the updates. Without a risk, the updates are removed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub risk: Option<Risk>,
 }
 
-/// What became of a channel.
+/// Difference of one channel.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ChannelChange {
-    /// Versions that came.
+    /// Added versions.
     pub added: Vec<String>,
-    /// Versions that went.
+    /// Removed versions.
     pub removed: Vec<String>,
 }
 
@@ -73,10 +73,10 @@ fn blocks(before: &GraphData, after: &GraphData) -> BTreeMap<String, BlockChange
     files
         .into_iter()
         .map(|file| {
-            let (before, after) = (old.remove(&file), new.remove(&file));
-            (file, BlockChange { before, after })
+            let (old, new) = (old.remove(&file), new.remove(&file));
+            (file, BlockChange { old, new })
         })
-        .filter(|(_, change)| change.before != change.after)
+        .filter(|(_, change)| change.old != change.new)
         .collect()
 }
 
@@ -161,7 +161,7 @@ impl fmt::Display for Statement {
 impl BlockChange {
     /// The change in lines, under the name of the file.
     fn lines(&self, file: &str) -> Vec<String> {
-        match (&self.before, &self.after) {
+        match (&self.old, &self.new) {
             (None, Some(after)) => vec![format!("+ {file}: {after}")],
             (Some(before), None) => vec![format!("- {file}: {before}")],
             (Some(before), Some(after)) => {

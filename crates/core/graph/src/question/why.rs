@@ -12,81 +12,81 @@ use crate::data::{Effect, Place};
 use crate::graph::{Edge, Graph, NodeId, Scope, with_architecture};
 use crate::problem::Problem;
 
-/// What becomes of an update, and why.
+/// State of an update in the graph, and its causes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Why {
-    /// Where it begins.
+    /// Source version.
     pub from: String,
-    /// Where it leads.
+    /// Target version.
     pub to: String,
-    /// What becomes of it.
+    /// State of the update.
     #[serde(flatten)]
     pub verdict: Verdict,
 }
 
-/// What becomes of an update.
+/// State of an update in the graph.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", tag = "verdict")]
 pub enum Verdict {
-    /// Everybody gets it.
+    /// The update is recommended to all clusters.
     Recommended,
-    /// It is recommended where its risks do not apply.
+    /// The update is recommended to clusters to which its risks do not apply.
     Conditional {
-        /// What puts risks on it.
+        /// Sources of the risks.
         causes: Vec<Cause>,
     },
-    /// Nobody gets it.
+    /// The update is removed from the graph.
     Removed {
-        /// What removes it, and what else is said about it.
+        /// What removes the update, and the sources of its risks.
         causes: Vec<Cause>,
     },
-    /// No release says that it is possible.
+    /// No release declares the update.
     NotDeclared,
-    /// It led back, as a part of a circle.
-    Circle {
-        /// The versions of the circle.
+    /// The update is removed because it is part of a cycle.
+    Cycle {
+        /// Versions of the cycle.
         versions: Vec<String>,
     },
-    /// One of the versions is only named by others: there is no release of it.
+    /// Other releases reference one of the versions, but the graph has no release with it.
     NoRelease {
-        /// The version.
-        version: String,
+        /// Version without a release.
+        release: String,
     },
     /// One of the releases is not in the channel.
     NotInChannel {
-        /// Its version.
-        version: String,
-        /// The channel.
+        /// Version of the release.
+        release: String,
+        /// Name of the channel.
         channel: String,
-        /// The channels it is in.
+        /// Channels that contain the release.
         channels: Vec<String>,
     },
 }
 
-/// Something that closes an update.
+/// Cause of a removed or conditional update.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase", tag = "cause")]
+#[serde(rename_all = "camelCase", tag = "type")]
 pub enum Cause {
-    /// A block of graph-data.
+    /// A file with blocked edges in graph-data.
     Block {
-        /// Where it says which versions it concerns.
+        /// Location of the pattern.
         #[serde(flatten)]
         place: Place,
-        /// What it says there.
+        /// Pattern of the source versions.
         pattern: String,
-        /// The name of its risk; without one it removes.
+        /// Name of the risk. Without a risk, the file removes the update.
         risk: Option<String>,
     },
     /// Metadata of a release.
     Metadata {
-        /// The release.
+        /// Version of the release.
         release: String,
-        /// The key.
+        /// Key in the metadata.
         key: String,
     },
-    /// The graph had the risk before graph-data was looked at.
-    Given {
-        /// Its name.
+    /// A risk that the graph has without graph-data.
+    Graph {
+        /// Name of the risk.
         risk: String,
     },
 }
@@ -110,14 +110,14 @@ impl Draft<'_> {
         let graph = self.graph();
         let Some(edge) = graph.edge(from, to) else { return self.absent(from, to) };
         for node in [graph.node(from), graph.node(to)] {
-            let version = node.version.to_string();
+            let release = node.version.to_string();
             if node.release.is_none() {
-                return Verdict::NoRelease { version };
+                return Verdict::NoRelease { release };
             }
             let Some(channel) = scope.channel else { continue };
             let channels: Vec<String> = node.channels().map(str::to_owned).collect();
             if !channels.iter().any(|known| known == channel) {
-                return Verdict::NotInChannel { version, channel: channel.to_owned(), channels };
+                return Verdict::NotInChannel { release, channel: channel.to_owned(), channels };
             }
         }
         self.closed(edge)
@@ -126,17 +126,17 @@ impl Draft<'_> {
     fn absent(&self, from: NodeId, to: NodeId) -> Verdict {
         let name = |id| self.graph().node(id).version.to_string();
         let ends = (name(from), name(to));
-        let circle = self.problems().iter().find_map(|problem| match problem {
+        let cycle = self.problems().iter().find_map(|problem| match problem {
             Problem::Cycle { versions, cut } if cut.contains(&ends) => Some(versions.clone()),
             _ => None,
         });
-        circle.map_or(Verdict::NotDeclared, |versions| Verdict::Circle { versions })
+        cycle.map_or(Verdict::NotDeclared, |versions| Verdict::Cycle { versions })
     }
 
     fn closed(&self, edge: Edge) -> Verdict {
         let graph = self.graph();
         let closing: Vec<&Closure<'_>> = self.closing(edge.from, edge.to).collect();
-        let given = graph.risks(edge).map(|risk| Cause::Given { risk: risk.name.clone() });
+        let given = graph.risks(edge).map(|risk| Cause::Graph { risk: risk.name.clone() });
         let causes: Vec<Cause> =
             given.chain(closing.iter().map(|closure| cause(graph, closure))).collect();
         let risks = |closure: &&Closure<'_>| matches!(closure, Closure::Block(block) if block.effect != Effect::Removes);
@@ -191,17 +191,17 @@ impl fmt::Display for Why {
                 causes.iter().try_for_each(|cause| write!(f, "\n  {cause}"))
             }
             Verdict::NotDeclared => f.write_str("no release says that this update is possible"),
-            Verdict::Circle { versions } => {
+            Verdict::Cycle { versions } => {
                 write!(f, "left out, because it led back in a circle of {}", versions.join(", "))
             }
-            Verdict::NoRelease { version } => {
-                write!(f, "{version} is named by other releases, but there is no release of it")
+            Verdict::NoRelease { release } => {
+                write!(f, "{release} is named by other releases, but there is no release of it")
             }
-            Verdict::NotInChannel { version, channel, channels } if channels.is_empty() => {
-                write!(f, "{version} is not in {channel}, nor in any other channel")
+            Verdict::NotInChannel { release, channel, channels } if channels.is_empty() => {
+                write!(f, "{release} is not in {channel}, nor in any other channel")
             }
-            Verdict::NotInChannel { version, channel, channels } => {
-                write!(f, "{version} is not in {channel}; it is in {}", channels.join(", "))
+            Verdict::NotInChannel { release, channel, channels } => {
+                write!(f, "{release} is not in {channel}; it is in {}", channels.join(", "))
             }
         }
     }
@@ -217,7 +217,7 @@ impl fmt::Display for Cause {
                 write!(f, "{place}: removes updates from {pattern}")
             }
             Self::Metadata { release, key } => write!(f, "metadata of {release}: {key}"),
-            Self::Given { risk } => write!(f, "risk {risk}, which the graph had before"),
+            Self::Graph { risk } => write!(f, "risk {risk}, which the graph had before"),
         }
     }
 }

@@ -10,20 +10,20 @@ use fairway_api::cluster_version::{MatchingRule, MatchingRuleType};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
-/// Something that may go wrong with an update on some clusters.
+/// Problem that an update can cause on some clusters.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Risk {
-    /// Where people read about it.
+    /// Page about the risk.
     pub url: String,
-    /// Its CamelCase name.
+    /// CamelCase name of the risk.
     pub name: String,
-    /// What may go wrong, for people to read.
+    /// Description of the risk.
     pub message: String,
-    /// Whom it concerns: the first rule that can be evaluated decides.
+    /// Rules that determine whether the risk applies. The first rule that can be evaluated decides.
     #[schemars(schema_with = "rules_of_any_type")]
     pub matching_rules: Vec<MatchingRule>,
-    /// What this crate does not know.
+    /// Fields that this crate does not know.
     #[serde(flatten)]
     #[schemars(skip)]
     pub unknown: UnknownFields,

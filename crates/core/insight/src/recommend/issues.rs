@@ -20,20 +20,20 @@ pub const CANNOT_RETRIEVE_UPDATES: &str = "CannotRetrieveUpdates";
 /// What should be looked at before an update could not be.
 pub const FAILED_TO_COMPLETE_PRECHECK: &str = "FailedToCompletePrecheck";
 
-/// Something that speaks against an update.
+/// State that is reported before an update.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Issue {
-    /// The name that it is accepted by.
+    /// Name by which the issue is accepted.
     pub name: String,
-    /// One word for why.
+    /// Reason, one CamelCase word.
     pub reason: Option<String>,
-    /// Why, for people.
+    /// Human-readable details.
     pub message: Option<String>,
-    /// Whether it is known to hold, or only not known not to.
+    /// Whether the issue is known to exist. `false` if the state is unknown.
     pub certain: bool,
-    /// Whether somebody accepts it.
+    /// Whether the issue is accepted.
     pub accepted: bool,
-    /// Accepting all of these is accepting it.
+    /// Names whose acceptance, taken together, accepts the issue.
     #[serde(skip)]
     parts: Vec<String>,
 }
@@ -92,7 +92,7 @@ pub(super) fn of_cluster(
         let message = format!("the alerts could not be read: {why}");
         issues.push(Issue::new(FAILED_TO_COMPLETE_PRECHECK, None, Some(&message), false));
     }
-    let bad = prechecks.iter().filter(|precheck| !precheck.fine);
+    let bad = prechecks.iter().filter(|precheck| !precheck.passed);
     issues.extend(bad.map(|precheck| {
         let message = Some(precheck.message.as_str());
         Issue::new(&precheck.name, Some(&precheck.reason), message, true)

@@ -16,50 +16,50 @@ use crate::payload::Release;
 /// Letters of a value in a text; all of it is in the data.
 const MAX_LETTERS: usize = 80;
 
-/// What changes between two releases.
+/// Differences between two releases.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[must_use = "an unread report helps nobody"]
 pub struct Changes {
-    /// The version of the first.
+    /// Version of the first release.
     pub from: String,
-    /// The version of the second.
+    /// Version of the second release.
     pub to: String,
-    /// The images that differ, in the order of their names.
+    /// Images that differ, by name.
     pub images: Vec<ImageChange>,
-    /// The manifests that differ, in the order of their kinds and names.
+    /// Manifests that differ, by kind and name.
     pub manifests: Vec<ManifestChange>,
 }
 
-/// What was, if it was there, and what is, if it is.
+/// Old and new value.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Difference<T> {
-    /// What was.
+    /// Value in the first release, if it has one.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub from: Option<T>,
-    /// What is.
+    pub old: Option<T>,
+    /// Value in the second release, if it has one.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub to: Option<T>,
+    pub new: Option<T>,
 }
 
-/// One image that differs.
+/// Difference of one image.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ImageChange {
-    /// Its name in the releases.
+    /// Name of the image in the releases.
     pub name: String,
-    /// How it is pulled.
+    /// References of the image.
     #[serde(flatten)]
     pub difference: Difference<String>,
 }
 
-/// One manifest that differs.
+/// Difference of one manifest.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ManifestChange {
-    /// The object.
+    /// Object of the manifest.
     #[serde(flatten)]
     pub id: ObjectId,
-    /// The files that have it: their names say when its turn is.
+    /// Files with the manifest. Their names determine the rollout order.
     pub file: Difference<String>,
-    /// The fields that differ, where both have it.
+    /// Fields that differ, if both releases have the manifest.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub fields: Vec<FieldChange>,
 }
@@ -84,8 +84,8 @@ impl Changes {
 fn images(from: &BTreeMap<String, String>, to: &BTreeMap<String, String>) -> Vec<ImageChange> {
     let names: BTreeSet<&String> = from.keys().chain(to.keys()).collect();
     let change = |name: &String| {
-        let difference = Difference { from: from.get(name).cloned(), to: to.get(name).cloned() };
-        (difference.from != difference.to).then(|| ImageChange { name: name.clone(), difference })
+        let difference = Difference { old: from.get(name).cloned(), new: to.get(name).cloned() };
+        (difference.old != difference.new).then(|| ImageChange { name: name.clone(), difference })
     };
     names.into_iter().filter_map(change).collect()
 }
@@ -136,15 +136,15 @@ fn manifest(
         _ => Vec::new(),
     };
     let file = |manifest: Option<&Manifest>| manifest.map(|manifest| manifest.file.clone());
-    let file = Difference { from: file(from), to: file(to) };
-    let is_same = fields.is_empty() && file.from == file.to;
+    let file = Difference { old: file(from), new: file(to) };
+    let is_same = fields.is_empty() && file.old == file.new;
     (!is_same).then(|| ManifestChange { id: id.clone(), file, fields })
 }
 
 impl<T> Difference<T> {
     /// `+` for what is new, `-` for what is gone, `~` for what is different.
     fn sign(&self) -> char {
-        match (&self.from, &self.to) {
+        match (&self.old, &self.new) {
             (None, _) => '+',
             (_, None) => '-',
             _ => '~',
@@ -154,7 +154,7 @@ impl<T> Difference<T> {
 
 impl fmt::Display for Difference<String> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (&self.from, &self.to) {
+        match (&self.old, &self.new) {
             (Some(from), Some(to)) => write!(f, "{from} → {to}"),
             (from, to) => f.write_str(from.as_ref().or(to.as_ref()).map_or("", String::as_str)),
         }
@@ -164,7 +164,7 @@ impl fmt::Display for Difference<String> {
 impl fmt::Display for Difference<Value> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let shown = |value: &Option<Value>| value.as_ref().map_or("nothing".to_owned(), short);
-        write!(f, "{} → {}", shown(&self.from), shown(&self.to))
+        write!(f, "{} → {}", shown(&self.old), shown(&self.new))
     }
 }
 
@@ -185,7 +185,7 @@ impl fmt::Display for Changes {
         }
         for ManifestChange { id, file, fields } in manifests {
             writeln!(f, "{} {id}", file.sign())?;
-            if file.sign() == '~' && file.from != file.to {
+            if file.sign() == '~' && file.old != file.new {
                 writeln!(f, "    in {file}")?;
             }
             for FieldChange { field, difference } in fields {

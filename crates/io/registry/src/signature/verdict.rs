@@ -10,89 +10,89 @@ use crate::Digest;
 /// Findings that are told in a text: it has to fit into a condition.
 const MOST_TOLD: usize = 8;
 
-/// Everybody who has to has signed an image.
+/// Image with a valid signature for every keyring.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[must_use = "only what is verified may be used"]
 pub struct Verified {
-    /// The image.
+    /// Digest of the image.
     #[schemars(with = "String")]
     pub digest: Digest,
-    /// The signatures that count, one for each keyring.
+    /// Valid signatures, one for each keyring.
     pub signatures: Vec<Satisfied>,
 }
 
-/// A keyring, and the signature that it is satisfied by.
+/// Keyring with a valid signature.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Satisfied {
-    /// The keyring.
+    /// Name of the keyring.
     pub keyring: String,
-    /// Where the signature was found.
-    pub place: String,
-    /// The fingerprint of the key that has made it.
+    /// Location of the signature.
+    pub location: String,
+    /// Fingerprint of the key.
     pub signer: String,
-    /// What the signer calls the image.
-    pub reference: String,
+    /// Name of the image in the signature.
+    pub identity: String,
     /// The signature itself.
     #[serde(skip)]
     pub signature: Vec<u8>,
 }
 
-/// Somebody who has to has not signed an image, as far as can be seen.
+/// Image without a valid signature for some keyring.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Unverified {
-    /// The image.
+    /// Digest of the image.
     #[schemars(with = "String")]
     pub digest: Digest,
-    /// The keyrings that no signature satisfies.
+    /// Names of the keyrings without a valid signature.
     pub keyrings: Vec<String>,
-    /// What was found instead, in an order that does not depend on who answered first.
+    /// Why there is no valid signature. The order does not depend on the order of responses.
     pub findings: Vec<Finding>,
 }
 
-/// What was found in place of a signature that counts.
+/// Why there is no valid signature.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(tag = "reason")]
 pub enum Finding {
-    /// A signature that does not count.
+    /// A signature is invalid.
     Refused {
-        /// Where it was found.
-        place: String,
-        /// For whom it does not count.
+        /// Location of the signature.
+        location: String,
+        /// Names of the keyrings that do not verify it.
         keyrings: Vec<String>,
-        /// Why.
-        why: String,
+        /// Why it is invalid.
+        message: String,
     },
-    /// A store without any.
+    /// A store has no signature of the image.
     Unsigned {
-        /// The store.
+        /// Name of the store.
         store: String,
     },
-    /// A store that cannot answer.
+    /// A store could not be reached.
     Unreachable {
-        /// The store.
+        /// Name of the store.
         store: String,
-        /// Why.
-        why: String,
+        /// Why it could not be reached.
+        message: String,
     },
-    /// A store that has not said everything in time.
-    Late {
-        /// The store.
+    /// A store did not respond in time.
+    TimedOut {
+        /// Name of the store.
         store: String,
     },
-    /// More signatures than are looked at.
+    /// There are more signatures than Fairway checks.
     TooMany {
-        /// How many are.
-        most: usize,
+        /// Maximum number of signatures.
+        limit: usize,
     },
 }
 
 impl Finding {
     /// Whether it may be another one later: a store was not heard.
     pub fn is_transient(&self) -> bool {
-        matches!(self, Self::Unreachable { .. } | Self::Late { .. })
+        matches!(self, Self::Unreachable { .. } | Self::TimedOut { .. })
     }
 }
 
@@ -115,8 +115,8 @@ impl fmt::Display for Verified {
 
 impl fmt::Display for Satisfied {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { keyring, place, signer, reference, signature: _ } = self;
-        write!(f, "{keyring}: by {signer}, as {reference} ({place})")
+        let Self { keyring, location, signer, identity, signature: _ } = self;
+        write!(f, "{keyring}: by {signer}, as {identity} ({location})")
     }
 }
 
@@ -140,13 +140,15 @@ impl fmt::Display for Unverified {
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Refused { place, keyrings, why } => {
-                write!(f, "{place} rejected for {}: {why}", keyrings.join(" and "))
+            Self::Refused { location, keyrings, message } => {
+                write!(f, "{location} rejected for {}: {message}", keyrings.join(" and "))
             }
             Self::Unsigned { store } => write!(f, "{store}: no signature"),
-            Self::Unreachable { store, why } => write!(f, "{store}: cannot read signatures: {why}"),
-            Self::Late { store } => write!(f, "{store}: timed out"),
-            Self::TooMany { most } => write!(f, "only the first {most} signatures are checked"),
+            Self::Unreachable { store, message } => {
+                write!(f, "{store}: cannot read signatures: {message}")
+            }
+            Self::TimedOut { store } => write!(f, "{store}: timed out"),
+            Self::TooMany { limit } => write!(f, "only the first {limit} signatures are checked"),
         }
     }
 }

@@ -19,5 +19,5 @@ pub(crate) fn run(args: &CompletionArgs, printer: &Printer) -> anyhow::Result<Ex
         other => clap_complete::generate(other, &mut Args::command(), "fairway", &mut script),
     }
     printer.stdout().write_all(&script)?;
-    Ok(ExitStatus::Yes)
+    Ok(ExitStatus::Success)
 }

@@ -23,7 +23,7 @@ pub(crate) fn run(args: &BuildArgs, printer: &Printer) -> anyhow::Result<ExitSta
     match args.output {
         GraphFormat::Json => json(&graph.within(scope), printer)?,
     }
-    Ok(ExitStatus::Yes)
+    Ok(ExitStatus::Success)
 }
 
 /// Writes a graph as an update service answers it.

@@ -32,7 +32,7 @@ pub(crate) fn run(args: &DiffArgs, printer: &Printer) -> anyhow::Result<ExitStat
     };
     output::report(printer.stdout(), args.output.output, KIND, &difference)?;
     let says_no = args.exit_code && !difference.is_empty();
-    Ok(if says_no { ExitStatus::No } else { ExitStatus::Yes })
+    Ok(if says_no { ExitStatus::Refused } else { ExitStatus::Success })
 }
 
 fn unlike(args: &DiffArgs) -> WithHint {
@@ -71,12 +71,14 @@ fn compare(args: &DiffArgs, old: &Graph, new: &Graph) -> Result<Changes, CannotT
     Ok(Changes::between(&old.within(scope), &new.within(scope)))
 }
 
-/// What changed in graph-data, and in the graph that clusters get.
+/// Changes of graph-data and of the update graph.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Difference {
+    /// Changes of graph-data, if two directories with graph-data are compared.
     #[serde(skip_serializing_if = "Option::is_none")]
     graph_data: Option<DataChanges>,
+    /// Changes of the update graph, if releases or graphs are given.
     #[serde(skip_serializing_if = "Option::is_none")]
     graph: Option<Changes>,
 }

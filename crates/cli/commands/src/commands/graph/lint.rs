@@ -59,5 +59,5 @@ fn status(report: &Report, denied: Option<Denied>) -> ExitStatus {
         Some(Denied::Warnings) => Some(Severity::Note),
         Some(Denied::Notes) => None,
     };
-    if report.worst() > tolerated { ExitStatus::No } else { ExitStatus::Yes }
+    if report.worst() > tolerated { ExitStatus::Refused } else { ExitStatus::Success }
 }

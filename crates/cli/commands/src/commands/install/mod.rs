@@ -54,7 +54,7 @@ pub(crate) fn run(args: &InstallArgs, printer: &Printer) -> anyhow::Result<ExitS
         let completed = !args.no_wait && complete.await.is_ok();
         let report = Report { release: version, image: image.clone(), completed };
         let timed_out = !args.no_wait && !completed;
-        let status = if timed_out { ExitStatus::TimedOut } else { ExitStatus::Yes };
+        let status = if timed_out { ExitStatus::TimedOut } else { ExitStatus::Success };
         anyhow::Ok((report, status))
     })?;
     output::report(printer.stdout(), args.output.output, KIND, &report)?;

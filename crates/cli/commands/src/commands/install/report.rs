@@ -5,15 +5,15 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// What was installed.
+/// Installation of a release.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Report {
-    /// The version of the release.
+    /// Version of the release.
     pub(super) release: String,
-    /// Its image, by digest.
+    /// Image of the release, by digest.
     pub(super) image: String,
-    /// Whether all of it is in place.
+    /// Whether the operator has applied the whole release.
     pub(super) completed: bool,
 }
 

@@ -67,7 +67,7 @@ async fn look(args: &PreflightArgs) -> anyhow::Result<ExitStatus> {
     let checks = checks::all(&settings.images);
     let ended = monitor(client, &settings, &selection(args), checks, &places, stop).await;
     ended.map_err(advise)?;
-    Ok(ExitStatus::Yes)
+    Ok(ExitStatus::Success)
 }
 
 /// What ends a run that somebody wants to end.

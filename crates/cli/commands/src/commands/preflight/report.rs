@@ -18,7 +18,7 @@ pub(super) fn shape() -> Shape {
     schema::of::<Report<'_>>(KIND)
 }
 
-/// What a release has said.
+/// Results of the checks of a release.
 #[derive(Serialize, JsonSchema)]
 #[serde(transparent)]
 pub(super) struct Report<'a>(pub(super) &'a Document);
@@ -30,11 +30,11 @@ impl Report<'_> {
             finding.reason == Reason::PreflightValidation && finding.severity >= Severity::Warning
         };
         if self.0.risks.iter().any(|finding| speaks_against(&finding)) {
-            ExitStatus::No
+            ExitStatus::Refused
         } else if self.0.is_complete() {
-            ExitStatus::Yes
+            ExitStatus::Success
         } else {
-            ExitStatus::CannotTell
+            ExitStatus::Unknown
         }
     }
 }
@@ -266,13 +266,13 @@ mod tests {
         use CheckStatus::{CannotTell, Found, Passed, Skipped};
         use Reason::{PreflightPartial, PreflightValidation};
         for (status, findings, expected) in [
-            (Passed, &[][..], ExitStatus::Yes),
-            (Skipped, &[], ExitStatus::Yes),
-            (CannotTell, &[(Severity::Warning, PreflightPartial)], ExitStatus::CannotTell),
-            (Found, &[(Severity::Info, PreflightValidation)], ExitStatus::Yes),
-            (Found, &[(Severity::Warning, PreflightValidation)], ExitStatus::No),
-            (Found, &[(Severity::Critical, PreflightValidation)], ExitStatus::No),
-            (CannotTell, &[(Severity::Critical, PreflightValidation)], ExitStatus::No),
+            (Passed, &[][..], ExitStatus::Success),
+            (Skipped, &[], ExitStatus::Success),
+            (CannotTell, &[(Severity::Warning, PreflightPartial)], ExitStatus::Unknown),
+            (Found, &[(Severity::Info, PreflightValidation)], ExitStatus::Success),
+            (Found, &[(Severity::Warning, PreflightValidation)], ExitStatus::Refused),
+            (Found, &[(Severity::Critical, PreflightValidation)], ExitStatus::Refused),
+            (CannotTell, &[(Severity::Critical, PreflightValidation)], ExitStatus::Refused),
         ] {
             let risks = findings.iter().map(|(severity, reason)| finding("A", *severity, *reason));
             let document = document(vec![check("a", status, "")], risks.collect());
@@ -280,6 +280,6 @@ mod tests {
         }
         let unfinished =
             Document { execution_status: ExecutionStatus::Running, ..Document::default() };
-        assert_eq!(Report(&unfinished).status(), ExitStatus::CannotTell);
+        assert_eq!(Report(&unfinished).status(), ExitStatus::Unknown);
     }
 }

@@ -56,23 +56,27 @@ pub(crate) fn run(args: &ExtractArgs, printer: &Printer) -> anyhow::Result<ExitS
         }
         (None, ReportFormat::Json | ReportFormat::Yaml) => report(Extracted::shown(&files)?)?,
     }
-    Ok(ExitStatus::Yes)
+    Ok(ExitStatus::Success)
 }
 
-/// What was taken out of a release.
+/// Files of a release.
 #[derive(Serialize, JsonSchema)]
 struct Extracted {
-    /// Where it was written to.
+    /// Directory with the files, if they were written.
     #[serde(skip_serializing_if = "Option::is_none")]
     directory: Option<String>,
+    /// Files, by path.
     files: Vec<ExtractedFile>,
 }
 
+/// File of a release.
 #[derive(Serialize, JsonSchema)]
 struct ExtractedFile {
+    /// Path in the release.
     path: String,
+    /// Size in bytes.
     bytes: usize,
-    /// What is in it, where it was not written.
+    /// Content, if the file was not written.
     #[serde(skip_serializing_if = "Option::is_none")]
     content: Option<String>,
 }

@@ -54,7 +54,7 @@ pub(crate) fn run(args: &SignArgs, printer: &Printer) -> anyhow::Result<ExitStat
         }
         None => print(&config_map(&image.digest, signed), args.output.output, printer)?,
     }
-    Ok(ExitStatus::Yes)
+    Ok(ExitStatus::Success)
 }
 
 /// What the signature calls the image.
@@ -145,13 +145,17 @@ fn print(config_map: &ConfigMap, format: ReportFormat, printer: &Printer) -> any
     }
 }
 
-/// What was signed.
+/// Signature that was written to a store.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Report {
+    /// Image, by digest.
     image: String,
+    /// Name of the image in the signature.
     identity: String,
+    /// Fingerprint of the key.
     signer: String,
+    /// File with the signature.
     file: String,
 }
 

@@ -42,9 +42,9 @@ pub(crate) fn run(args: &VerifyArgs, printer: &Printer) -> anyhow::Result<ExitSt
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let verdict = runtime.block_on(verifier.verify(&image.digest, &sources, now()));
     let status = match &verdict {
-        Ok(_) => ExitStatus::Yes,
-        Err(unverified) if unverified.is_transient() => ExitStatus::CannotTell,
-        Err(_) => ExitStatus::No,
+        Ok(_) => ExitStatus::Success,
+        Err(unverified) if unverified.is_transient() => ExitStatus::Unknown,
+        Err(_) => ExitStatus::Refused,
     };
     let report = Report { image: image.to_string(), verdict: verdict.into() };
     output::report(printer.stdout(), args.output.output, KIND, &report)?;
@@ -81,16 +81,18 @@ fn trusted_by(name: &str, access: &AccessArgs) -> anyhow::Result<Verification> {
     verification.context("it has no ConfigMap for that").with_context(hint)
 }
 
-/// What came of it.
+/// Result of a signature verification.
 #[derive(Serialize, JsonSchema)]
 struct Report {
+    /// Image, by digest.
     image: String,
     #[serde(flatten)]
     verdict: Verdict,
 }
 
+/// Whether the signatures of an image satisfy all keyrings.
 #[derive(Serialize, JsonSchema)]
-#[serde(tag = "verdict")]
+#[serde(rename_all = "camelCase", tag = "verdict")]
 enum Verdict {
     Verified(Verified),
     Unverified(Unverified),

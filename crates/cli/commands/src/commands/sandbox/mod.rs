@@ -71,7 +71,7 @@ async fn serve(args: &SandboxArgs, printer: &Printer) -> anyhow::Result<ExitStat
         platform.stop().await;
     }
     sandbox.stop().await;
-    outcome.map(|()| ExitStatus::Yes)
+    outcome.map(|()| ExitStatus::Success)
 }
 
 async fn start_platform(

@@ -48,7 +48,7 @@ fn the_newest_bundle_of_a_channel_decides() -> Result<()> {
         command.current_dir(&directory).args(["olm", "check", "--catalog=."]);
         said.push(transcript(command.arg(format!("--cluster-version={version}"))));
         let report = document(command.arg("--output=json"));
-        assert_eq!(report["packages"][0]["bundles"][0]["newestOf"], json!(["stable"]));
+        assert_eq!(report["packages"][0]["bundles"][0]["headChannels"], json!(["stable"]));
     }
     insta::assert_snapshot!(said.join("\n"), @r#"
     exit code: 0

@@ -63,12 +63,12 @@ fn a_release_is_described() {
     exit code: 0
     ----- stdout -----
     {
+      "apiVersion": "fairway.dev/v1alpha1",
       "kind": "ReleaseInfo",
-      "version": 1,
       "image": "oci:releases@DIGEST",
       "release": {
         "version": "5.1.0",
-        "created": "2026-01-31T12:00:00Z",
+        "creationTime": "2026-01-31T12:00:00Z",
         "channels": [
           "fast-5.1",
           "stable-5.1"
@@ -92,7 +92,7 @@ fn a_release_is_described() {
         "storage": "registry.example/storage@sha256:2222222222222222222222222222222222222222222222222222222222222222"
       },
       "manifests": {
-        "all": 25,
+        "total": 25,
         "included": 23,
         "preflightChecks": 1
       },
@@ -110,7 +110,7 @@ fn a_release_is_described() {
     }
     "#);
     let yaml = workshop.run(&["info", &image, "-o", "yaml"]);
-    assert!(yaml.contains("kind: ReleaseInfo\nversion: 1\n"), "{yaml}");
+    assert!(yaml.contains("apiVersion: fairway.dev/v1alpha1\nkind: ReleaseInfo\n"), "{yaml}");
 }
 
 #[test]
@@ -146,8 +146,8 @@ fn a_release_is_written_as_files_which_describe_the_same() {
     exit code: 0
     ----- stdout -----
     {
+      "apiVersion": "fairway.dev/v1alpha1",
       "kind": "ReleaseFiles",
-      "version": 1,
       "directory": "one",
       "files": [
         {
@@ -160,8 +160,8 @@ fn a_release_is_written_as_files_which_describe_the_same() {
     insta::assert_snapshot!(workshop.run(&["extract", &image, file, "-o=yaml"]), @r#"
     exit code: 0
     ----- stdout -----
+    apiVersion: fairway.dev/v1alpha1
     kind: ReleaseFiles
-    version: 1
     files:
     - path: release-manifests/release-metadata
       bytes: 298

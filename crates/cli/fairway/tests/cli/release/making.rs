@@ -163,7 +163,8 @@ fn doubts_are_said_and_alerts_come_where_they_are_known() {
     warning: there are no alerts, because no manifest defines PrometheusRule and ServiceMonitor; --monitoring adds them
     release 5.1.0: manifests: 21, images: 0
     "#);
-    let manifests = |arguments: &[&str]| workshop.json(arguments)["manifests"].as_u64().unwrap();
+    let manifests =
+        |arguments: &[&str]| workshop.json(arguments)["manifestCount"].as_u64().unwrap();
     let without = manifests(&new);
     let always = manifests(&[&new[..], &["--monitoring"]].concat());
     assert!(without < always, "{without} and {always}");

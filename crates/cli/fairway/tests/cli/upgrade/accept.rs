@@ -33,8 +33,8 @@ async fn take_a_risk() -> Result<()> {
 
     let taken = ["accept", "SlowDisks", "Other", "--reason=they are new", "--for=5.2.x"];
     let taken = document(kubeconfig, &taken)?;
-    assert_eq!(taken["kind"], "UpgradeAccept");
-    assert_eq!(taken["becomeRecommended"], json!(["5.2.0"]));
+    assert_eq!(taken["kind"], "RiskAcceptance");
+    assert_eq!(taken["newlyRecommended"], json!(["5.2.0"]));
     assert_eq!(taken["warnings"].as_array().map(Vec::len), Some(1));
     let stored = api.get(NAME).await?;
     let update = stored.spec.desired_update.clone().context("no names")?;
@@ -219,6 +219,6 @@ async fn what_was_thought_through_once_is_carried_to_other_clusters() -> Result<
     let accepted = document(kubeconfig, &["accept", &import])?;
     assert_eq!(accepted["accepted"][0]["reason"], "replaced soon");
     assert_eq!(accepted["accepted"][0]["for"], "5.2.x");
-    assert_eq!(accepted["becomeRecommended"], json!(["5.2.0"]));
+    assert_eq!(accepted["newlyRecommended"], json!(["5.2.0"]));
     Ok(())
 }

@@ -57,14 +57,14 @@ async fn alerts_that_cannot_be_read_are_said_loudly() -> Result<()> {
     let session = with_token(cluster.kubeconfig())?;
     let gone = document(session.path(), &["recommend", "--version=5.1.1"])?;
     assert_eq!(gone["unaccepted"], json!(["FailedToCompletePrecheck"]));
-    let why = gone["alerts"]["why"].as_str().context("no reason")?;
+    let why = gone["alerts"]["message"].as_str().context("no reason")?;
     assert!(why.starts_with(NOBODY), "{why}");
     let graph = graph_with_a_query()?;
     let graph = format!("--graph={}", graph.path().display());
     let plan = document(session.path(), &["plan", "--to=5.3.0", &graph])?;
-    let gaps = plan["notKnown"].as_array().context("no gaps")?;
-    assert!(gaps.iter().any(|gap| gap["what"] == "queries"), "{gaps:?}");
-    assert_eq!(exposure(&plan, "Asked"), Some("notKnownYet"));
+    let limitations = plan["limitations"].as_array().context("no limitations")?;
+    assert!(limitations.iter().any(|it| it["type"] == "queries"), "{limitations:?}");
+    assert_eq!(exposure(&plan, "Asked"), Some("notEvaluated"));
     Ok(())
 }
 
@@ -90,15 +90,15 @@ async fn alerts_are_read_with_the_token_of_the_session_or_one_that_is_lent() -> 
     let with_token = with_token(cluster.kubeconfig())?;
     for session in [with_token.path(), cluster.kubeconfig()] {
         let told = document(session, &["recommend", "--version=5.1.1"])?;
-        assert_eq!(told["alerts"], json!({"known": true, "why": null}));
+        assert_eq!(told["alerts"], json!({"available": true, "message": null}));
         assert_eq!(told["unaccepted"], json!(["Fire"]));
         let plan = document(session, &["plan", "--to=5.3.0", &graph])?;
-        assert_eq!(exposure(&plan, "Asked"), Some("doesNotApply"));
+        assert_eq!(exposure(&plan, "Asked"), Some("notExposed"));
     }
     component(&cluster).await?;
     begin(&Api::all(cluster.client()), "5.1.1").await?;
     let told = document(cluster.kubeconfig(), &["status"])?;
-    assert_eq!(told["alerts"], json!({"known": true, "why": null}));
+    assert_eq!(told["alerts"], json!({"available": true, "message": null}));
     let insight = &told["insights"][0];
     assert_eq!(insight["resources"], json!(["alerts.config.openshift.io: Fire"]), "{told}");
     assert_eq!(insight["level"], "Critical");

@@ -195,10 +195,13 @@ async fn what_the_operator_asked_and_what_came_back() -> Result<()> {
     `fairway upgrade explain RISK` tells more about one of them.
     ");
     let explained = document(cluster.kubeconfig(), &["explain", "Proxy"])?;
-    assert_eq!((&explained["kind"], &explained["version"]), (&"UpgradeExplain".into(), &1.into()));
-    let answer = &explained["risk"]["definitions"][0]["rules"][0]["answer"];
-    assert_eq!(answer["samples"], json!([{"labels": {"type": "http"}, "value": "1"}]));
-    assert_eq!((&answer["outcome"], &answer["overdue"]), (&"matches".into(), &false.into()));
+    assert_eq!(explained["kind"], "UpgradeExplanation");
+    let evaluation = &explained["risk"]["definitions"][0]["rules"][0]["evaluation"];
+    assert_eq!(evaluation["samples"], json!([{"labels": {"type": "http"}, "value": "1"}]));
+    assert_eq!(
+        (&evaluation["outcome"], &evaluation["overdue"]),
+        (&"matches".into(), &false.into())
+    );
 
     // A graph tells more about what is not offered.
     let directory = tempfile::tempdir()?;
@@ -207,8 +210,8 @@ async fn what_the_operator_asked_and_what_came_back() -> Result<()> {
     let graph = format!("--graph={}", graph.display());
     let explained = document(cluster.kubeconfig(), &["explain", "5.1.9", &graph])?;
     assert_eq!(
-        explained["update"]["whyNot"],
-        json!([{"because": "noWay", "reason": "unknownVersion"}])
+        explained["update"]["blockers"],
+        json!([{"type": "noPath", "reason": "unknownVersion"}])
     );
 
     // Whoever has files is told the same.

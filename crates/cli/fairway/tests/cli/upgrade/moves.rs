@@ -95,8 +95,8 @@ async fn what_is_seldom_meant_has_to_be_confirmed() -> Result<()> {
     warning: from 5.1.0 to 5.3.0 is a skip-level update, past one minor version
     ");
     let step = document(cluster.kubeconfig(), &["--to=5.0.9", "--yes", "--no-wait"])?;
-    assert_eq!((&step["from"], &step["step"]["kind"]), (&json!("5.1.0"), &json!("downgrade")));
-    assert_eq!(step["unusual"][0]["kind"], "downgrade");
+    assert_eq!((&step["from"], &step["step"]["type"]), (&json!("5.1.0"), &json!("downgrade")));
+    assert_eq!(step["cautions"][0]["type"], "downgrade");
     let plain = said(&["--to=5.1.1"]);
     assert!(plain.starts_with("exit code: 0") && !plain.contains("warning"), "{plain}");
     Ok(())

@@ -169,7 +169,7 @@ async fn ask_and_withdraw() -> Result<()> {
     );
     let other = document(kubeconfig, &["--mode=preflight", "--to=5.1.1", "--no-wait"])?;
     assert_eq!(
-        (&other["replaces"]["what"], &other["replaces"]["version"]),
+        (&other["replacedRequest"]["type"], &other["replacedRequest"]["version"]),
         (&json!("preflight"), &json!("5.2.0"))
     );
 
@@ -296,10 +296,7 @@ async fn what_was_found_is_shown_and_accepted() -> Result<()> {
     );
     assert_eq!(report["findings"][0]["acceptance"], "notAccepted");
     let other = document(kubeconfig, &["--status-preflight", "--to=5.1.1"])?;
-    assert_eq!(
-        (&other["result"], &other["phase"]),
-        (&json!("nothingFound"), &json!("notRequested"))
-    );
+    assert_eq!((&other["result"], &other["phase"]), (&json!("noFindings"), &json!("notRequested")));
     let overview = said(kubeconfig, &[]);
     assert!(overview.contains("Preflight of 5.2.0: So it is."), "{overview}");
 
@@ -307,7 +304,7 @@ async fn what_was_found_is_shown_and_accepted() -> Result<()> {
     assert_eq!(compared["kind"], "PreflightComparison");
     let results = compared["targets"].as_array().context("no targets")?;
     let results: Vec<_> = results.iter().map(|target| &target["result"]).collect();
-    assert_eq!(results, ["nothingFound", "findings"]);
+    assert_eq!(results, ["noFindings", "findings"]);
 
     said(kubeconfig, &["accept", "DualStack"]);
     let mut asking = start(&cluster, &["--status-preflight"])?;

@@ -62,9 +62,9 @@ async fn see_the_report() -> Result<()> {
         ");
     }
     let document = document(cluster.kubeconfig(), &[])?;
-    assert_eq!((&document["kind"], &document["version"]), (&"UpgradeReport".into(), &1.into()));
+    assert_eq!(document["kind"], "UpgradeReport");
     assert_eq!(document["recommended"][0]["version"], "5.1.1");
-    assert_eq!(document["notRecommended"][0]["risks"][0]["exposure"], "applies");
+    assert_eq!(document["notRecommended"][0]["risks"][0]["exposure"], "exposed");
     Ok(())
 }
 

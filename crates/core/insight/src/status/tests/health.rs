@@ -68,7 +68,10 @@ fn a_version_that_has_just_begun_to_fail_may_pass() {
     assert!(said(-301).1, "no clock is that wrong, so nobody knows since when");
     cluster.version.status.as_mut().unwrap().conditions.pop();
     let status = told(&cluster, 2);
-    assert!(!status.is_in_trouble() && status.insights[0].may_pass, "nobody has said anything yet");
+    assert!(
+        !status.is_in_trouble() && status.insights[0].transient,
+        "nobody has said anything yet"
+    );
 }
 
 #[test]

@@ -10,9 +10,11 @@ fn an_update_says_what_it_waits_for() {
         node("master-0; rm", "master", json!({"desiredConfig": "new", "state": "Working"}));
     let waits = |cluster: &Cluster| {
         let status = told(cluster, 600);
-        let lines = status.waits_for.iter().map(|wait| {
-            let Wait { kind, name, reason, message, age_seconds, look_at, .. } = wait;
-            format!("{kind:?} {name} {reason:?} {message:?} {age_seconds:?} {look_at}")
+        let lines = status.pending_resources.iter().map(|wait| {
+            let PendingResource {
+                kind, name, reason, message, age_seconds, inspect_command, ..
+            } = wait;
+            format!("{kind:?} {name} {reason:?} {message:?} {age_seconds:?} {inspect_command}")
         });
         lines.collect::<Vec<_>>().join("\n")
     };
@@ -66,7 +68,7 @@ fn a_request_that_has_not_begun_is_told() {
     let waiting = |cluster: &Cluster| {
         let status = told(cluster, 600);
         assert!(!status.updating);
-        let wait = &status.waits_for[0];
+        let wait = &status.pending_resources[0];
         let trouble = if status.is_in_trouble() { "trouble: " } else { "" };
         format!("{trouble}{:?} {} {:?} {:?}", wait.kind, wait.name, wait.reason, wait.message)
     };
@@ -90,8 +92,8 @@ fn a_request_that_has_not_begun_is_told() {
 fn pools_that_have_not_begun_are_waited_for_when_it_is_their_turn() {
     let waits = |cluster: &Cluster| {
         let status = told(cluster, 600);
-        let lines = status.waits_for.iter().map(|wait| {
-            let Wait { kind, name, reason, message, .. } = wait;
+        let lines = status.pending_resources.iter().map(|wait| {
+            let PendingResource { kind, name, reason, message, .. } = wait;
             format!("{kind:?} {name} {reason:?} {message:?}")
         });
         lines.collect::<Vec<_>>().join("\n")
@@ -121,7 +123,7 @@ fn whoever_fails_says_what_it_fails_with() {
     let mut cluster = cluster();
     cluster.pools.clear();
     cluster.operators = vec![quiet("etcd", "5.2.0"), quiet("dns", "5.1.0")];
-    let said = |cluster: &Cluster| told(cluster, 600).waits_for[0].message.clone().unwrap();
+    let said = |cluster: &Cluster| told(cluster, 600).pending_resources[0].message.clone().unwrap();
     assert_eq!(said(&cluster), "Working");
     let conditions = &mut cluster.version.status.as_mut().unwrap().conditions;
     conditions[1] = object(

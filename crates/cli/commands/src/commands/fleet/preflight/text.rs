@@ -37,7 +37,7 @@ impl FleetPreflight {
     fn write_hints(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut gap = "\n";
         for cluster in &self.clusters {
-            let hint = cluster.failed.as_ref().and_then(|failed| failed.hint.as_ref());
+            let hint = cluster.error.as_ref().and_then(|failed| failed.hint.as_ref());
             let Some(hint) = hint else { continue };
             write!(f, "{gap}\nhint for {}: {}", OneLine(&cluster.name), OneLine(hint))?;
             gap = "";
@@ -49,7 +49,7 @@ impl FleetPreflight {
 /// The cluster, what became of the request, and what was found.
 fn row(cluster: &ClusterPreflight) -> [String; 3] {
     let name = OneLine(&cluster.name).to_string();
-    let (request, result) = match (&cluster.outcome, &cluster.failed) {
+    let (request, result) = match (&cluster.outcome, &cluster.error) {
         (Some(asked), _) => (asked.request(), asked.result()),
         (None, Some(failed)) => ("not made", OneLine(&failed.message).to_string()),
         (None, None) => ("not needed", "the cluster is there already".to_owned()),

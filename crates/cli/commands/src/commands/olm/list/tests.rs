@@ -195,7 +195,7 @@ fn programs_get_an_answer_about_apis_for_every_target() {
     4.8.5: {"answer":"allPresent","message":"all APIs that it names are there"}
     "#);
     let status = list.status(Some(&Version::new(4, 9, 0)));
-    assert_eq!(status, ExitStatus::Yes, "what cannot be told holds nothing up");
+    assert_eq!(status, ExitStatus::Success, "what cannot be told holds nothing up");
 }
 
 #[test]
@@ -204,12 +204,12 @@ fn a_version_that_is_asked_about_decides_how_it_ends() {
         let to = Version::parse(to).unwrap();
         list(Some(&to)).status(Some(&to))
     };
-    assert_eq!(status("4.8.9"), ExitStatus::Yes);
-    assert_eq!(status("4.9.7"), ExitStatus::No);
-    assert_eq!(list(None).status(None), ExitStatus::Yes);
+    assert_eq!(status("4.8.9"), ExitStatus::Success);
+    assert_eq!(status("4.9.7"), ExitStatus::Refused);
+    assert_eq!(list(None).status(None), ExitStatus::Success);
     let to = Version::new(4, 9, 0);
     let unknown = List::new(State::default(), Some(&to), Policy::default());
-    assert_eq!(unknown.status(Some(&to)), ExitStatus::CannotTell);
+    assert_eq!(unknown.status(Some(&to)), ExitStatus::Unknown);
     insta::assert_snapshot!(unknown, @"
     The cluster does not say which version of the platform it runs.
     OLM has installed no operators.
@@ -249,19 +249,20 @@ fn the_files_of_a_catalog_know_nearer_ways_out() {
 
 #[test]
 fn what_would_be_missed_and_what_was_not_seen_count_too() {
-    let status = |running: &str, left_out: &[&str], to: &str| {
-        let missing_apis = MissingApis { from: Stream::new(4, 12), message: String::new() };
+    let status = |running: &str, limitations: &[&str], to: &str| {
+        let missing_apis =
+            MissingApis { first_version: Stream::new(4, 12), message: String::new() };
         let operator = Operator::read("team", "uses.v1", &BTreeMap::new());
         let row = Row::new(&operator, None, Policy::default());
         let list = List {
-            running: Stream::parse(running),
+            cluster_version: Stream::parse(running),
             operators: vec![Row { missing_apis: Some(missing_apis), ..row }],
-            left_out: left_out.iter().map(ToString::to_string).collect(),
+            limitations: limitations.iter().map(ToString::to_string).collect(),
         };
         list.status(Version::parse(to).ok().as_ref())
     };
-    assert_eq!(status("4.11", &[], "4.12.0"), ExitStatus::No);
-    assert_eq!(status("4.11", &["catalogs"], "4.12.0"), ExitStatus::No);
-    assert_eq!(status("4.11", &[], "4.11.9"), ExitStatus::Yes);
-    assert_eq!(status("4.11", &["catalogs"], "4.11.9"), ExitStatus::CannotTell);
+    assert_eq!(status("4.11", &[], "4.12.0"), ExitStatus::Refused);
+    assert_eq!(status("4.11", &["catalogs"], "4.12.0"), ExitStatus::Refused);
+    assert_eq!(status("4.11", &[], "4.11.9"), ExitStatus::Success);
+    assert_eq!(status("4.11", &["catalogs"], "4.11.9"), ExitStatus::Unknown);
 }

@@ -49,14 +49,14 @@ pub(crate) fn run(args: &NewArgs, printer: &Printer) -> anyhow::Result<ExitStatu
         image: destination.take(&image, args, &runtime, printer)?,
         digest: image.digest().clone(),
         release: args.version.to_string(),
-        manifests: release.manifests.len(),
-        images: release.image_references.images.len(),
+        manifest_count: release.manifests.len(),
+        image_count: release.image_references.images.len(),
         warnings,
     };
-    let Made { release, manifests, images, .. } = &made;
+    let Made { release, manifest_count: manifests, image_count: images, .. } = &made;
     printer.note(format_args!("release {release}: manifests: {manifests}, images: {images}"));
     output::report(printer.stdout(), args.output.output, KIND, &made)?;
-    Ok(ExitStatus::Yes)
+    Ok(ExitStatus::Success)
 }
 
 fn image(args: &NewArgs, files: &Files, runtime: &Runtime) -> anyhow::Result<Image> {
@@ -98,16 +98,22 @@ fn base(args: &NewArgs, runtime: &Runtime) -> anyhow::Result<(Base, Option<Diges
     Ok((base, None))
 }
 
-/// A release image that was made.
+/// Release image that was built.
 #[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 struct Made {
+    /// Reference of the image.
     image: String,
+    /// Digest of the image.
     #[schemars(with = "String")]
     digest: Digest,
+    /// Version of the release.
     release: String,
-    manifests: usize,
-    images: usize,
-    /// Properties of the release that are probably mistakes.
+    /// Number of manifests.
+    manifest_count: usize,
+    /// Number of images that the release references.
+    image_count: usize,
+    /// Probable mistakes in the release.
     warnings: Vec<String>,
 }
 

@@ -97,7 +97,7 @@ impl fmt::Display for Until {
 
 /// What 5.2.0 says about the cluster, which is something to think about.
 const PREFLIGHT: Action =
-    Action::Run(&["upgrade", "--mode=preflight", "--to=5.2.0", "--wait"], ExitStatus::No);
+    Action::Run(&["upgrade", "--mode=preflight", "--to=5.2.0", "--wait"], ExitStatus::Refused);
 
 /// The tour, from 5.0.0 to 5.2.0.
 pub(super) const TOUR: &[Step] = &[
@@ -109,7 +109,7 @@ pub(super) const TOUR: &[Step] = &[
         actions: &[
             Action::Until(Until::Completed("5.0.0")),
             Action::Until(Until::Listed("5.0.1")),
-            Action::Run(&["upgrade"], ExitStatus::Yes),
+            Action::Run(&["upgrade"], ExitStatus::Success),
         ],
     },
     Step {
@@ -119,7 +119,7 @@ pub(super) const TOUR: &[Step] = &[
                       then applies what has changed. Its own Deployment is among that: the operator \
                       of the new release finishes what the old one has begun.",
         actions: &[
-            Action::Run(&["upgrade", "--to=5.0.1"], ExitStatus::Yes),
+            Action::Run(&["upgrade", "--to=5.0.1"], ExitStatus::Success),
             Action::Until(Until::Completed("5.0.1")),
         ],
     },
@@ -137,7 +137,7 @@ pub(super) const TOUR: &[Step] = &[
             },
             Action::Until(Until::Degraded { component: "storage", is: true }),
             Action::Until(Until::Recommended("5.1.0")),
-            Action::Run(&["upgrade", "--to=5.1.0"], ExitStatus::Yes),
+            Action::Run(&["upgrade", "--to=5.1.0"], ExitStatus::Success),
             Action::Until(Until::Completed("5.1.0")),
             Action::Set {
                 component: "storage",
@@ -156,10 +156,10 @@ pub(super) const TOUR: &[Step] = &[
                       confirm that nobody uses an API that 5.2 no longer has. So the update is \
                       refused, and the answer says what would be accepted, and how.",
         actions: &[
-            Action::Run(&["upgrade", "channel", "stable-5.2"], ExitStatus::Yes),
+            Action::Run(&["upgrade", "channel", "stable-5.2"], ExitStatus::Success),
             Action::Until(Until::Listed("5.2.0")),
-            Action::Run(&["upgrade", "--include-not-recommended"], ExitStatus::Yes),
-            Action::Run(&["upgrade", "--to=5.2.0"], ExitStatus::No),
+            Action::Run(&["upgrade", "--include-not-recommended"], ExitStatus::Success),
+            Action::Run(&["upgrade", "--to=5.2.0"], ExitStatus::Refused),
         ],
     },
     Step {
@@ -199,10 +199,10 @@ pub(super) const TOUR: &[Step] = &[
                     "--for=5.2.0",
                     "--reason=CHG-2041",
                 ],
-                ExitStatus::Yes,
+                ExitStatus::Success,
             ),
             Action::Until(Until::LookedAgain),
-            Action::Run(&["upgrade", "--status-preflight"], ExitStatus::Yes),
+            Action::Run(&["upgrade", "--status-preflight"], ExitStatus::Success),
         ],
     },
     Step {
@@ -211,9 +211,9 @@ pub(super) const TOUR: &[Step] = &[
                       accept exactly these, by name, for this update. It ends the preflight, and \
                       begins. The history of the cluster keeps what was accepted.",
         actions: &[
-            Action::Run(&["upgrade", "--to=5.2.0", "--allow-not-recommended"], ExitStatus::Yes),
+            Action::Run(&["upgrade", "--to=5.2.0", "--allow-not-recommended"], ExitStatus::Success),
             Action::Until(Until::Completed("5.2.0")),
-            Action::Run(&["upgrade"], ExitStatus::Yes),
+            Action::Run(&["upgrade"], ExitStatus::Success),
         ],
     },
 ];

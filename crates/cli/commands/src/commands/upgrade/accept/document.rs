@@ -16,13 +16,14 @@ use super::super::stored::{Others, Stored};
 use crate::args::report::ReportFormat;
 use crate::errors::WithHint;
 use crate::foreign_text::OneLine;
+use crate::output::API_VERSION;
 use crate::schema::{self, Shape};
 use crate::{input, output};
 
-/// What such a document is called.
+/// Kind of the document.
 const KIND: &str = "AcceptedRisks";
 
-/// The only version that is understood.
+/// Version of the file format. Fairway 0.1 requires it, so exports keep it beside `apiVersion`.
 const VERSION: u32 = 1;
 
 /// The shape of such documents.
@@ -30,23 +31,30 @@ pub(super) fn shape() -> Shape {
     schema::of::<AcceptedRisks>(KIND)
 }
 
-/// The risks that a cluster accepts, with their terms.
+/// Accepted risks of a cluster, with their terms.
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub(super) struct AcceptedRisks {
+    /// Missing in files of Fairway 0.1.
+    #[serde(rename = "apiVersion")]
+    api_version: String,
     kind: String,
+    /// Version of the file format, kept because Fairway 0.1 requires it.
+    #[schemars(extend("const" = VERSION))]
     version: u32,
+    /// Accepted risks.
     risks: Vec<Entry>,
 }
 
-/// One risk, and the terms on which it is accepted.
+/// Accepted risk, with its terms.
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 struct Entry {
+    /// Name of the risk.
     name: String,
     #[serde(flatten)]
     terms: Terms,
-    /// What is not understood may be a limit.
+    /// Unknown fields. They may restrict the acceptance, so the import refuses them.
     #[serde(flatten, skip_serializing)]
     #[schemars(skip)]
     unknown: BTreeMap<String, Value>,
@@ -62,7 +70,12 @@ impl AcceptedRisks {
             let terms = stored.terms_of(&name).ok_or_else(|| not_understood(&name))?;
             risks.push(Entry { name, terms, unknown: BTreeMap::new() });
         }
-        Ok(Self { kind: KIND.to_owned(), version: VERSION, risks })
+        Ok(Self {
+            api_version: API_VERSION.to_owned(),
+            kind: KIND.to_owned(),
+            version: VERSION,
+            risks,
+        })
     }
 
     /// What is in a file.
@@ -97,6 +110,13 @@ impl AcceptedRisks {
     fn fault(&self) -> Option<String> {
         if self.kind != KIND {
             return Some(format!("it does not say kind: {KIND}"));
+        }
+        // Exports of Fairway 0.1 have no apiVersion.
+        if !["", API_VERSION].contains(&self.api_version.as_str()) {
+            return Some(format!(
+                "unsupported apiVersion {:?}: expected {API_VERSION}",
+                self.api_version
+            ));
         }
         if self.version != VERSION {
             return Some(format!("it has version {}, and {VERSION} is understood", self.version));
@@ -176,6 +196,7 @@ mod tests {
     fn what_is_accepted_is_written_and_read_again() {
         let document = exported();
         insta::assert_snapshot!(written(&document, ReportFormat::Text), @r#"
+        apiVersion: fairway.dev/v1alpha1
         kind: AcceptedRisks
         version: 1
         risks:
@@ -191,6 +212,17 @@ mod tests {
             let again = read(&written(&document, format)).unwrap();
             assert_eq!(written(&again, ReportFormat::Json), written(&document, ReportFormat::Json));
         }
+    }
+
+    #[test]
+    fn read_with_and_without_api_version_returns_the_same_risks() {
+        let export = fairway_fixtures::recorded::v0_1().bytes("cli/accepted-risks-export.json");
+        let export = String::from_utf8(export).unwrap();
+        assert!(!export.contains("apiVersion"), "{export}");
+        let risks = |text: &str| serde_json::to_value(read(text).unwrap().risks).unwrap();
+        let typed = export.replacen('{', "{\"apiVersion\": \"fairway.dev/v1alpha1\",", 1);
+        assert_eq!(risks(&export).as_array().map(Vec::len), Some(2));
+        assert_eq!(risks(&export), risks(&typed));
     }
 
     #[test]
@@ -212,6 +244,7 @@ mod tests {
             "{}".to_owned(),
             "{kind: UpgradeReport, version: 1}".to_owned(),
             "{kind: AcceptedRisks, version: 2}".to_owned(),
+            "{apiVersion: fairway.dev/v2, kind: AcceptedRisks, version: 1}".to_owned(),
             document("{reason: none}"),
             document(&format!("{{name: A}}, {{name: {long}}}")),
             document("{name: A, untill: 2026-12-31}"),
@@ -223,6 +256,7 @@ mod tests {
         it does not say kind: AcceptedRisks
         it does not say kind: AcceptedRisks
         it has version 2, and 1 is understood
+        unsupported apiVersion "fairway.dev/v2": expected fairway.dev/v1alpha1
         risks[0] has no name, or one that is too long
         risks[1] has no name, or one that is too long
         risks[0] has "untill", which is not understood

@@ -29,7 +29,7 @@ use plan::Plan;
 use wish::Wish;
 
 /// What documents of it are called.
-const KIND: &str = "UpgradeAccept";
+const KIND: &str = "RiskAcceptance";
 
 /// The shapes of those documents, and of those that others read again.
 pub(super) fn shapes() -> [Shape; 2] {
@@ -92,7 +92,7 @@ async fn present(source: &Source) -> anyhow::Result<Timestamp> {
 fn export(args: &AcceptArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
     let object = block_on(async { Source::open(&args.source).await?.cluster_version().await })?;
     AcceptedRisks::of(&object)?.write(printer.stdout(), args.output.output)?;
-    Ok(ExitStatus::Yes)
+    Ok(ExitStatus::Success)
 }
 
 /// What a file says that was thought through elsewhere.

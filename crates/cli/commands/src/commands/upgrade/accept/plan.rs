@@ -40,7 +40,7 @@ impl Plan {
                 how => accepted.push(Accepted {
                     name: name.clone(),
                     terms,
-                    again: how == How::NewTerms,
+                    previously_accepted: how == How::NewTerms,
                 }),
             }
         }

@@ -162,7 +162,8 @@ fn replacing_leaves_what_is_named() {
     let plan = plan(&object, &["--replace", "SlowDisks", "Beta"]);
     assert_eq!(plan.outcome.accept_risks, ["SlowDisks", "Beta"]);
     assert_eq!(plan.outcome.removed, ["Zeta"]);
-    let again: Vec<bool> = plan.outcome.accepted.iter().map(|risk| risk.again).collect();
+    let again: Vec<bool> =
+        plan.outcome.accepted.iter().map(|risk| risk.previously_accepted).collect();
     assert_eq!(again, [false, true], "Beta is new, SlowDisks is not");
 }
 
@@ -174,7 +175,7 @@ fn an_update_that_is_asked_for_stays_as_it_is() {
     object.spec.desired_update = Some(update);
     let plan = plan(&object, &["SlowDisks"]);
     assert_eq!(*desired_update(&plan), json!({"acceptRisks": [{"name": "SlowDisks"}]}));
-    assert_eq!(plan.outcome.effect.goes_on, None);
+    assert_eq!(plan.outcome.effect.unblocked_update, None);
 }
 
 #[test]
@@ -255,9 +256,13 @@ fn an_update_that_waits_for_it_goes_on() {
     let (_, digest) = image.rsplit_once('@').unwrap();
     object.spec.desired_update.as_mut().unwrap().image = Some(format!("mirror.example/r@{digest}"));
     let mirrored = plan(&object, &["SlowDisks"]).outcome.effect;
-    assert_eq!(mirrored.goes_on.as_deref(), Some("5.2.1"), "by whatever name it was asked for");
+    assert_eq!(
+        mirrored.unblocked_update.as_deref(),
+        Some("5.2.1"),
+        "by whatever name it was asked for"
+    );
     let elsewhere = plan(&object, &["SlowDisks", "--for=5.3.x"]);
-    assert_eq!(elsewhere.outcome.effect.goes_on, None);
+    assert_eq!(elsewhere.outcome.effect.unblocked_update, None);
 }
 
 #[test]
@@ -275,10 +280,10 @@ fn an_update_that_waits_for_more_says_for_what() {
       5.2.2 is still not recommended because of NoisyLogs
     ");
     let both = plan(&object, &["SlowDisks", "NoisyLogs"]).outcome;
-    assert_eq!((both.exit_status(), both.effect.still_waits), (ExitStatus::Yes, None));
+    assert_eq!((both.exit_status(), both.effect.blocked_update), (ExitStatus::Success, None));
     accept(&mut object, &["SlowDisks"], None);
     let back = plan(&object, &["SlowDisks-"]).outcome;
-    assert_eq!(back.exit_status(), ExitStatus::Yes, "who accepts nothing is told nothing new");
+    assert_eq!(back.exit_status(), ExitStatus::Success, "who accepts nothing is told nothing new");
 }
 
 /// The names that are accepted after each of several steps.
@@ -322,7 +327,7 @@ fn an_update_that_is_not_offered_never_becomes_recommended() {
     let risks = [risk("NotOfferedByUpdateService", "True")];
     offer(&mut object, "5.3.0", &risks, recommended("False", "NotOfferedByUpdateService", ""));
     let plan = plan(&object, &["NotOfferedByUpdateService"]);
-    assert_eq!(plan.outcome.effect.become_recommended, [""; 0]);
+    assert_eq!(plan.outcome.effect.newly_recommended, [""; 0]);
 }
 
 #[test]

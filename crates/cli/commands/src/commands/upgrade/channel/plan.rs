@@ -47,21 +47,21 @@ pub(super) struct Plan {
     pub(super) outcome: Outcome,
 }
 
-/// The channel, for people and for programs.
+/// Channel of a cluster.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Outcome {
-    /// Whether it was only tried.
+    /// Whether this is a dry run.
     pub(super) dry_run: bool,
-    /// The channel from now on.
+    /// Channel after the command.
     pub(super) channel: Option<String>,
-    /// The one before.
-    pub(super) before: Option<String>,
-    /// Whether they differ.
+    /// Channel before the command.
+    pub(super) previous_channel: Option<String>,
+    /// Whether the command changes the channel.
     pub(super) changed: bool,
-    /// The channels that the running release is known to be in.
-    pub(super) available_channels: Vec<String>,
-    /// What may not be what was meant.
+    /// Channels that contain the running release.
+    pub(super) channels: Vec<String>,
+    /// Probable mistakes in the arguments.
     pub(super) warnings: Vec<String>,
 }
 
@@ -95,8 +95,14 @@ impl Plan {
             })
         });
         let available_channels = available.to_vec();
-        let outcome =
-            Outcome { dry_run: false, channel, before, changed, available_channels, warnings };
+        let outcome = Outcome {
+            dry_run: false,
+            channel,
+            previous_channel: before,
+            changed,
+            channels: available_channels,
+            warnings,
+        };
         Ok(Self { patch, outcome })
     }
 }
@@ -161,12 +167,12 @@ impl fmt::Display for Outcome {
             Some(channel) => write!(f, "Channel: {}", OneLine(channel))?,
             None => f.write_str("No channel is chosen, so no updates are looked for")?,
         }
-        match &self.before {
+        match &self.previous_channel {
             Some(before) if self.changed => write!(f, " (before: {})", OneLine(before))?,
             _ => {}
         }
-        if !self.available_channels.is_empty() {
-            let known = self.available_channels.join(", ");
+        if !self.channels.is_empty() {
+            let known = self.channels.join(", ");
             write!(f, "\nAvailable channels: {}", OneLine(&known))?;
         }
         if self.changed && self.channel.is_some() {

@@ -26,7 +26,7 @@ use crate::source::Source;
 use text::Shown;
 
 /// What documents of it are called.
-const KIND: &str = "UpgradeExplain";
+const KIND: &str = "UpgradeExplanation";
 
 /// The shape of those documents.
 pub(super) fn shape() -> Shape {
@@ -52,9 +52,9 @@ pub(super) fn run(args: &ExplainArgs, printer: &Printer) -> anyhow::Result<ExitS
     let shown = Shown { explanation: &explanation };
     output::report(printer.stdout(), args.output.output, KIND, &shown)?;
     Ok(match explanation.verdict() {
-        Verdict::Yes => ExitStatus::Yes,
-        Verdict::No => ExitStatus::No,
-        Verdict::CannotTell => ExitStatus::CannotTell,
+        Verdict::Yes => ExitStatus::Success,
+        Verdict::No => ExitStatus::Refused,
+        Verdict::CannotTell => ExitStatus::Unknown,
     })
 }
 

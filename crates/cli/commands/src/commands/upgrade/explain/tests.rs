@@ -435,13 +435,13 @@ fn what_a_graph_says_about_an_update_that_is_not_offered() {
     let (release, key) = ("5.2.9".to_owned(), "previous.remove_regex".to_owned());
     let removed = Cause::Metadata { release, key };
     let all = [
-        because(NotOffered::UnknownHere),
+        because(NotOffered::UnknownCurrentVersion),
         because(NotOffered::UnknownVersion),
-        because(NotOffered::Channel { channels: texts(&["candidate-5.2", "fast-5.2"]) }),
+        because(NotOffered::NotInChannel { channels: texts(&["candidate-5.2", "fast-5.2"]) }),
         because(NotOffered::Tombstoned { channel: "stable-5.1".to_owned(), file }),
         because(NotOffered::Blocked { causes: vec![removed] }),
-        because(NotOffered::NoEdge { from: texts(&["5.1.9", "5.1.8"]) }),
-        because(NotOffered::NoEdge { from: Vec::new() }),
+        because(NotOffered::NoEdge { from_versions: texts(&["5.1.9", "5.1.8"]) }),
+        because(NotOffered::NoEdge { from_versions: Vec::new() }),
     ];
     insta::assert_snapshot!(all.join("\n"), @"
     Because:

@@ -6,7 +6,7 @@ mod update;
 use std::fmt;
 
 use fairway_insight::explain::{
-    Accepted, Applies, ConcernedUpdate, Definition, Explained, ExplainedRisk,
+    Accepted, ConcernedUpdate, Definition, Explained, ExplainedRisk, ReportedCondition,
 };
 use fairway_insight::{Explanation, Exposure, Word};
 use fairway_risk::{Source, Standing};
@@ -18,7 +18,7 @@ use super::super::terms::AfterName;
 use crate::foreign_text::{OneLine, lines};
 use rules::Rules;
 
-/// An explanation, as it is shown.
+/// Explanation with its text output.
 #[derive(Serialize, JsonSchema)]
 #[serde(transparent)]
 pub(super) struct Shown<'a> {
@@ -37,7 +37,7 @@ impl fmt::Display for Shown<'_> {
 impl Shown<'_> {
     fn write_risk(&self, f: &mut fmt::Formatter<'_>, risk: &ExplainedRisk) -> fmt::Result {
         write!(f, "{}: {}", OneLine(&risk.name), exposure(risk.exposure))?;
-        if let Some(applies) = &risk.applies {
+        if let Some(applies) = &risk.applies_condition {
             write_since(f, applies)?;
             write_indented(f, &applies.message, "  ")?;
         }
@@ -65,7 +65,7 @@ impl Shown<'_> {
         write!(f, "\n  {}", OneLine(&definition.url))?;
         // What others publish has no rules of its own: they say that it is so.
         if risk.sources.contains(&Source::Graph) {
-            let notes = &self.explanation.answers;
+            let notes = &self.explanation.evaluations;
             write!(f, "{}", Rules { rules: &definition.rules, notes })?;
         }
         Ok(())
@@ -75,17 +75,17 @@ impl Shown<'_> {
 /// Whether a risk concerns this cluster.
 fn exposure(exposure: Exposure) -> &'static str {
     match exposure {
-        Exposure::Applies => "applies to this cluster",
-        Exposure::DoesNotApply => "does not apply to this cluster",
+        Exposure::Exposed => "applies to this cluster",
+        Exposure::NotExposed => "does not apply to this cluster",
         Exposure::Unknown => "may apply to this cluster",
-        Exposure::NotPublished => "the operator does not say whether it applies",
+        Exposure::NotReported => "the operator does not say whether it applies",
     }
 }
 
-fn write_since(f: &mut fmt::Formatter<'_>, applies: &Applies) -> fmt::Result {
-    match applies.age_seconds {
-        Some(age) => write!(f, ", since {} ({})", Age(age), OneLine(&applies.reason)),
-        None => write!(f, " ({})", OneLine(&applies.reason)),
+fn write_since(f: &mut fmt::Formatter<'_>, condition: &ReportedCondition) -> fmt::Result {
+    match condition.age_seconds {
+        Some(age) => write!(f, ", since {} ({})", Age(age), OneLine(&condition.reason)),
+        None => write!(f, " ({})", OneLine(&condition.reason)),
     }
 }
 
@@ -117,7 +117,7 @@ fn write_updates(f: &mut fmt::Formatter<'_>, updates: &[ConcernedUpdate]) -> fmt
     for update in updates {
         let version = OneLine(&update.version).to_string();
         let recommended = OneLine(&update.recommended);
-        let against = if update.meaning.stands_against { ", stands against it" } else { "" };
+        let against = if update.meaning.blocking { ", stands against it" } else { "" };
         let accepted = Afterwards(&update.meaning.standing);
         write!(f, "\n  {version:width$}  Recommended={recommended}{against}{accepted}")?;
     }
@@ -125,7 +125,7 @@ fn write_updates(f: &mut fmt::Formatter<'_>, updates: &[ConcernedUpdate]) -> fmt
 }
 
 fn write_acceptance(f: &mut fmt::Formatter<'_>, name: &str, accepted: &Accepted) -> fmt::Result {
-    if !accepted.named {
+    if !accepted.listed {
         let name = Word(name).to_string();
         let name = OneLine(&name);
         return write!(f, "\n\nNot accepted. `fairway upgrade accept {name}` takes it.");

@@ -1,7 +1,7 @@
 //! What a cluster says that a plan depends on.
 
 use fairway_api::{ClusterOperator, ClusterVersion};
-use fairway_insight::plan::{Gap, Gates, Outlook};
+use fairway_insight::plan::{Gates, Limitation, Outlook};
 use fairway_risk::Outcomes;
 use fairway_risk::sources::ConfigData;
 use futures::{join, try_join};
@@ -21,7 +21,7 @@ pub(super) struct Look {
     gates: Gates,
     now: Timestamp,
     /// What could not be looked at.
-    pub(super) gaps: Vec<Gap>,
+    pub(super) gaps: Vec<Limitation>,
 }
 
 impl Look {
@@ -32,7 +32,7 @@ impl Look {
         let mut components = components.unwrap_or_default();
         let now = source.moment(&cluster_version, &components).now();
         let gap = operators::tell(source, &cluster_version, &mut components).await.err();
-        let gaps = gap.map(|why| Gap::Operators { why }).into_iter().collect();
+        let gaps = gap.map(|why| Limitation::Operators { message: why }).into_iter().collect();
         Ok(Self { cluster_version, components, unlisted, gates, now, gaps })
     }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use fairway_api::{ClusterOperator, ClusterVersion};
 use fairway_compat::olm::{Guard, Operator, Policy, Stream, apis};
 use fairway_graph::{Graph, wire};
-use fairway_insight::plan::{Chart, Gates, KnownFrom, Need, Samples};
+use fairway_insight::plan::{Chart, Gates, GraphSource, MetricsSource, Prerequisite};
 use fairway_risk::Failure;
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -65,7 +65,7 @@ struct Said<'a> {
     unlisted: Option<&'a str>,
     conditions: Value,
     gates: Gates,
-    known_from: KnownFrom,
+    graph_source: GraphSource,
 }
 
 impl Default for Said<'_> {
@@ -78,7 +78,7 @@ impl Default for Said<'_> {
             unlisted: None,
             conditions: json!([]),
             gates: Gates::default(),
-            known_from: KnownFrom::File { name: "graph.json".to_owned() },
+            graph_source: GraphSource::File { file: "graph.json".to_owned() },
         }
     }
 }
@@ -105,7 +105,7 @@ impl Said<'_> {
         let goal: Goal = goal.parse().unwrap();
         let lanes = Lanes::new(outlook.channel(), &[], &goal);
         let graph = graph();
-        let chart = Chart { graph: &graph, known_from: &self.known_from, maintained: None };
+        let chart = Chart { graph: &graph, graph_source: &self.graph_source, maintained: None };
         Plan::of(&outlook, chart, &lanes, &goal).unwrap()
     }
 }
@@ -232,12 +232,12 @@ fn why_there_is_no_way() {
     Updates are known from graph.json.
     (CannotTell)
     ");
-    let known_from = KnownFrom::UpdateService {
-        address: "https://updates.example/graph".to_owned(),
+    let graph_source = GraphSource::UpdateService {
+        url: "https://updates.example/graph".to_owned(),
         channels: ["stable-5.0".to_owned()].into(),
         architecture: "multi".to_owned(),
     };
-    let lost = Said { version: "5.0.7", known_from, ..Said::default() };
+    let lost = Said { version: "5.0.7", graph_source, ..Said::default() };
     insta::assert_snapshot!(lost.about("5.9.0"), @"
     No way leads from 5.0.7 to 5.9.0: 5.0.7 is not in the graph for the architecture multi, so nobody knows where it leads.
 
@@ -245,7 +245,8 @@ fn why_there_is_no_way() {
     (CannotTell)
     ");
     let why = "the update service cannot be reached.".to_owned();
-    let listed = Said { known_from: KnownFrom::ClusterVersion { why }, ..Said::default() };
+    let listed =
+        Said { graph_source: GraphSource::ClusterVersion { message: why }, ..Said::default() };
     insta::assert_snapshot!(listed.about("6.0"), @"
     No way leads from 5.0.0 to 6.0: ClusterVersion lists no update to 6.0.
 
@@ -276,20 +277,20 @@ fn every_reason_has_its_words() {
     };
     let goal: Goal = "5.9.0".parse().unwrap();
     let (graph, lanes) = (graph(), Lanes::default());
-    let chart = Chart { graph: &graph, known_from: &base.known_from, maintained: None };
+    let chart = Chart { graph: &graph, graph_source: &base.graph_source, maintained: None };
     let mut plan = Plan::of(&outlook, chart, &lanes, &goal).unwrap();
-    plan.not_known = vec![Gap::Operators { why: "they cannot be read".to_owned() }];
+    plan.limitations = vec![Limitation::Operators { message: "they cannot be read".to_owned() }];
     let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
     let told = [
-        NotOffered::Channel { channels: names(&["candidate-5.9", "fast-5.9"]) },
+        NotOffered::NotInChannel { channels: names(&["candidate-5.9", "fast-5.9"]) },
         NotOffered::Tombstoned {
             channel: "stable-5.0".to_owned(),
             file: "channels/stable-5.0.yaml".to_owned(),
         },
-        NotOffered::NoEdge { from: names(&[]) },
-        NotOffered::NoEdge { from: names(&["5.8.2", "5.8.1"]) },
-        NotOffered::Guard { minors: Some(3) },
-        NotOffered::Guard { minors: None },
+        NotOffered::NoEdge { from_versions: names(&[]) },
+        NotOffered::NoEdge { from_versions: names(&["5.8.2", "5.8.1"]) },
+        NotOffered::Guard { minor_distance: Some(3) },
+        NotOffered::Guard { minor_distance: None },
     ]
     .map(|why| {
         plan.not_offered = Some(why);
@@ -394,17 +395,19 @@ fn a_cluster_that_is_on_its_way_to_the_goal() {
 #[test]
 fn who_answered_queries_and_what_nobody_told() {
     let plan = |at: Option<&str>| {
-        let samples =
-            Samples { file: "samples.txt".to_owned(), at: at.map(|at| at.parse().unwrap()) };
+        let samples = MetricsSource {
+            file: "samples.txt".to_owned(),
+            observation_time: at.map(|at| at.parse().unwrap()),
+        };
         let gaps = vec![
-            Gap::Channels {
+            Limitation::Channels {
                 channels: ["stable-5.2", "stable-5.3"].map(str::to_owned).into(),
-                why: "not all channels were told of within 30s".to_owned(),
+                message: "not all channels were told of within 30s".to_owned(),
             },
-            Gap::EmptyChannel { channel: "fast-5.9".to_owned() },
+            Limitation::EmptyChannel { channel: "fast-5.9".to_owned() },
         ];
         let plan = Said::default().plan("5.0.0");
-        let plan = Plan { not_known: gaps, answered_by: Some(samples), ..plan };
+        let plan = Plan { limitations: gaps, metrics_source: Some(samples), ..plan };
         Shown(&plan).to_string()
     };
     insta::assert_snapshot!(plan(Some("1969-12-25T00:00:00Z")), @"
@@ -434,9 +437,9 @@ fn what_the_guard_publishes_is_about_operators() {
     let components = vec![serde_json::from_value(olm).unwrap()];
     let said = Said { version: "5.1.0", components, ..Said::default() };
     let plan = said.plan("5.2.0");
-    let needs = plan.least_risk.iter().flat_map(|way| &way.hops[0].needs);
+    let needs = plan.least_risk.iter().flat_map(|way| &way.hops[0].prerequisites);
     let operators = needs.filter_map(|need| match need {
-        Need::Operator { operator, .. } => Some(operator.as_str()),
+        Prerequisite::Operator { operator, .. } => Some(operator.as_str()),
         _ => None,
     });
     assert_eq!(operators.collect::<Vec<_>>(), ["team/apis.v1", "team/etcd.v1"]);

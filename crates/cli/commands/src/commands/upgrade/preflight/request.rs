@@ -47,24 +47,27 @@ pub(super) struct Plan {
     pub(super) warnings: Vec<String>,
 }
 
-/// A request that gives way.
+/// Request that a preflight request replaces.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Replaced {
-    what: Kind,
+    /// Type of the request.
+    #[serde(rename = "type")]
+    type_: RequestType,
     #[serde(flatten)]
     release: Named,
 }
 
-/// What was asked for.
+/// Type of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-enum Kind {
+enum RequestType {
+    /// A preflight.
     Preflight,
-    /// An update on its way, which goes on.
-    UpdateUnderWay,
-    /// An update that has not begun.
-    WaitingUpdate,
+    /// An update in progress, which continues.
+    UpdateInProgress,
+    /// An update that has not started.
+    PendingUpdate,
 }
 
 impl Plan {
@@ -189,31 +192,31 @@ fn latest(status: &ClusterVersionStatus) -> Option<&Release> {
 }
 
 fn replaced(before: Before) -> Option<Replaced> {
-    let (what, update) = match before {
+    let (type_, update) = match before {
         Before::Nothing | Before::Done(_) => return None,
-        Before::Mode(update) => (Kind::Preflight, update),
-        Before::UnderWay(update) => (Kind::UpdateUnderWay, update),
-        Before::Waiting(update) => (Kind::WaitingUpdate, update),
+        Before::Mode(update) => (RequestType::Preflight, update),
+        Before::UnderWay(update) => (RequestType::UpdateInProgress, update),
+        Before::Waiting(update) => (RequestType::PendingUpdate, update),
     };
-    Some(Replaced { what, release: Named::asked(update) })
+    Some(Replaced { type_, release: Named::asked(update) })
 }
 
 impl Replaced {
     /// Whether nothing but the terms of the same preflight changes.
     fn is_preflight_of(&self, target: &Named) -> bool {
-        self.what == Kind::Preflight && is_same(&self.release, target)
+        self.type_ == RequestType::Preflight && is_same(&self.release, target)
     }
 
     fn warning(&self) -> String {
         let name = OneLine(self.release.name());
-        match self.what {
-            Kind::Preflight => {
+        match self.type_ {
+            RequestType::Preflight => {
                 format!("this replaces the preflight of {name}: what that has found is kept")
             }
-            Kind::UpdateUnderWay => {
+            RequestType::UpdateInProgress => {
                 format!("the update to {name} goes on: a preflight does not interrupt it")
             }
-            Kind::WaitingUpdate => format!(
+            RequestType::PendingUpdate => format!(
                 "this replaces the request to update to {name}, which has not begun: ask for it \
                  again when the preflight is done"
             ),

@@ -68,7 +68,7 @@ impl Requirement {
         };
         match (report.result, run.age_seconds) {
             (Verdict::Findings, _) => Err(refused(&target, &report).into()),
-            (Verdict::NothingFound | Verdict::FindingsAccepted, Some(age)) => {
+            (Verdict::NoFindings | Verdict::FindingsAccepted, Some(age)) => {
                 let most = i64::try_from(self.max_age.as_secs()).unwrap_or(i64::MAX);
                 if age <= most {
                     return Ok(());
@@ -78,7 +78,7 @@ impl Requirement {
                     "has answers that are {age} old, and at most {most} are allowed"
                 ))
             }
-            (Verdict::NothingFound | Verdict::FindingsAccepted, None) => {
+            (Verdict::NoFindings | Verdict::FindingsAccepted, None) => {
                 cannot_tell("does not say how old it is".to_owned())
             }
             _ => cannot_tell(format!("does not tell: {}", report.headline())),
@@ -98,7 +98,7 @@ fn refused(target: &Named, report: &Report) -> Unaccepted {
                with `fairway upgrade accept NAME`"
             .to_owned(),
         risks: report.open().map(Finding::refused).collect(),
-        status: ExitStatus::No,
+        status: ExitStatus::Refused,
     }
 }
 

@@ -57,7 +57,7 @@ fn whoever_asks_in_silence_about_updates_that_nobody_knows() {
     let version = Version::new(5, 1, 1);
     let question = Question { version: Some(version.clone()), ..Question::default() };
     let report = Recommendation::of(&object, &none(), &question, Timestamp::UNIX_EPOCH);
-    let error = quiet::answer(&report, &version, ExitStatus::CannotTell).unwrap_err();
+    let error = quiet::answer(&report, &version, ExitStatus::Unknown).unwrap_err();
     let hint = crate::errors::hint(&error).unwrap_or_default();
     insta::assert_snapshot!(format!("{error}\nhint: {hint}"), @"
     it is not known which updates there are

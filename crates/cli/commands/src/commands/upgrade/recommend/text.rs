@@ -16,12 +16,12 @@ use crate::foreign_text::{OneLine, lines};
 /// Of each minor version, older updates have only what newer ones have as well.
 const LATEST: usize = 2;
 
-/// What is known about updates, and how much of it is shown.
+/// Updates of a cluster, with their text output.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Shown<'a> {
     #[serde(flatten)]
     pub(super) report: &'a Recommendation,
-    /// What components note about the updates.
+    /// Notes of components about the updates.
     pub(super) notes: Vec<Note>,
     /// Whether older updates are shown too.
     #[serde(skip)]
@@ -39,8 +39,8 @@ impl fmt::Display for Shown<'_> {
             ),
             Answer::All { updates, .. } => self.write_updates(f, updates),
             Answer::One { target: Some(target), .. } => self.write_target(f, target),
-            Answer::One { target: None, not_offered } => {
-                let why = not_offered.as_deref().unwrap_or("it is not offered");
+            Answer::One { target: None, not_offered_message } => {
+                let why = not_offered_message.as_deref().unwrap_or("it is not offered");
                 write!(f, "Nothing can be told about that version: {}.", OneLine(why))
             }
         }?;
@@ -66,10 +66,10 @@ impl Shown<'_> {
     /// What was looked at and is as it should be; and what could not be.
     fn write_prechecks(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let said = self.report.issues.iter().any(|one| one.name == FAILED_TO_COMPLETE_PRECHECK);
-        if let Some(why) = self.report.alerts.why.as_ref().filter(|_| !said) {
+        if let Some(why) = self.report.alerts.message.as_ref().filter(|_| !said) {
             write!(f, "Alerts are not known: {}.\n\n", OneLine(why))?;
         }
-        let fine = self.report.prechecks.iter().filter(|precheck| precheck.fine);
+        let fine = self.report.prechecks.iter().filter(|precheck| precheck.passed);
         let fine: Vec<&str> =
             fine.map(|one| one.type_.trim_start_matches("recommended/")).collect();
         if fine.is_empty() {
@@ -116,7 +116,7 @@ impl Shown<'_> {
     }
 
     fn write_not_versions(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.report.not_versions.as_slice() {
+        match self.report.invalid_versions.as_slice() {
             [] => Ok(()),
             some => {
                 write!(f, "\n\nLeft out, for these are no versions: {}", OneLine(&some.join(", ")))

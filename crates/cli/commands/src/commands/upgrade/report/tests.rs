@@ -162,7 +162,7 @@ fn nobody_has_written_a_status_yet() {
 
     It is not known which updates there are.
     ");
-    assert!(!Report::of(&object, now()).updates_known());
+    assert!(!Report::of(&object, now()).updates_retrieved());
     assert_eq!(in_full(&object), text(&object), "nobody knows what else there is");
     object.spec.channel = None;
     insta::assert_snapshot!(text(&object), @"
@@ -196,7 +196,7 @@ fn no_channel_is_set() {
 
     It is not known which updates there are.
     ");
-    assert!(!Report::of(&object, now()).updates_known());
+    assert!(!Report::of(&object, now()).updates_retrieved());
 }
 
 #[test]
@@ -223,12 +223,15 @@ fn the_update_service_is_out_of_reach() {
       5.1.10      registry.example/release@sha256:bb6f0a129e8c24e28d5d0c7bae89e174ea0fef2b8068d7119653cabe4efa4680
       5.1.9       registry.example/release@sha256:f73d25856ea13b7a2c6a955ef62007088ec360578dbe2141a5425ad9cf27d41b
     ");
-    assert!(Report::of(&object, now()).updates_known(), "what was known stays known");
+    assert!(Report::of(&object, now()).updates_retrieved(), "what was known stays known");
 
     let slow = &[risk("SlowDisks", "True")];
     offer(&mut object, "5.2.0", slow, recommended("False", "SlowDisks", "They are slow."));
     object.status.as_mut().unwrap().available_updates = Some(Vec::new());
-    assert!(Report::of(&object, now()).updates_known(), "that none is recommended is known, too");
+    assert!(
+        Report::of(&object, now()).updates_retrieved(),
+        "that none is recommended is known, too"
+    );
 }
 
 #[test]
@@ -236,7 +239,7 @@ fn there_is_nothing_to_update_to() {
     let mut object = cluster_version();
     for none in [None, Some(Vec::new())] {
         object.status.as_mut().unwrap().available_updates = none;
-        assert!(Report::of(&object, now()).updates_known());
+        assert!(Report::of(&object, now()).updates_retrieved());
         insta::allow_duplicates! {
             insta::assert_snapshot!(from(&in_full(&object), "No updates"), @"
             No updates are recommended for this cluster.

@@ -56,7 +56,7 @@ impl Report {
         {
             write!(f, "\n\n{requested}")?;
         }
-        if !self.up_to_date {
+        if !self.spec_observed {
             f.write_str("\n\nThe operator has not seen the latest change of ClusterVersion yet; what it says here is from before.")?;
         }
         Ok(())
@@ -143,11 +143,11 @@ impl Report {
             write!(f, "\n\n{condition}")?;
             if let Some(age) = condition.age_seconds {
                 let listed =
-                    if self.updates_known { "; what is listed is from before" } else { "" };
+                    if self.updates_retrieved { "; what is listed is from before" } else { "" };
                 write!(f, "\n  Since: {} ago{listed}", Age(age))?;
             }
         }
-        if !self.updates_known {
+        if !self.updates_retrieved {
             return f.write_str("\n\nIt is not known which updates there are.");
         }
         if self.recommended.is_empty() {
@@ -182,7 +182,7 @@ impl Report {
     }
 
     fn write_each_not_recommended(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.not_recommended.is_empty() && !self.updates_known {
+        if self.not_recommended.is_empty() && !self.updates_retrieved {
             return Ok(());
         }
         if self.not_recommended.is_empty() {
@@ -269,10 +269,10 @@ pub(in super::super) fn write_reason(
 impl fmt::Display for Risk {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let exposure = match self.exposure {
-            Exposure::Applies => "applies",
-            Exposure::DoesNotApply => "does not apply",
+            Exposure::Exposed => "applies",
+            Exposure::NotExposed => "does not apply",
             Exposure::Unknown => "may apply",
-            Exposure::NotPublished => "the operator does not say whether it applies",
+            Exposure::NotReported => "the operator does not say whether it applies",
         };
         write!(f, "{}: {exposure}{}", OneLine(&self.name), Afterwards(&self.standing))
     }

@@ -155,7 +155,7 @@ impl Order<'_> {
         }
         let wait = Wait { cluster, printer: self.printer, update: &update, until, patience };
         let (answer, in_time) = wait.follow().await?;
-        Ok(Outcome { answer: Some(answer), timed_out: !in_time, ..outcome })
+        Ok(Outcome { status: Some(answer), timed_out: !in_time, ..outcome })
     }
 }
 

@@ -8,7 +8,7 @@ use super::super::stored::accepted;
 use super::checks;
 use super::outcome::{Action, Outcome};
 use super::plan::{Plan, names_of};
-use super::unusual::Unusual;
+use super::unusual::UpdateCaution;
 use super::wish::MultiArchWish;
 use crate::errors::CannotTell;
 
@@ -51,7 +51,7 @@ pub(super) fn plan(
         from: Some(version.clone()),
         force: wish.force,
         accept_risks: names_of(&update.accept_risks),
-        unusual: (is_new && wish.force).then_some(Unusual::Forced).into_iter().collect(),
+        cautions: (is_new && wish.force).then_some(UpdateCaution::Forced).into_iter().collect(),
         warnings,
         ..Outcome::new(action)
     };
@@ -70,7 +70,7 @@ mod tests {
     use fairway_testkit::objects;
     use serde_json::Value;
 
-    use super::super::answer::Answer;
+    use super::super::answer::RequestStatus;
     use super::super::wish::Wish;
     use super::*;
     use crate::commands::upgrade::change::Change as _;
@@ -138,7 +138,7 @@ mod tests {
         hold(&mut object, condition("Failing", true, "MultipleErrors", "All of it."));
         assert!(planned(&object, false, false).is_err());
         let plan = planned(&object, true, true).unwrap();
-        assert_eq!(plan.outcome.unusual, [Unusual::Forced]);
+        assert_eq!(plan.outcome.cautions, [UpdateCaution::Forced]);
         assert_eq!(plan.patch().unwrap()["spec"]["desiredUpdate"]["force"], Value::Bool(true));
     }
 
@@ -148,13 +148,16 @@ mod tests {
         let asked = planned(&object).update;
         object.spec.desired_update = Some(asked.clone());
         hold(&mut object, condition("ReleaseAccepted", true, "PayloadLoaded", ""));
-        assert!(!Answer::of(&object, &asked).is_one(), "it has that version, but one architecture");
+        assert!(
+            !RequestStatus::of(&object, &asked).is_one(),
+            "it has that version, but one architecture"
+        );
         let status = object.status.as_mut().unwrap();
         status.desired.architecture = Some(Architecture::Multi);
         status.desired.image = objects::release("5.1.0-multi").image;
-        assert!(Answer::of(&object, &asked).is_one());
+        assert!(RequestStatus::of(&object, &asked).is_one());
         hold(&mut object, condition("ReleaseAccepted", false, "RetrievePayload", "No."));
-        insta::assert_snapshot!(Answer::of(&object, &asked), @"
+        insta::assert_snapshot!(RequestStatus::of(&object, &asked), @"
         The operator refuses it:
 
           Reason: RetrievePayload

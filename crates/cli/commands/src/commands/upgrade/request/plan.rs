@@ -82,7 +82,7 @@ fn clear(cluster_version: &ClusterVersion, status: &ClusterVersionStatus) -> any
     let nothing = Update::default();
     let asked = cluster_version.spec.desired_update.as_ref().unwrap_or(&nothing);
     if !asked.names_a_release() && asked.mode.is_none() {
-        let outcome = Outcome::new(Action::NothingToClear);
+        let outcome = Outcome::new(Action::NoRequest);
         return Ok(Plan { patch: None, update: nothing, outcome });
     }
     let goes_on = asked.mode.as_ref().and_then(|_| under_way(status)).unwrap_or_default();
@@ -118,7 +118,7 @@ struct Request<'a> {
 impl Request<'_> {
     fn plan(&self) -> anyhow::Result<Plan> {
         if self.is_there() {
-            return Ok(self.already_there(Action::AlreadyThere));
+            return Ok(self.already_there(Action::AlreadyCurrent));
         }
         let Some(chosen) = choose(self.status, self.wish)? else {
             return Ok(self.already_there(Action::Latest));
@@ -155,7 +155,7 @@ impl Request<'_> {
             release: Some(Named::asked(&update)),
             from: Some(from.clone()).filter(|from| !from.is_empty()),
             step: step.kind(),
-            unusual: step.unusual(),
+            cautions: step.unusual(),
             force: self.wish.force,
             accept_risks: names_of(&update.accept_risks),
             accepted: newly,
@@ -293,13 +293,13 @@ impl Request<'_> {
             let message = format!("risks were accepted for {version}, and these were not: {new}");
             (message, ExitStatus::NewRisks)
         } else if open.is_empty() {
-            (format!("{version} is not recommended for this cluster"), ExitStatus::No)
-        } else if open.iter().any(|risk| risk.exposure == Exposure::Applies) {
-            (format!("{version} is not recommended for this cluster: {risks}"), ExitStatus::No)
+            (format!("{version} is not recommended for this cluster"), ExitStatus::Refused)
+        } else if open.iter().any(|risk| risk.exposure == Exposure::Exposed) {
+            (format!("{version} is not recommended for this cluster: {risks}"), ExitStatus::Refused)
         } else {
             let message =
                 format!("it is not known whether {version} is good for this cluster: {risks}");
-            (message, ExitStatus::CannotTell)
+            (message, ExitStatus::Unknown)
         }
     }
 }

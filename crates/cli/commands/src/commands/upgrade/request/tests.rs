@@ -5,10 +5,10 @@ use fairway_risk::ANNOTATION;
 use fairway_testkit::objects;
 use serde_json::{Value, json};
 
-use super::answer::{Answer, State};
+use super::answer::{RequestStatus, State};
 use super::outcome::Outcome;
 use super::plan::Plan;
-use super::unusual::Unusual;
+use super::unusual::UpdateCaution;
 use super::wish::Wish;
 use crate::args::upgrade::RequestArgs;
 use crate::commands::upgrade::change::Change as _;
@@ -161,7 +161,7 @@ fn an_update_that_is_not_recommended_is_refused() {
     let risks = errors::open_risks(&error).iter().map(|risk| (&*risk.name, risk.exposure));
     assert_eq!(
         risks.collect::<Vec<_>>(),
-        [("NoisyLogs", Exposure::Unknown), ("SlowDisks", Exposure::Applies)]
+        [("NoisyLogs", Exposure::Unknown), ("SlowDisks", Exposure::Exposed)]
     );
 }
 
@@ -228,7 +228,7 @@ fn there_may_be_nothing_later() {
 
 /// The text, and the warnings below.
 fn said(outcome: &Outcome) -> String {
-    let unusual = outcome.unusual.iter().map(ToString::to_string);
+    let unusual = outcome.cautions.iter().map(ToString::to_string);
     let warnings = unusual.chain(outcome.warnings.iter().cloned());
     let warnings = warnings.map(|warning| format!("\nwarning: {warning}"));
     format!("{outcome}{}", warnings.collect::<String>())
@@ -297,7 +297,7 @@ fn an_image_that_is_not_listed_is_known_by_what_it_says_about_itself() {
     warning: it is not known which version that image has: nobody answers
     warning: the image is not that of any listed update
     ");
-    assert!(unknown.outcome.unusual.iter().all(Unusual::has_to_be_confirmed));
+    assert!(unknown.outcome.cautions.iter().all(UpdateCaution::has_to_be_confirmed));
 
     for known in [&["--to=5.1.9"][..], &["--to-image=a/b:c", "--force"]] {
         let Wish::Update(wish) = wish(known).unwrap() else { panic!("an update") };
@@ -353,8 +353,8 @@ fn a_cluster_that_is_there_is_left_alone() {
     let on_its_way = plan(&object, &["--to=5.1.0"]).outcome;
     insta::assert_snapshot!(on_its_way, @"Cluster is on its way to 5.1.0 already: Working towards 5.1.0: 3 of 4");
     let message = Some("Working towards 5.1.0: 4 of 4".to_owned());
-    let answer = Some(Answer { state: State::Started, reason: None, message });
-    insta::assert_snapshot!(Outcome { answer, ..on_its_way }, @"
+    let answer = Some(RequestStatus { state: State::Started, reason: None, message });
+    insta::assert_snapshot!(Outcome { status: answer, ..on_its_way }, @"
     Cluster is on its way to 5.1.0 already
 
     The operator has accepted it. Working towards 5.1.0: 4 of 4

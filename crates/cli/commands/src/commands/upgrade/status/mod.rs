@@ -70,8 +70,8 @@ fn print(
     printer: &Printer,
 ) -> anyhow::Result<()> {
     if args.output.output.is_document() {
-        for wait in &mut status.waits_for {
-            wait.look_at = printer.as_typed(&wait.look_at);
+        for wait in &mut status.pending_resources {
+            wait.inspect_command = printer.as_typed(&wait.inspect_command);
         }
     }
     let shown = Shown { status, details: args.details, watched };
@@ -81,7 +81,7 @@ fn print(
 
 /// Whether anything is wrong, told before or not.
 fn exit_status(status: &Status) -> ExitStatus {
-    if status.is_in_trouble() { ExitStatus::No } else { ExitStatus::Yes }
+    if status.is_in_trouble() { ExitStatus::Refused } else { ExitStatus::Success }
 }
 
 #[cfg(test)]

@@ -332,7 +332,7 @@ fn a_cluster_without_a_progress_cannot_be_told_about() {
         .write("cv.yaml", "kind: ClusterVersion\nmetadata: {name: version}\nspec: {clusterID: ''}");
     let (cluster, moment) = gathered(&files.path()).unwrap();
     let error = tell(&cluster, moment).unwrap_err();
-    assert_eq!(crate::errors::status(&error), ExitStatus::CannotTell);
+    assert_eq!(crate::errors::status(&error), ExitStatus::Unknown);
     insta::assert_snapshot!(error, @"ClusterVersion has no condition Progressing: nobody says whether it is updating");
 }
 
@@ -401,11 +401,11 @@ fn what_becomes_of_a_request_is_news() {
     let request = |seen: bool| Request {
         version: Some("5.3.0".to_owned()),
         image: None,
-        seen,
+        spec_observed: seen,
         refused: false,
         reason: None,
         message: None,
-        since: None,
+        last_transition_time: None,
         age_seconds: None,
     };
     status.requested = Some(request(false));

@@ -6,8 +6,8 @@ mod nodes;
 use std::fmt;
 
 use fairway_insight::status::{
-    Assessment, Change, Completed, ControlPlane, Doubt, Estimate, Request, Updating, Wait,
-    WaitKind, Way,
+    Assessment, Change, Completed, ControlPlane, Doubt, Estimate, PendingResource,
+    PendingResourceKind, Request, Updating, Way,
 };
 use fairway_insight::{Span, Status};
 use schemars::JsonSchema;
@@ -25,7 +25,7 @@ const FEW_NAMES: usize = 3;
 /// What others say at length is cut here; `--details` shows it all.
 const MUCH: usize = 160;
 
-/// The state of an update, and how much of it is shown.
+/// Status of an update, with its text output.
 #[derive(Serialize, JsonSchema)]
 #[serde(transparent)]
 pub(super) struct Shown<'a> {
@@ -59,7 +59,7 @@ impl fmt::Display for Shown<'_> {
 
 impl Shown<'_> {
     fn write_idle(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.status.reached {
+        match &self.status.last_completed_update {
             Some(reached) if self.watched => write_reached(f, reached)?,
             _ => f.write_str("The cluster is not updating.")?,
         }
@@ -71,12 +71,12 @@ impl Shown<'_> {
     }
 
     fn write_waits(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let waits = &self.status.waits_for;
+        let waits = &self.status.pending_resources;
         if waits.is_empty() {
             return Ok(());
         }
         let in_full = self.details.has(Details::Operators);
-        let groups: Vec<&[Wait]> = waits.chunk_by(is_alike).collect();
+        let groups: Vec<&[PendingResource]> = waits.chunk_by(is_alike).collect();
         let shown = if in_full { groups.len() } else { groups.len().min(FEW_WAITS) };
         f.write_str("\n\nIt waits for")?;
         for group in &groups[..shown] {
@@ -177,20 +177,21 @@ fn write_request(f: &mut fmt::Formatter<'_>, request: &Request) -> fmt::Result {
 }
 
 /// Whether two things are waited for in the same way, so that it is said once.
-fn is_alike(one: &Wait, other: &Wait) -> bool {
-    let told = |wait: &Wait| (wait.kind, wait.reason.clone(), wait.message.clone());
-    told(one) == told(other) && (one.look_at == other.look_at || one.kind == WaitKind::Node)
+fn is_alike(one: &PendingResource, other: &PendingResource) -> bool {
+    let told = |wait: &PendingResource| (wait.kind, wait.reason.clone(), wait.message.clone());
+    told(one) == told(other)
+        && (one.inspect_command == other.inspect_command || one.kind == PendingResourceKind::Node)
 }
 
 /// Things that are waited for in the same way.
-fn write_wait(f: &mut fmt::Formatter<'_>, group: &[Wait], in_full: bool) -> fmt::Result {
+fn write_wait(f: &mut fmt::Formatter<'_>, group: &[PendingResource], in_full: bool) -> fmt::Result {
     let Some(first) = group.first() else { return Ok(()) };
     let (one, several) = match first.kind {
-        WaitKind::Release => ("release", "releases"),
-        WaitKind::Operator => ("operator", "operators"),
-        WaitKind::ClusterVersion => ("the operator of ClusterVersion", "operators"),
-        WaitKind::Pool => ("pool", "pools"),
-        WaitKind::Node => ("node", "nodes"),
+        PendingResourceKind::Release => ("release", "releases"),
+        PendingResourceKind::Operator => ("operator", "operators"),
+        PendingResourceKind::ClusterVersion => ("the operator of ClusterVersion", "operators"),
+        PendingResourceKind::Pool => ("pool", "pools"),
+        PendingResourceKind::Node => ("node", "nodes"),
     };
     let shown = if in_full { group.len() } else { group.len().min(FEW_NAMES) };
     let names: Vec<&str> = group[..shown].iter().map(|wait| wait.name.as_str()).collect();
@@ -209,9 +210,9 @@ fn write_wait(f: &mut fmt::Formatter<'_>, group: &[Wait], in_full: bool) -> fmt:
     }
     if let Some(message) = &first.message {
         // Why a release is refused stands at the end of what is said about it.
-        write_said(f, message, "    ", in_full || first.kind == WaitKind::Release)?;
+        write_said(f, message, "    ", in_full || first.kind == PendingResourceKind::Release)?;
     }
-    write!(f, "\n    $ {}", OneLine(&first.look_at))
+    write!(f, "\n    $ {}", OneLine(&first.inspect_command))
 }
 
 /// What others say: all lines of it, or as much of the first as is needed to know it.

@@ -244,7 +244,7 @@ fn every_update_of_a_recording_has_its_verdict() -> Result<()> {
             "{} {} {}",
             line(&told["target"]),
             told["unaccepted"],
-            told["notOffered"]
+            told["notOfferedMessage"]
         ))
     };
     let versions = ["9.1.4", "9.1.1", "9.2.1", "9.1.9", "9.3.0", "10.0.0"];
@@ -329,6 +329,7 @@ fn of_a_recording_it_is_told_what_would_come_of_a_change() -> Result<()> {
 
     exit code: 0
     ----- stdout -----
+    apiVersion: fairway.dev/v1alpha1
     kind: AcceptedRisks
     version: 1
     risks: []
@@ -345,7 +346,8 @@ fn what_to_look_at_is_of_the_cluster_that_was_named() -> Result<()> {
     let recording = Recording::new()?;
     recording.write()?;
     let status = recording.document(&["status", "--as=alice"])?;
-    let look_at = status["waitsFor"][0]["lookAt"].as_str().context("nothing is waited for")?;
-    assert_eq!(look_at, "kubectl describe clusteroperator machine-config --as=alice");
+    let inspect = status["pendingResources"][0]["inspectCommand"].as_str();
+    let inspect = inspect.context("no pending resource")?;
+    assert_eq!(inspect, "kubectl describe clusteroperator machine-config --as=alice");
     Ok(())
 }

@@ -2,10 +2,10 @@ use super::*;
 use crate::commands::upgrade::preflight::of_a_fleet::fixtures;
 use crate::exit::ExitStatus;
 use crate::text;
-use fairway_insight::fleet::Unread;
+use fairway_insight::fleet::ClusterError;
 
-fn failed(message: &str, hint: &str) -> Unread {
-    Unread { message: message.to_owned(), hint: Some(hint.to_owned()) }
+fn failed(message: &str, hint: &str) -> ClusterError {
+    ClusterError { message: message.to_owned(), hint: Some(hint.to_owned()) }
 }
 
 /// One release, asked about five clusters.
@@ -55,9 +55,9 @@ fn the_worst_of_all_clusters_is_how_it_ends() {
         });
         all.exit_status()
     };
-    assert_eq!(ends(&[0, 4]), ExitStatus::Yes);
-    assert_eq!(ends(&[0, 1, 2, 3]), ExitStatus::No);
+    assert_eq!(ends(&[0, 4]), ExitStatus::Success);
+    assert_eq!(ends(&[0, 1, 2, 3]), ExitStatus::Refused);
     assert_eq!(ends(&[0, 2]), ExitStatus::TimedOut);
-    assert_eq!(ends(&[0, 2, 3]), ExitStatus::CannotTell);
+    assert_eq!(ends(&[0, 2, 3]), ExitStatus::Unknown);
     assert_eq!(ends(&[3]), ExitStatus::Error, "nobody could be asked");
 }

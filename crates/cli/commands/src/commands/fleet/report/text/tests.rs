@@ -1,6 +1,6 @@
 use fairway_api::cluster_version::{Update, UpdateHistory, UpdateState};
 use fairway_api::{ClusterVersion, Version};
-use fairway_insight::fleet::{Member, Said, Unread};
+use fairway_insight::fleet::{ClusterError, Member, Said};
 use fairway_testkit::objects;
 
 use super::*;
@@ -34,7 +34,7 @@ fn preflight(mut member: Member, result: PreflightResult, findings: &[&str]) -> 
 }
 
 fn unread(name: &str) -> Member {
-    let why = Unread {
+    let why = ClusterError {
         message: "cannot reach the API server at https://lab.example:6443: Connection refused"
             .to_owned(),
         hint: Some("check that it runs and that nothing stands in between".to_owned()),
@@ -60,7 +60,7 @@ fn fleet() -> Vec<Member> {
     status.history.insert(0, partial);
     hold(&mut updating, condition("Progressing", true, "", "Working towards 5.2.0"));
     vec![
-        preflight(member("prod-eu", risky(&["SlowDisks"])), PreflightResult::NothingFound, &[]),
+        preflight(member("prod-eu", risky(&["SlowDisks"])), PreflightResult::NoFindings, &[]),
         preflight(
             member("prod-us", failing),
             PreflightResult::Findings,
@@ -124,7 +124,8 @@ fn what_clusters_say_does_not_steer_the_terminal() {
     status.history[0].version = Some("5.1.0\u{7}".to_owned());
     hold(&mut hostile, condition("Failing", true, "Bad\u{9b}", "\u{1b}]0;title\u{7}"));
     let mut members = vec![member("a\u{1b}[0m", hostile), unread("b\u{1b}[0m")];
-    members[1].said = Err(Unread { message: "no\u{1b}c".into(), hint: Some("\u{1b}c".into()) });
+    members[1].said =
+        Err(ClusterError { message: "no\u{1b}c".into(), hint: Some("\u{1b}c".into()) });
     for width in [20, 200] {
         for targets in [&["5.2.0"][..], &[]] {
             let text = shown(&members, targets, width);

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use fairway_insight::explain::{AnswerToQuery, NotesKnown, Rule};
+use fairway_insight::explain::{EvaluationAvailability, Rule, RuleEvaluation};
 use fairway_risk::evaluations::Conclusion;
 
 use super::super::super::report::text::Age;
@@ -12,7 +12,7 @@ use crate::foreign_text::OneLine;
 /// The rules of a risk.
 pub(super) struct Rules<'a> {
     pub(super) rules: &'a [Rule],
-    pub(super) notes: &'a NotesKnown,
+    pub(super) notes: &'a EvaluationAvailability,
 }
 
 impl fmt::Display for Rules<'_> {
@@ -31,13 +31,13 @@ impl fmt::Display for Rules<'_> {
 impl Rules<'_> {
     fn write(&self, f: &mut fmt::Formatter<'_>, number: usize, rule: &Rule) -> fmt::Result {
         write!(f, "\n  {number}. {}", OneLine(&rule.type_))?;
-        let decides = rule.decides && self.rules.len() > 1;
+        let decides = rule.decisive && self.rules.len() > 1;
         let sign = if decides { " (this one decides)" } else { "" };
         match (&rule.promql, rule.type_.as_str()) {
             (Some(query), _) => {
                 f.write_str(sign)?;
                 write_indented(f, query, "     ")?;
-                self.write_answer(f, rule.answer.as_ref())
+                self.write_answer(f, rule.evaluation.as_ref())
             }
             (None, "Always") => write!(f, ": it concerns every cluster{sign}"),
             (None, _) => f.write_str(": not known here, so it is skipped"),
@@ -47,9 +47,9 @@ impl Rules<'_> {
     fn write_answer(
         &self,
         f: &mut fmt::Formatter<'_>,
-        answer: Option<&AnswerToQuery>,
+        answer: Option<&RuleEvaluation>,
     ) -> fmt::Result {
-        match (answer, &self.notes.why) {
+        match (answer, &self.notes.message) {
             (Some(answer), _) => write!(f, "{}", Answer(answer)),
             (None, Some(why)) => write!(f, "\n     Answers are not known: {}.", OneLine(why)),
             (None, None) if self.notes.omitted > 0 => {
@@ -61,7 +61,7 @@ impl Rules<'_> {
 }
 
 /// What came of a query.
-struct Answer<'a>(&'a AnswerToQuery);
+struct Answer<'a>(&'a RuleEvaluation);
 
 impl fmt::Display for Answer<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -84,7 +84,7 @@ impl fmt::Display for Answer<'_> {
         for sample in &answer.samples {
             write!(f, "\n       {}", OneLine(&sample.to_string()))?;
         }
-        match answer.series.saturating_sub(answer.samples.len()) {
+        match answer.series_count.saturating_sub(answer.samples.len()) {
             0 => Ok(()),
             more => write!(f, "\n       and {more} more"),
         }
@@ -93,7 +93,7 @@ impl fmt::Display for Answer<'_> {
 
 impl Answer<'_> {
     fn write_next(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0.next_in_seconds {
+        match self.0.next_evaluation_seconds {
             None => Ok(()),
             Some(left) if self.0.overdue => write!(
                 f,

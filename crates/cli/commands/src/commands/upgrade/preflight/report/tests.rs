@@ -71,7 +71,7 @@ fn what_a_check_was_granted_is_told() {
 #[test]
 fn nothing_stands_against_the_update() {
     let report = report(&monitored(), &[document("5.2.0")]);
-    assert_eq!(report.exit_status(), ExitStatus::Yes);
+    assert_eq!(report.exit_status(), ExitStatus::Success);
     insta::assert_snapshot!(report, @"
     Preflight of 5.2.0: nothing found that stands against the update
 
@@ -100,7 +100,7 @@ fn what_was_found_is_shown_with_what_to_do_and_whether_it_is_accepted() {
     let mut object = monitored();
     accept(&mut object, &["OldDriver"], None);
     let open = report(&object, &[findings(), document("5.1.9")]);
-    assert_eq!(open.exit_status(), ExitStatus::No);
+    assert_eq!(open.exit_status(), ExitStatus::Refused);
     insta::assert_snapshot!(open, @"
     Preflight of 5.2.0: 2 findings, 1 of them not accepted
 
@@ -146,7 +146,7 @@ fn what_was_found_is_shown_with_what_to_do_and_whether_it_is_accepted() {
     accept(&mut object, &["OldDriver", "DualStack"], None);
     let taken = report(&object, &[findings()]);
     assert_eq!(taken.result, Verdict::FindingsAccepted);
-    assert_eq!(taken.exit_status(), ExitStatus::Yes);
+    assert_eq!(taken.exit_status(), ExitStatus::Success);
     assert_eq!(taken.headline(), "2 findings, all accepted");
 
     accept(&mut object, &["OldDriver", "DualStack"], Some(r#"{"DualStack":{"for":"5.3.x"}}"#));
@@ -239,7 +239,7 @@ fn as_long_as_it_runs_it_does_not_tell() {
     running.execution_status = ExecutionStatus::Running;
     running.checks[1].status = CheckStatus::Waiting;
     let report = report(&asked("Checking", None, None), &[running]);
-    assert_eq!(report.exit_status(), ExitStatus::CannotTell);
+    assert_eq!(report.exit_status(), ExitStatus::Unknown);
     insta::assert_snapshot!(report, @"
     Preflight of 5.2.0: running
 
@@ -301,10 +301,10 @@ fn answers_that_are_overtaken_are_no_reason_to_go_on() {
         let report = report(&monitored(), &[document]);
         (report.result, report.exit_status())
     };
-    let clean = (Verdict::NothingFound, ExitStatus::Yes);
+    let clean = (Verdict::NoFindings, ExitStatus::Success);
     assert_eq!(overtaken(document("5.2.0"), 40), clean, "it is being looked at again");
-    assert_eq!(overtaken(document("5.2.0"), 41), (Verdict::Stale, ExitStatus::CannotTell));
-    let found = (Verdict::Stale, ExitStatus::No);
+    assert_eq!(overtaken(document("5.2.0"), 41), (Verdict::Stale, ExitStatus::Unknown));
+    let found = (Verdict::Stale, ExitStatus::Refused);
     assert_eq!(overtaken(findings(), 41), found, "what was found stands");
     let mut document = document("5.2.0");
     (document.checks[0].stale, document.updated) = (true, Some(now()));
@@ -342,7 +342,7 @@ fn a_check_without_an_answer_leaves_it_open() {
     let report = report(&asked("Monitoring", None, Some("CheckTimedOut")), &[partial]);
     assert_eq!(
         (report.result, report.exit_status()),
-        (Verdict::Incomplete, ExitStatus::No),
+        (Verdict::Incomplete, ExitStatus::Refused),
         "what was found stands"
     );
     insta::assert_snapshot!(report, @"
@@ -392,7 +392,7 @@ fn what_is_known_anyway_is_shown_where_the_preflight_cannot_run() {
     let slow = [risk("SlowDisks", "True"), risk("NotHere", "False")];
     offer(&mut object, "5.2.0", &slow, recommended("False", "SlowDisks", "Slow."));
     let report = report(&object, &[]);
-    assert_eq!((report.result, report.exit_status()), (Verdict::Failed, ExitStatus::CannotTell));
+    assert_eq!((report.result, report.exit_status()), (Verdict::Failed, ExitStatus::Unknown));
     insta::assert_snapshot!(report, @"
     Preflight of 5.2.0: failed
 
@@ -461,9 +461,9 @@ fn details_that_lag_behind_the_summary_do_not_count() {
     behind.execution_status = ExecutionStatus::Running;
     behind.checks[0].status = CheckStatus::Running;
     let report = report(&asked("Monitoring", Some("NoRisksFound"), None), &[behind]);
-    assert_eq!(report.result, Verdict::NothingFound);
+    assert_eq!(report.result, Verdict::NoFindings);
     assert!(!report.has_details() && report.run.is_none());
-    assert_eq!(report.details_missing.as_deref(), Some("they are still being written"));
+    assert_eq!(report.details_message.as_deref(), Some("they are still being written"));
 }
 
 #[test]

@@ -39,10 +39,10 @@ impl Report {
 
     /// What it comes to, in one line.
     pub(in super::super) fn headline(&self) -> String {
-        let counting = self.findings.iter().filter(|finding| finding.counts).count();
+        let counting = self.findings.iter().filter(|finding| finding.acceptance_required).count();
         let open = self.open().count();
         match self.result {
-            Verdict::NothingFound => "nothing found that stands against the update".to_owned(),
+            Verdict::NoFindings => "nothing found that stands against the update".to_owned(),
             Verdict::FindingsAccepted => format!("{}, all accepted", counted(counting, "finding")),
             Verdict::Findings if open == counting => counted(open, "finding"),
             Verdict::Findings => {
@@ -85,7 +85,7 @@ impl Report {
         if !self.tells() {
             write_reason(f, self.reason.as_deref(), self.message.as_deref())?;
         }
-        if let Some(why) = &self.details_missing {
+        if let Some(why) = &self.details_message {
             write!(f, "\n  Details: not at hand, {}", OneLine(why))?;
         }
         if self.phase == Phase::Unsupported {
@@ -140,7 +140,7 @@ impl Report {
             write!(f, "\n\n{remedy}.")?;
         }
         match self.result {
-            Verdict::NothingFound | Verdict::FindingsAccepted => {
+            Verdict::NoFindings | Verdict::FindingsAccepted => {
                 write!(f, "\n\nStart the update with\n  fairway upgrade {choice}")?;
             }
             Verdict::Findings => write!(
@@ -163,8 +163,8 @@ impl Report {
             )?,
             Verdict::Incomplete | Verdict::Failed | Verdict::Unsupported => {}
         }
-        if !self.others.is_empty() {
-            let names: Vec<&str> = self.others.iter().map(Named::name).collect();
+        if !self.other_releases.is_empty() {
+            let names: Vec<&str> = self.other_releases.iter().map(Named::name).collect();
             write!(
                 f,
                 "\n\nThere are results of {} as well: compare them with\n  fairway upgrade compare RELEASE…",
@@ -179,7 +179,7 @@ impl Report {
 
     /// Whether it is answered what stands against the update.
     fn tells(&self) -> bool {
-        matches!(self.result, Verdict::NothingFound | Verdict::FindingsAccepted | Verdict::Findings)
+        matches!(self.result, Verdict::NoFindings | Verdict::FindingsAccepted | Verdict::Findings)
     }
 
     /// What to do about what went wrong.
@@ -304,9 +304,9 @@ impl fmt::Display for Finding {
 impl fmt::Display for OtherRisk {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let exposure = match self.exposure {
-            Exposure::Applies => "applies",
-            Exposure::DoesNotApply => "does not apply",
-            Exposure::Unknown | Exposure::NotPublished => "may apply",
+            Exposure::Exposed => "applies",
+            Exposure::NotExposed => "does not apply",
+            Exposure::Unknown | Exposure::NotReported => "may apply",
         };
         write!(f, "{}: {exposure}{}", OneLine(&self.name), Afterwards(&self.standing))?;
         match &self.message {

@@ -23,7 +23,7 @@ impl Shown<'_> {
         if !insights.is_empty() && !in_full {
             f.write_str("\n  --details=health explains them, and says where to read what to do.")?;
         }
-        match &self.status.alerts.why {
+        match &self.status.alerts.message {
             None => Ok(()),
             Some(why) => write!(f, "\n  Alerts are not known: {}.", OneLine(why)),
         }
@@ -59,7 +59,7 @@ fn impact(insight: &Insight) -> Option<&'static str> {
         Impact::None | Impact::Unknown => None,
         Impact::ApiAvailability => Some("clients of its API may notice"),
         Impact::UpdateSpeed => Some("the update takes longer"),
-        Impact::UpdateStalled if insight.may_pass => {
+        Impact::UpdateStalled if insight.transient => {
             Some("that is usual at first; if it lasts, the update does not go on")
         }
         Impact::UpdateStalled => Some("the update does not go on"),
