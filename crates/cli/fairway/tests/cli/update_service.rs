@@ -237,7 +237,7 @@ fn what_keeps_it_from_starting() {
 
     exit code: 2
     ----- stderr -----
-    error: invalid value 'often' for '--refresh <DURATION>': not a time such as 30s, 5m or 1h
+    error: invalid value 'often' for '--refresh <DURATION>': not a duration such as 30s, 5m or 1h
 
     For more information, try '--help'.
 

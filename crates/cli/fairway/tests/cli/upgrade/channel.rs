@@ -74,7 +74,7 @@ async fn an_unset_variable_clears_nothing() -> Result<()> {
     insta::assert_snapshot!(said(cluster.kubeconfig(), &["channel", ""]), @"
     exit code: 2
     ----- stderr -----
-    error: invalid value '' for '[CHANNEL]': the name is empty: --clear chooses no channel
+    error: invalid value '' for '[CHANNEL]': channel name is empty; to clear the channel, use --clear
 
     For more information, try '--help'.
     ");

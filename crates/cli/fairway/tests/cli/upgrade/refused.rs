@@ -55,7 +55,7 @@ async fn whoever_is_refused_gets_a_document() -> Result<()> {
     insta::assert_snapshot!(told.join("\n"), @r#"
     upgrade --to=5.2.0: 3 "no" "5.2.0 is not recommended for this cluster: SlowDisks (applies)"
     upgrade --to=9.9.9: 3 "no" "9.9.9 is not one of the updates of this cluster"
-    upgrade --dry-run: 2 "usage" "--dry-run is about a release, --to-multi-arch, --clear or --clear-preflight, and none is given"
+    upgrade --dry-run: 2 "usage" "--dry-run needs --to, --to-image, --to-latest, --to-multi-arch, --clear or --clear-preflight"
     upgrade rollback: 3 "no" "this cluster had no release before 5.1.0 (registry.example/release@sha256:5f89b70ade0bbb70014dddd1f20f605cc6b2a161bfa48b5407f4fba110d58e82)"
     upgrade explain NoSuchRisk: 4 "cannotTell" "no listed update has a risk named \"NoSuchRisk\", and nobody accepts one"
     upgrade channel no-such-channel-5.1 --context=nobody: 1 "error" "cannot tell how to reach a cluster"

@@ -394,15 +394,15 @@ fn arguments_that_contradict_each_other_are_refused() {
     error: the argument '--mode <MODE>' cannot be used with '--allow-not-recommended'
     error: the argument '--mode <MODE>' cannot be used with '--require-preflight[=<MAX_AGE>]'
     error: the argument '--wait[=<DURATION>]' cannot be used with '--no-wait'
-    error: invalid value '0s' for '--wait[=<DURATION>]': too short: it has to be more than nothing
+    error: invalid value '0s' for '--wait[=<DURATION>]': too short: the duration must be positive
     error: the argument '--mode <MODE>' cannot be used with '--to-multi-arch'
     error: the argument '--mode <MODE>' cannot be used with '--yes'
-    --wait waits for an update or a preflight: name a release with --to, --to-image or --to-latest
-    --wait waits for an update or a preflight: name a release with --to, --to-image or --to-latest
-    --dry-run is about a release, --to-multi-arch, --clear or --clear-preflight, and none is given
+    --wait needs an update or a preflight: specify a release with --to, --to-image or --to-latest
+    --wait needs an update or a preflight: specify a release with --to, --to-image or --to-latest
+    --dry-run needs --to, --to-image, --to-latest, --to-multi-arch, --clear or --clear-preflight
     error: the argument '--to-multi-arch' cannot be used with '--require-preflight[=<MAX_AGE>]'
-    --keep-results is about withdrawing a preflight: it needs --clear-preflight, or a release and --dry-run
-    with --dry-run, the preflight is waited for: --no-wait makes no sense
+    --keep-results needs --clear-preflight, or a release and --dry-run
+    --dry-run waits for the preflight and cannot be used with --no-wait
     error: the argument '--dry-run' cannot be used with '--require-preflight[=<MAX_AGE>]'
     error: the argument '--require-preflight[=<MAX_AGE>]' cannot be used with '--force'
     error: the following required arguments were not provided:
