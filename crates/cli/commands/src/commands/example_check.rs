@@ -28,7 +28,7 @@ pub(crate) fn run(args: ExampleCheckArgs) -> anyhow::Result<ExitStatus> {
         Some(Ending::Answered) => Ok(ExitStatus::Yes),
         Some(Ending::NotWritten) => Ok(ExitStatus::Error),
         Some(Ending::NotTold) => Ok(ExitStatus::Usage),
-        None => bail!("no component of the example platform is called {name}"),
+        None => bail!("the example platform has no component {name}"),
     }
 }
 

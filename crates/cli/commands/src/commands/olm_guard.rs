@@ -31,7 +31,7 @@ pub(crate) fn run(args: &OlmGuardArgs, printer: &Printer) -> anyhow::Result<Exit
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
-        .context("cannot start the guard")?;
+        .context("cannot start the OLM guard")?;
     runtime.block_on(guard(args, printer))
 }
 
@@ -49,7 +49,7 @@ async fn guard(args: &OlmGuardArgs, printer: &Printer) -> anyhow::Result<ExitSta
         _ = interrupt.recv() => {}
         _ = terminate.recv() => {}
     }
-    printer.note("stopping; a second signal ends it at once");
+    printer.note("shutting down; a second signal stops immediately");
     stop.cancel();
     tokio::select! {
         ended = running => finished(ended),
@@ -71,10 +71,9 @@ fn identity(pod_uid: Option<&str>, file: &Path) -> anyhow::Result<Identity> {
         return Ok(Identity::of_pod(uid));
     }
     Identity::of_machine(file).with_context(|| WithHint {
-        message: format!("cannot keep the guard's name in {}", file.display()),
-        hint: "set XDG_STATE_HOME to a directory that can be written, or in a pod POD_UID to its \
-               UID"
-        .to_owned(),
+        message: format!("cannot store the identity of the OLM guard in {}", file.display()),
+        hint: "set XDG_STATE_HOME to a writable directory, or in a pod POD_UID to its UID"
+            .to_owned(),
     })
 }
 
@@ -125,13 +124,13 @@ fn finished(ended: Result<(), GuardError>) -> anyhow::Result<ExitStatus> {
 /// What can be done about a guard that does not run.
 fn advise(error: GuardError) -> anyhow::Error {
     let hint = match &error {
-        GuardError::Listen { .. } => "choose another address with --listen",
+        GuardError::Listen { .. } => "specify another address with --listen",
         GuardError::Timing(_) => lease::ADVICE,
-        GuardError::BrokeDown => "this is a mistake in Fairway; the log says more",
+        GuardError::BrokeDown => "this is a bug in Fairway; see the log for details",
     };
     let message = match &error {
-        GuardError::BrokeDown => "the guard has ended",
-        _ => "the guard cannot start",
+        GuardError::BrokeDown => "the OLM guard stopped unexpectedly",
+        _ => "cannot start the OLM guard",
     };
     let message = message.to_owned();
     anyhow::Error::from(error).context(WithHint { message, hint: hint.to_owned() })

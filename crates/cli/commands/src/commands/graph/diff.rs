@@ -39,7 +39,7 @@ fn unlike(args: &DiffArgs) -> WithHint {
     let DiffArgs { old, new, .. } = args;
     WithHint {
         message: format!("cannot compare {} with {}", old.display(), new.display()),
-        hint: "name two graph-data directories, or two files with graphs".to_owned(),
+        hint: "specify two graph-data directories, or two files with graphs".to_owned(),
     }
 }
 
@@ -93,7 +93,7 @@ impl fmt::Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self { graph_data: Some(data), graph: Some(graph) } => {
-                write!(f, "in graph-data:\n{data}\n\nin the graph that clusters get:\n{graph}")
+                write!(f, "changes of graph-data:\n{data}\n\nchanges of the graph:\n{graph}")
             }
             Self { graph_data: Some(data), graph: None } => data.fmt(f),
             Self { graph_data: None, graph: Some(graph) } => graph.fmt(f),

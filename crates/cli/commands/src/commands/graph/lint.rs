@@ -29,7 +29,7 @@ pub(crate) fn run(args: &LintArgs, printer: &Printer) -> anyhow::Result<ExitStat
         let all = report.findings.len();
         report = report.new_since(&before);
         let known = all - report.findings.len();
-        printer.note(format_args!("left out, because {} has it, too: {known}", base.display()));
+        printer.note(format_args!("omitted findings of {}: {known}", base.display()));
     }
     report.findings.retain(|finding| !args.allow.iter().any(|rule| rule == finding.rule.id));
     let mut stdout = printer.stdout();

@@ -84,10 +84,10 @@ impl Report {
         if packages.is_empty() {
             return Err(CannotTell {
                 message: match &args.package {
-                    Some(name) => format!("there is no package {name} in {catalog}"),
-                    None => format!("there are no packages in {catalog}"),
+                    Some(name) => format!("cannot find package {name} in {catalog}"),
+                    None => format!("no packages in {catalog}"),
                 },
-                hint: "name the directory with the files of a file-based catalog".to_owned(),
+                hint: "specify the directory of a file-based catalog".to_owned(),
             }
             .into());
         }
@@ -140,10 +140,11 @@ impl Problem {
         let Unquoted { bundle, place, text, changes } = unquoted;
         let message = if *changes {
             format!(
-                "the maximum version is the number {text}, and numbers lose zeros at the end: write \"{text}\""
+                "the maximum version {text} is a number and loses trailing zeros: quote it as \
+                 \"{text}\""
             )
         } else {
-            format!("the maximum version is the number {text}: write \"{text}\"")
+            format!("the maximum version {text} is a number: quote it as \"{text}\"")
         };
         let place = Some(place.to_string());
         Self { bundle: bundle.clone(), place, message, is_error: *changes }
@@ -159,7 +160,7 @@ impl Problem {
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { cluster_version, packages, problems } = self;
-        write!(f, "On {cluster_version}:")?;
+        write!(f, "Platform {cluster_version}:")?;
         for Checked { name, bundles } in packages {
             write!(f, "\n\n{}", OneLine(name))?;
             for row in bundles {
@@ -182,10 +183,10 @@ impl fmt::Display for Row {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { name, version: _, maximum, installable, newest_of } = self;
         write!(f, "{}: ", OneLine(name))?;
-        f.write_str(if *installable { "can be installed" } else { "refused" })?;
+        f.write_str(if *installable { "installable" } else { "refused" })?;
         match maximum {
-            Some(maximum) => write!(f, ", runs up to {maximum}")?,
-            None => f.write_str(", declares no usable maximum")?,
+            Some(maximum) => write!(f, ", supports up to {maximum}")?,
+            None => f.write_str(", declares no valid maximum version")?,
         }
         if !newest_of.is_empty() {
             write!(f, "; newest of {}", OneLine(&newest_of.join(", ")))?;
@@ -251,19 +252,19 @@ name: vault.v1.0.0
     #[test]
     fn every_bundle_is_looked_at() {
         insta::assert_snapshot!(check("4.9", None).unwrap(), @r#"
-        On 4.9:
+        Platform 4.9:
 
         etcd
-          etcd.v1.1.0: can be installed, runs up to 4.10; newest of stable
-          etcd.v1.0.0: refused, runs up to 4.8; newest of old
+          etcd.v1.1.0: installable, supports up to 4.10; newest of stable
+          etcd.v1.0.0: refused, supports up to 4.8; newest of old
 
         kafka
-          kafka.v1.0.0: can be installed, declares no usable maximum
+          kafka.v1.0.0: installable, declares no valid maximum version
 
         vault
-          vault.v1.0.0: can be installed, declares no usable maximum
+          vault.v1.0.0: installable, declares no valid maximum version
 
-        error: catalog.yaml:24:42: etcd.v1.1.0: the maximum version is the number 4.10, and numbers lose zeros at the end: write "4.10"
+        error: catalog.yaml:24:42: etcd.v1.1.0: the maximum version 4.10 is a number and loses trailing zeros: quote it as "4.10"
         error: kafka.v1.0.0: failed to parse "4.x" as semver: unexpected character 'x' while parsing minor version number
         "#);
     }
@@ -277,6 +278,6 @@ name: vault.v1.0.0
         assert_eq!(status("4.9", "vault"), ExitStatus::Yes);
         let error = check("4.9", Some("redis")).err().unwrap();
         assert!(error.is::<CannotTell>());
-        insta::assert_snapshot!(error, @"there is no package redis in catalog");
+        insta::assert_snapshot!(error, @"cannot find package redis in catalog");
     }
 }

@@ -27,7 +27,7 @@ pub(super) fn files(
         bytes += content.len();
         files.insert(name.to_owned(), content);
         let fits = bytes <= MAX_BYTES && files.len() <= MAX_FILES;
-        anyhow::ensure!(fits, "{place} has more files than a release has, or longer ones");
+        anyhow::ensure!(fits, "{place} has too many or too large files for a release");
     }
     Ok(files)
 }

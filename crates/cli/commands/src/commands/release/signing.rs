@@ -21,7 +21,7 @@ pub(super) fn resolve(name: &str, access: &AccessArgs) -> anyhow::Result<Pinned>
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let digest = runtime.block_on(image.resolve()).with_context(|| WithHint {
         message: format!("cannot find the release {name}"),
-        hint: "check its name, and --pull-secret if it is not for everybody".to_owned(),
+        hint: "check the image name and the credentials in --pull-secret".to_owned(),
     })?;
     Ok(Pinned { repository: image.source().name().to_owned(), digest })
 }

@@ -58,27 +58,28 @@ fn verifier(args: &VerifyArgs) -> anyhow::Result<Verifier> {
     let mut verification = trusted.unwrap_or_default();
     for path in keyrings {
         let keyring = signing::file(path)
-            .with_context(|| hint(format!("cannot use the keys in {}", path.display())))?;
+            .with_context(|| hint(format!("cannot read the keys in {}", path.display())))?;
         verification.keyrings.insert(path.display().to_string(), keyring);
     }
     Verifier::new(&verification).with_context(|| hint("cannot verify signatures".to_owned()))
 }
 
 fn hint(message: String) -> WithHint {
-    WithHint { message, hint: "write them with `gpg --armor --export KEY > FILE`".to_owned() }
+    WithHint { message, hint: "export the keys with `gpg --armor --export KEY > FILE`".to_owned() }
 }
 
 /// Whose signatures count for a cluster that runs that release.
 fn trusted_by(name: &str, access: &AccessArgs) -> anyhow::Result<Verification> {
     let release = input::read(name, access)?.load()?;
     let hint = || WithHint {
-        message: format!("{name} does not say whose signatures count"),
-        hint: "add a ConfigMap with the annotation release.openshift.io/verification-config-map \
-               to its manifests, or name keys with --keyring"
-            .to_owned(),
+        message: format!("{name} does not configure signature verification"),
+        hint:
+            "add a ConfigMap with the annotation release.openshift.io/verification-config-map to \
+               its manifests, or specify keys with --keyring"
+                .to_owned(),
     };
     let verification = Verification::of(&release.manifests).with_context(hint)?;
-    verification.context("it has no ConfigMap for that").with_context(hint)
+    verification.context("no ConfigMap with this annotation").with_context(hint)
 }
 
 /// What came of it.
@@ -116,7 +117,7 @@ impl fmt::Display for Report {
             }
             Verdict::Unverified(Unverified { digest: _, keyrings, findings }) => {
                 let keyrings = keyrings.join(" or ");
-                write!(f, "{image} is not verified: no signature satisfies {keyrings}")?;
+                write!(f, "{image} is not verified: no valid signature for {keyrings}")?;
                 listed(f, findings)
             }
         }

@@ -17,7 +17,7 @@ fn ways_between_two_versions() {
       5.0.1 -> 5.1.0  LeakyProxy
       5.1.0 -> 5.1.1
 
-    LeakyProxy, where its query says so
+    LeakyProxy, depends on its PromQL query
       On clusters with a proxy, the gateway loses connections.
       https://bugs.example.com/1
 
@@ -28,7 +28,7 @@ fn ways_between_two_versions() {
 
     exit code: 3
     ----- stdout -----
-    no updates lead from 5.1.1 to 5.0.1
+    no upgrade path from 5.1.1 to 5.0.1
     ");
 }
 

@@ -69,41 +69,41 @@ fn every_operator_has_its_say() {
     The cluster runs 4.8.
 
     team/behind.v1
-      runs up to 4.6 (annotation operators.coreos.com/maxOpenShiftVersion), and the cluster has a later one already
+      supports up to 4.6 (annotation operators.coreos.com/maxOpenShiftVersion), exceeded by the cluster
       4.10.0, 4.9.1, 4.9.0: will not run
       4.8.5: upgradeable
 
     team/etcd.v1.0.0
-      runs up to 4.8 (catalog market/main)
-      declared when it was installed: 4.7 in the annotation operators.coreos.com/maxOpenShiftVersion
+      supports up to 4.8 (catalog market/main)
+      declared at installation: 4.7 in the annotation operators.coreos.com/maxOpenShiftVersion
       4.10.0: will not run
       4.9.1, 4.9.0: will not run; update to etcd.v1.1.0 in channel stable of market/main, which has to be approved
       4.8.5: upgradeable
 
     team/number.v1
-      runs up to 4.10 (annotation operatorframework.io/properties)
+      supports up to 4.10 (annotation operatorframework.io/properties)
       4.10.0, 4.9.1, 4.9.0, 4.8.5: upgradeable
 
     team/silent.v1
-      does not declare up to which version it runs
+      declares no maximum version
       4.10.0, 4.9.1, 4.9.0: may not run
       4.8.5: upgradeable
 
     team/uses.v1
-      runs up to 4.20 (annotation operators.coreos.com/maxOpenShiftVersion)
+      supports up to 4.20 (annotation operators.coreos.com/maxOpenShiftVersion)
       4.10.0, 4.9.1, 4.9.0, 4.8.5: upgradeable
       from 4.12 on: it uses an API that would be gone: podsecuritypolicies.v1beta1.policy (it requires it; nothing takes its place)
 
     team/wild.v1
-      runs up to 4.20 (annotation operators.coreos.com/maxOpenShiftVersion)
+      supports up to 4.20 (annotation operators.coreos.com/maxOpenShiftVersion)
       4.10.0, 4.9.1, 4.9.0, 4.8.5: upgradeable
 
     team/wrong.v1
-      declares no version that makes sense: failed to parse "4.x" as semver: unexpected character 'x' while parsing minor version number
+      declares an invalid maximum version: failed to parse "4.x" as semver: unexpected character 'x' while parsing minor version number
       4.10.0, 4.9.1, 4.9.0: may not run
       4.8.5: upgradeable
 
-    Of 1 operator it cannot be told whether all APIs would be there, because permissions have wildcards, or name no versions: -o json has the details
+    For 1 operator it is unknown whether all APIs stay available, because permissions contain wildcards or no versions. For details, use -o json.
     "#);
 }
 
@@ -211,8 +211,8 @@ fn a_version_that_is_asked_about_decides_how_it_ends() {
     let unknown = List::new(State::default(), Some(&to), Policy::default());
     assert_eq!(unknown.status(Some(&to)), ExitStatus::CannotTell);
     insta::assert_snapshot!(unknown, @"
-    The cluster does not say which version of the platform it runs.
-    OLM has installed no operators.
+    The version of the cluster is unknown.
+    No OLM operators are installed.
     ");
 }
 
@@ -237,8 +237,8 @@ fn the_files_of_a_catalog_know_nearer_ways_out() {
     };
     insta::assert_snapshot!(etcd(None), @"
     team/etcd.v1.0.0
-      runs up to 4.8 (catalog market/main)
-      declared when it was installed: 4.7 in the annotation operators.coreos.com/maxOpenShiftVersion
+      supports up to 4.8 (catalog market/main)
+      declared at installation: 4.7 in the annotation operators.coreos.com/maxOpenShiftVersion
       4.10.0: will not run; update to etcd.v1.1.0 in channel stable of DIR, which has to be approved
       4.9.1, 4.9.0: will not run; update to etcd.v1.0.5 in channel stable of DIR, which has to be approved
       4.8.5: upgradeable

@@ -11,14 +11,14 @@ impl fmt::Display for List {
         let Self { running, operators, left_out } = self;
         match running {
             Some(running) => write!(f, "The cluster runs {running}.")?,
-            None => write!(f, "The cluster does not say which version of the platform it runs.")?,
+            None => write!(f, "The version of the cluster is unknown.")?,
         }
         if operators.is_empty() {
-            let nothing = "OLM has installed no operators.";
+            let nothing = "No OLM operators are installed.";
             write!(
                 f,
                 "\n{}",
-                if left_out.is_empty() { nothing } else { "No operators are known." }
+                if left_out.is_empty() { nothing } else { "OLM operators are unknown." }
             )?;
         }
         for operator in operators {
@@ -29,11 +29,12 @@ impl fmt::Display for List {
             let operators = if in_doubt == 1 { "operator" } else { "operators" };
             write!(
                 f,
-                "\n\nOf {in_doubt} {operators} it cannot be told whether all APIs would be there, because permissions have wildcards, or name no versions: -o json has the details"
+                "\n\nFor {in_doubt} {operators} it is unknown whether all APIs stay available, \
+                 because permissions contain wildcards or no versions. For details, use -o json."
             )?;
         }
         for part in left_out {
-            write!(f, "\n\nLeft out: {}", OneLine(part))?;
+            write!(f, "\n\nSkipped: {}", OneLine(part))?;
         }
         Ok(())
     }
@@ -42,20 +43,19 @@ impl fmt::Display for List {
 impl fmt::Display for Row {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { namespace, name, maximum, declared_in, invalid, superseded, .. } = self;
-        let exceeded =
-            if self.is_exceeded { ", and the cluster has a later one already" } else { "" };
+        let exceeded = if self.is_exceeded { ", exceeded by the cluster" } else { "" };
         write!(f, "{}/{}", OneLine(namespace), OneLine(name))?;
         match (maximum, declared_in, invalid) {
             (Some(maximum), Some(origin), _) => {
-                write!(f, "\n  runs up to {maximum} ({origin}){exceeded}")?;
+                write!(f, "\n  supports up to {maximum} ({origin}){exceeded}")?;
             }
             (_, _, Some(why)) => {
-                write!(f, "\n  declares no version that makes sense: {}", OneLine(why))?;
+                write!(f, "\n  declares an invalid maximum version: {}", OneLine(why))?;
             }
-            _ => write!(f, "\n  does not declare up to which version it runs")?,
+            _ => write!(f, "\n  declares no maximum version")?,
         }
         if let Some(before) = superseded {
-            write!(f, "\n  declared when it was installed: {}", OneLine(before))?;
+            write!(f, "\n  declared at installation: {}", OneLine(before))?;
         }
         for (verdict, targets) in by_verdict(&self.targets) {
             write!(f, "\n  {}: {verdict}", targets.join(", "))?;

@@ -27,7 +27,7 @@ impl Destination {
         match &args.image_args {
             ImageArgs { to: Some(layout), .. } => Self::layout(layout, version),
             ImageArgs { to_image: Some(name), .. } => Self::registry(name, &version),
-            _ => Err(WrongUsage("one of --to and --to-image says where it goes".to_owned())),
+            _ => Err(WrongUsage("--to or --to-image is required".to_owned())),
         }
     }
 
@@ -46,9 +46,9 @@ impl Destination {
 
     fn registry(given: &str, version: &str) -> Result<Self, WrongUsage> {
         match split_tag(given) {
-            _ if given.contains('@') => Err(WrongUsage(
-                "--to-image: an image gets its digest by being made; name a tag".to_owned(),
-            )),
+            _ if given.contains('@') => {
+                Err(WrongUsage("--to-image: specify a tag instead of a digest".to_owned()))
+            }
             (_, Some(_)) => Ok(Self::Registry(given.to_owned())),
             (repository, None) => Ok(Self::Registry(format!("{repository}:{version}"))),
         }
@@ -78,8 +78,7 @@ impl Destination {
 fn write(directory: &Path, image: &Image, tag: &str) -> anyhow::Result<String> {
     layout::add(directory, image, tag).with_context(|| WithHint {
         message: format!("cannot add the image to {}", directory.display()),
-        hint: "name a directory that you may write to: an OCI image layout, an empty one, or one \
-               that is not there yet"
+        hint: "specify a writable directory: an OCI image layout, an empty directory, or a new one"
             .to_owned(),
     })?;
     Ok(format!("oci:{}@{}", directory.display(), image.digest()))
@@ -88,12 +87,15 @@ fn write(directory: &Path, image: &Image, tag: &str) -> anyhow::Result<String> {
 /// What can be done about a registry that does not take an image.
 fn advise(error: push::PushError, name: &str) -> anyhow::Error {
     let hint = match &error {
-        push::PushError::Reference { .. } => "name it like registry.example/team/releases:5.1.0",
-        push::PushError::Plain { .. } => "--plain-http allows it",
-        push::PushError::IdentityToken { .. } => "log in with a password, or with a robot account",
+        push::PushError::Reference { .. } => {
+            "specify an image such as \
+                                              registry.example/team/releases:5.1.0"
+        }
+        push::PushError::Plain { .. } => "use --plain-http to connect without TLS",
+        push::PushError::IdentityToken { .. } => "log in with a password or a robot account",
         push::PushError::Refused { .. } => {
-            "check its name, --registry-ca, and that --pull-secret has somebody who may push; what \
-             has arrived is not sent again"
+            "check the image name, --registry-ca, and that the credentials in --pull-secret can \
+             push; a repeated push skips uploaded layers"
         }
     };
     let (message, hint) = (format!("cannot push to {name}"), hint.to_owned());

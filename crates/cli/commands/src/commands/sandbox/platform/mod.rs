@@ -58,12 +58,12 @@ pub(super) fn images(sandbox: &Path) -> PathBuf {
 
 /// Makes the releases from this program, to be read from the registry of the sandbox.
 pub(super) fn prepare(sandbox: &Path, registry: SocketAddr) -> anyhow::Result<Prepared> {
-    let program = std::env::current_exe().context("cannot find the program itself")?;
-    let own = for_the_sandbox(own_manifests(), unused_port().context("there is no free port")?)?;
+    let program = std::env::current_exe().context("cannot find the fairway binary")?;
+    let own = for_the_sandbox(own_manifests(), unused_port().context("no free port")?)?;
     let repository = format!("{registry}/platform");
     let kubernetes = Some(fairway_sandbox::KUBERNETES);
     let platform = Platform::make(&program, &repository, Packing::Plain, &own, kubernetes)
-        .context("cannot make the releases of the example platform")?;
+        .context("cannot create the releases of the example platform")?;
     let directory = sandbox.join(DIRECTORY);
     platform.write(&directory)?;
     Ok(Prepared { platform, directory })
@@ -72,7 +72,7 @@ pub(super) fn prepare(sandbox: &Path, registry: SocketAddr) -> anyhow::Result<Pr
 impl Prepared {
     /// Starts the update service, and brings the operator of a release into the cluster.
     pub(super) async fn start(self, sandbox: &Sandbox, version: &str) -> anyhow::Result<Running> {
-        let made = self.platform.release(version).context("there is no such release")?;
+        let made = self.platform.release(version).context("unknown release")?;
         let service = self.service().await?;
         let root = format!("http://{}{DEFAULT_PREFIX}", service.address());
         let groups = ["system:masters", "system:authenticated"].map(str::to_owned).into();
@@ -94,7 +94,7 @@ impl Prepared {
             limits: Limits { drain: Duration::ZERO, ..Limits::default() },
             ..Options::new(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), graph_data, releases)
         };
-        Service::start(options).await.context("the update service cannot start")
+        Service::start(options).await.context("cannot start the update service")
     }
 }
 
