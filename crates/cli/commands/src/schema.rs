@@ -20,7 +20,7 @@ pub(crate) fn of<R: JsonSchema>(kind: &'static str) -> Shape {
     schema["title"] = kind.into();
     schema["properties"]["kind"] = json!({"const": kind});
     schema["properties"]["version"] = json!({
-        "description": "Changes when a field changes its meaning or goes away.",
+        "description": "Incremented when a field changes its meaning or is removed.",
         "const": 1,
     });
     let mut required = vec![json!("kind"), json!("version")];

@@ -63,7 +63,7 @@ pub enum Answer {
 /// Where the clusters of a fleet may go.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-#[must_use = "a report that nobody reads helps nobody"]
+#[must_use = "a report has no effect unless it is used"]
 pub struct FleetReport {
     /// The versions that were asked about; without any, the best update of each minor version.
     pub targets: Vec<String>,

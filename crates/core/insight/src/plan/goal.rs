@@ -27,8 +27,8 @@ pub enum Goal {
 /// Why a text is no goal.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{0:?} is neither a version such as 5.2.3, nor a minor version such as 5.2, nor a channel such \
-     as stable-5.2, nor `latest`"
+    "invalid target {0:?}: expected a version such as 5.2.3, a minor version such as 5.2, a \
+     channel such as stable-5.2, or `latest`"
 )]
 pub struct GoalError(String);
 

@@ -138,10 +138,10 @@ fn what_cannot_be_read_says_where() {
         text.replace(&directory.path().display().to_string(), "…")
     };
     insta::assert_snapshot!([two, broken, wrong, empty].each_ref().map(problem).join("\n"), @"
-    there is more than one ClusterVersion: one in …/a.yaml, another one in …/b.yaml
+    found two ClusterVersions: in …/a.yaml and in …/b.yaml
     …/b.yaml:1:7: unclosed bracket '['
     …/a.yaml: map: field data: invalid type: integer `7`, expected a map
-    no ClusterVersion is recorded: there is none in …
+    no ClusterVersion recorded: none in …
     ");
 }
 

@@ -57,26 +57,26 @@ impl Outcome {
 impl fmt::Display for Outcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.dry_run {
-            f.write_str("Nothing was changed; without --dry-run it would be:\n\n")?;
+            f.write_str("Dry run, nothing changed. Without --dry-run:\n\n")?;
         }
         for risk in &self.accepted {
-            let how = if risk.again { "Accepted on new terms" } else { "Accepted" };
+            let how = if risk.again { "Accepted with new terms" } else { "Accepted" };
             writeln!(f, "{how}: {}{}", OneLine(&risk.name), AfterName(&risk.terms))?;
         }
         for name in &self.unchanged {
-            writeln!(f, "Accepted already: {}", OneLine(name))?;
+            writeln!(f, "Already accepted: {}", OneLine(name))?;
         }
         for name in &self.removed {
             writeln!(f, "No longer accepted: {}", OneLine(name))?;
         }
         if self.accepted.is_empty() && self.removed.is_empty() {
-            writeln!(f, "Nothing changes.")?;
+            writeln!(f, "No change.")?;
         }
         write!(f, "{}", self.effect)?;
         if self.accept_risks.is_empty() {
             f.write_str("No risks are accepted.")
         } else {
-            write!(f, "Accepted risks are {}.", OneLine(&self.accept_risks.join(", ")))
+            write!(f, "Accepted risks: {}", OneLine(&self.accept_risks.join(", ")))
         }
     }
 }
@@ -86,13 +86,13 @@ impl fmt::Display for Effect {
         if *self == Self::default() {
             return Ok(());
         }
-        writeln!(f, "\nThe operator will re-evaluate; then")?;
+        writeln!(f, "\nAfter the operator has re-evaluated the updates:")?;
         if let Some(version) = &self.goes_on {
-            writeln!(f, "  the update to {}, which waits for this, goes on", OneLine(version))?;
+            writeln!(f, "  the pending update to {} continues", OneLine(version))?;
         }
         if let Some(held) = &self.still_waits {
             let version = OneLine(&held.version);
-            writeln!(f, "  the update to {version}, which was asked for, still waits for {held}")?;
+            writeln!(f, "  the requested update to {version} still waits for {held}")?;
         }
         for version in &self.become_recommended {
             writeln!(f, "  {} becomes recommended", OneLine(version))?;

@@ -43,11 +43,11 @@ impl Shown<'_> {
         if way.hops.is_empty() && plan.on_its_way {
             return write!(
                 f,
-                "The cluster is on its way to {to}: `fairway upgrade status` tells how far it is."
+                "The update to {to} is in progress. Run `fairway upgrade status` for details."
             );
         }
         if way.hops.is_empty() {
-            return write!(f, "The cluster has {to}.");
+            return write!(f, "The cluster runs {to}.");
         }
         let hops = counted(way.hops.len(), "hop");
         write!(
@@ -60,7 +60,7 @@ impl Shown<'_> {
             write!(f, "\n\n{}. {}", place + 1, Shape(hop))?;
         }
         match &plan.not_offered {
-            Some(why) => write!(f, "\n\n{to} is not offered now: {}", why::Told(plan, why)),
+            Some(why) => write!(f, "\n\n{to} is not available now: {}", why::Told(plan, why)),
             None => Ok(()),
         }
     }
@@ -87,14 +87,14 @@ impl Shown<'_> {
         match &self.0.known_from {
             KnownFrom::UpdateService { address, channels, .. } => {
                 let channels = channels.iter().map(String::as_str).collect();
-                write!(f, "\nUpdates are known from {}, for {}.", OneLine(address), Names(channels))
+                write!(f, "\nSource of updates: {}, for {}.", OneLine(address), Names(channels))
             }
-            KnownFrom::File { name } => write!(f, "\nUpdates are known from {}.", OneLine(name)),
+            KnownFrom::File { name } => write!(f, "\nSource of updates: {}.", OneLine(name)),
             KnownFrom::ClusterVersion { why } => {
                 let why = why.trim_end_matches('.');
                 write!(
                     f,
-                    "\nOnly the next updates are known, from ClusterVersion ({}).",
+                    "\nSource of updates: ClusterVersion, next updates only ({}).",
                     OneLine(why)
                 )
             }
@@ -102,11 +102,11 @@ impl Shown<'_> {
         match &self.0.answered_by {
             None => Ok(()),
             Some(Samples { file, at: None }) => {
-                write!(f, "\nQueries were answered by {}.", OneLine(file))
+                write!(f, "\nSource of metrics: {}.", OneLine(file))
             }
             Some(Samples { file, at: Some(at) }) => {
                 let (file, age) = (OneLine(file), self.0.at.duration_since(*at).as_secs());
-                write!(f, "\nQueries were answered by {file}, as of {at}, {} ago.", Age(age))
+                write!(f, "\nSource of metrics: {file}, as of {at}, {} ago.", Age(age))
             }
         }
     }
@@ -124,7 +124,7 @@ impl fmt::Display for Names<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<String> = self.0.iter().map(|name| OneLine(name).to_string()).collect();
         if names.is_empty() {
-            return f.write_str("no risk that is not accepted");
+            return f.write_str("no unaccepted risks");
         }
         f.write_str(&names.join(", "))
     }
@@ -142,17 +142,17 @@ impl fmt::Display for Outlook<'_> {
             return write!(f, "{} before any update.", Mended(first));
         }
         match verdict {
-            Verdict::Yes => f.write_str("Nothing that is known stands in the way."),
-            Verdict::No if count == 1 => write!(f, "{} stands in the way.", Names(names)),
-            Verdict::No => write!(f, "{count} risks stand in the way."),
+            Verdict::Yes => f.write_str("No known issues."),
+            Verdict::No if count == 1 => write!(f, "Blocked by {}.", Names(names)),
+            Verdict::No => write!(f, "Blocked by {count} risks."),
             Verdict::CannotTell if count == 0 => {
-                f.write_str("It is not known whether operators of OLM stand in the way.")
+                f.write_str("Compatibility of OLM operators is unknown.")
             }
             Verdict::CannotTell if count == 1 => {
-                write!(f, "It is not known whether {} applies.", Names(names))
+                write!(f, "Exposure to {} is unknown.", Names(names))
             }
             Verdict::CannotTell => {
-                write!(f, "Of {count} risks it is not known whether they apply.")
+                write!(f, "Exposure to {count} risks is unknown.")
             }
         }
     }
@@ -165,12 +165,12 @@ impl fmt::Display for Mended<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             Need::Mend { condition, .. } if condition == failing::TYPE => {
-                f.write_str("The cluster is failing, and has to be mended")
+                f.write_str("The cluster is failing and must be repaired")
             }
             Need::Mend { condition, .. } if condition == invalid::TYPE => {
-                f.write_str("ClusterVersion is invalid, and has to be mended")
+                f.write_str("ClusterVersion is invalid and must be corrected")
             }
-            _ => f.write_str("The cluster is not upgradeable, and has to be mended"),
+            _ => f.write_str("The cluster is not upgradeable and must be repaired"),
         }
     }
 }
@@ -193,7 +193,7 @@ impl fmt::Display for Shape<'_> {
         }
         let others = hop.risks.iter().filter(|risk| !risk.stands && is_exposed(risk));
         let (accepted, advice): (Vec<_>, Vec<_>) = others.partition(|risk| is_accepted(risk));
-        for (what, risks) in [("Accepted", accepted), ("Good to know", advice)] {
+        for (what, risks) in [("Accepted", accepted), ("Advisory", advice)] {
             if !risks.is_empty() {
                 let names = risks.iter().map(|risk| risk.name.as_str()).collect();
                 write!(f, "\n   {what}: {}", Names(names))?;
@@ -216,13 +216,17 @@ fn write_risk(f: &mut fmt::Formatter<'_>, risk: &HopRisk, need: Option<&Need>) -
     let mut message = risk.message.as_str();
     match need {
         Some(Need::Operator { operator, .. }) => {
-            write!(f, "\n   {} has to be moved first, or {name} accepted", OneLine(operator))?;
+            write!(f, "\n   Update operator {} first, or accept {name}", OneLine(operator))?;
         }
         Some(Need::Component { component, .. }) => {
-            write!(f, "\n   {} is not ready: see to it, or accept {name}", OneLine(component))?;
+            write!(
+                f,
+                "\n   Component {} is not ready: resolve this, or accept {name}",
+                OneLine(component)
+            )?;
         }
         Some(Need::Confirm { message: asked, .. }) => {
-            write!(f, "\n   Somebody has to confirm {name}")?;
+            write!(f, "\n   Admin ack required: {name}")?;
             message = asked;
         }
         Some(need @ Need::Mend { .. }) => write!(f, "\n   {name}: {}", Mended(need))?,
@@ -242,11 +246,11 @@ fn write_risk(f: &mut fmt::Formatter<'_>, risk: &HopRisk, need: Option<&Need>) -
 
 fn exposed(risk: &HopRisk) -> &'static str {
     match (risk.exposure, risk.acceptance) {
-        (Exposure::NotKnownYet, _) => "may apply: nobody has asked yet",
-        (Exposure::Unknown, _) => "may apply: that cannot be found out",
-        (_, "expired") => "applies, and was accepted until a time that has passed",
-        (_, "otherVersions") => "applies, and was accepted for other versions",
-        (_, "unreadable") => "applies, and was accepted on terms that cannot be read",
+        (Exposure::NotKnownYet, _) => "may apply: not evaluated yet",
+        (Exposure::Unknown, _) => "may apply: cannot be evaluated",
+        (_, "expired") => "applies, and its acceptance has expired",
+        (_, "otherVersions") => "applies, and is accepted only for other versions",
+        (_, "unreadable") => "applies, and its acceptance terms are invalid",
         _ => "applies",
     }
 }
@@ -260,9 +264,9 @@ impl fmt::Display for Passed<'_> {
         let version = OneLine(version);
         let names: BTreeSet<&str> = risks.iter().map(String::as_str).collect();
         match names.len() {
-            0 => write!(f, "{version} is later, and no way leads there."),
-            1 => write!(f, "{version} is later, and {} stands in the way.", Names(names)),
-            _ => write!(f, "{version} is later, and these stand in the way: {}.", Names(names)),
+            0 => write!(f, "{version} is later, but has no upgrade path."),
+            1 => write!(f, "{version} is later, but blocked by {}.", Names(names)),
+            _ => write!(f, "{version} is later, but blocked by these risks: {}.", Names(names)),
         }
     }
 }
@@ -274,21 +278,21 @@ impl fmt::Display for Unknown<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             Gap::Operators { why } => {
-                write!(f, "Operators that OLM has installed are not known: {}.", OneLine(why))
+                write!(f, "OLM operators are unknown: {}.", OneLine(why))
             }
             Gap::Queries { why } => {
-                write!(f, "Queries of risks could not be asked: {}.", OneLine(why))
+                write!(f, "PromQL rules cannot be evaluated: {}.", OneLine(why))
             }
             Gap::Channels { channels, why } => {
                 let channels = Names(channels.iter().map(String::as_str).collect());
-                write!(f, "Updates of {channels} are not known: {}.", OneLine(why))
+                write!(f, "Updates of {channels} are unknown: {}.", OneLine(why))
             }
             Gap::EmptyChannel { channel } => {
-                write!(f, "No release is in the channel {}: check its name.", OneLine(channel))
+                write!(f, "Channel {} has no releases: check its name.", OneLine(channel))
             }
-            Gap::LaterReleases => f.write_str(
-                "What releases on the way say is known once they run: plan again after each of them.",
-            ),
+            Gap::LaterReleases => {
+                f.write_str("Releases on this path can add risks: plan again after each update.")
+            }
         }
     }
 }

@@ -67,23 +67,23 @@ impl Outcome {
 impl fmt::Display for Outcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.dry_run {
-            f.write_str("Nothing was changed; without --dry-run it would be:\n\n")?;
+            f.write_str("Dry run, nothing changed. Without --dry-run:\n\n")?;
         }
         match &self.withdrawn {
             None => f.write_str("No preflight is requested")?,
             Some(target) => {
-                let kept = if self.keep_results { "; what it has found is kept" } else { "" };
+                let kept = if self.keep_results { "; its results are kept" } else { "" };
                 write!(f, "Withdrew the preflight of {}{kept}", OneLine(target.name()))?;
             }
         }
         match (&self.update, &self.withdrawn) {
             (Some(update), Some(_)) => write!(
                 f,
-                "\nThe update to {}, which is on its way, is asked for again",
+                "\nThe update in progress to {} is requested again",
                 OneLine(update.name())
             ),
             (Some(update), None) => {
-                write!(f, "; the request to update to {} is left alone", OneLine(update.name()))
+                write!(f, "; the request to update to {} is unchanged", OneLine(update.name()))
             }
             (None, _) => Ok(()),
         }

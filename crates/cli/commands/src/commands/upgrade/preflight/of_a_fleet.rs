@@ -95,21 +95,21 @@ impl Asked {
     /// What became of the request, in a word or two.
     pub(in crate::commands) fn request(&self) -> &'static str {
         match (self.outcome.request, self.outcome.action) {
-            (Fate::Replaced, _) => "replaced by another",
+            (Fate::Replaced, _) => "superseded",
             (Fate::Withdrawn, _) => "withdrawn",
-            (Fate::Stands, Action::Requested) => "made",
-            (Fate::Stands, Action::RequestedAgain) => "made once more",
-            (Fate::Stands, Action::AlreadyRequested) => "made before",
+            (Fate::Stands, Action::Requested) => "requested",
+            (Fate::Stands, Action::RequestedAgain) => "repeated",
+            (Fate::Stands, Action::AlreadyRequested) => "already requested",
         }
     }
 
     /// What was found, in one line.
     pub(in crate::commands) fn result(&self) -> String {
-        let Some(report) = &self.outcome.report else { return "not waited for".to_owned() };
+        let Some(report) = &self.outcome.report else { return "no result (--no-wait)".to_owned() };
         let open: Vec<&str> = report.open().map(|finding| finding.name.as_str()).collect();
         let names = OneLine(&open.join(", ")).to_string();
         let names = if names.is_empty() { names } else { format!(": {names}") };
-        let late = if self.outcome.timed_out { ", waited for in vain" } else { "" };
+        let late = if self.outcome.timed_out { ", timed out" } else { "" };
         format!("{}{names}{late}", report.headline())
     }
 }

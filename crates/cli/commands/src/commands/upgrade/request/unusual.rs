@@ -68,7 +68,7 @@ impl Step<'_> {
     pub(super) fn unusual(&self) -> Vec<Unusual> {
         let between = self.ends().into_iter().flat_map(|(from, to)| between(&from, &to));
         let unknown = self.release.version.is_empty().then(|| Unusual::UnknownVersion {
-            why: self.not_looked_up.unwrap_or("nobody has looked it up").to_owned(),
+            why: self.not_looked_up.unwrap_or("not retrieved").to_owned(),
         });
         let forced = self.force.then_some(Unusual::Forced);
         let unknown = unknown.or_else(|| self.not_comparable());
@@ -138,26 +138,26 @@ impl fmt::Display for Unusual {
             Self::PreRelease { version } => write!(f, "{version} is a pre-release"),
             Self::Candidate { channel } => write!(
                 f,
-                "it comes from {}, whose releases are tried out and may never be supported",
+                "the release is in {}, whose releases are candidates and may never be supported",
                 OneLine(channel)
             ),
             Self::UnknownVersion { why } => {
-                write!(f, "it is not known which version that image has: {}", OneLine(why))
+                write!(f, "the version of the image is unknown: {}", OneLine(why))
             }
             Self::NotComparable { from, to } if from.is_empty() => write!(
                 f,
-                "it is not known which version the cluster has, and what kind of step that to {} is",
+                "the version of the cluster is unknown, so the update to {} cannot be classified",
                 OneLine(to)
             ),
             Self::NotComparable { from, to } => write!(
                 f,
-                "it is not known what kind of step that from {} to {} is",
+                "the update from {} to {} cannot be classified",
                 OneLine(from),
                 OneLine(to)
             ),
             Self::Forced => f.write_str(
-                "--force waives the signature, all guards and all risks: be sure that you know \
-                 this image",
+                "--force waives the signature, all preconditions and all risks: make sure that you \
+                 trust this image",
             ),
         }
     }
@@ -220,9 +220,9 @@ mod tests {
         5.2.0-rc.2 5.2.0
         4.20.0-okd-scos.5 4.20.0-okd-scos.6
         4.20.0-okd-scos.5 4.21.0-okd-scos.ec.15; 4.21.0-okd-scos.ec.15 is a pre-release, to be confirmed
-        what is that 5.1.0; it is not known what kind of step that from what is that to 5.1.0 is, to be confirmed
-        5.1.0 latest; it is not known what kind of step that from 5.1.0 to latest is, to be confirmed
-         5.1.0; it is not known which version the cluster has, and what kind of step that to 5.1.0 is, to be confirmed
+        what is that 5.1.0; the update from what is that to 5.1.0 cannot be classified, to be confirmed
+        5.1.0 latest; the update from 5.1.0 to latest cannot be classified, to be confirmed
+         5.1.0; the version of the cluster is unknown, so the update to 5.1.0 cannot be classified, to be confirmed
         ");
     }
 
@@ -237,10 +237,10 @@ mod tests {
         ]
         .map(|(channel, channels)| said("5.1.0", "5.1.1", channel, channels));
         insta::assert_snapshot!(said.join("\n"), @"
-        5.1.0 5.1.1; it comes from candidate-5.1, whose releases are tried out and may never be supported, to be confirmed
+        5.1.0 5.1.1; the release is in candidate-5.1, whose releases are candidates and may never be supported, to be confirmed
         5.1.0 5.1.1
         5.1.0 5.1.1
-        5.1.0 5.1.1; it comes from candidate-5.1, whose releases are tried out and may never be supported, to be confirmed
+        5.1.0 5.1.1; the release is in candidate-5.1, whose releases are candidates and may never be supported, to be confirmed
         5.1.0 5.1.1
         ");
     }

@@ -22,13 +22,13 @@ pub(super) fn write(
     match update.offer {
         _ if update.why_not.is_empty() => {}
         Offer::NotOffered => f.write_str("\n\nBecause:")?,
-        _ => f.write_str("\n\nWhat else stands against it:")?,
+        _ => f.write_str("\n\nOther issues:")?,
     }
     update.why_not.iter().try_for_each(|why| write!(f, "\n  {}", Because { why, update }))?;
     let has_a_start = explanation.current.is_some();
     if update.offer == Offer::NotOffered && has_a_start && !leads_back(update) {
         let to = OneLine(&update.to);
-        write!(f, "\n\n`fairway upgrade plan --to={to}` looks for ways there.")?;
+        write!(f, "\n\nTo find an upgrade path, run `fairway upgrade plan --to={to}`.")?;
     }
     Ok(())
 }
@@ -41,24 +41,18 @@ fn write_offer(
     let (to, from) = (OneLine(&update.to), OneLine(current.unwrap_or("an unknown version")));
     match update.offer {
         Offer::Here => {
-            return write!(
-                f,
-                "{to} is the version of this cluster, or the one it is on its way to."
-            );
+            return write!(f, "{to} is the current or the desired version of this cluster.");
         }
-        Offer::NotOffered => write!(f, "{to}: not offered from {from}")?,
+        Offer::NotOffered => write!(f, "{to}: not available from {from}")?,
         Offer::Unconditional => {
             let not = if update.why_not.is_empty() { "" } else { "not " };
-            write!(
-                f,
-                "{to}: {not}recommended. The update service offers it from {from} without conditions"
-            )?;
+            write!(f, "{to}: {not}recommended, available from {from} without conditions")?;
         }
         Offer::Conditional if !has_conditions(update) => {
-            write!(f, "{to}: offered from {from}. Its risks come from this cluster")?;
+            write!(f, "{to}: available from {from}, conditional on risks of this cluster")?;
         }
         Offer::Conditional => {
-            write!(f, "{to}: offered from {from} to clusters that its risks do not concern")?;
+            write!(f, "{to}: available from {from}, conditional on its risks")?;
         }
     }
     let Some(recommended) = &update.recommended else { return Ok(()) };
@@ -81,11 +75,11 @@ fn leads_back(update: &ExplainedUpdate) -> bool {
 }
 
 fn write_release(f: &mut fmt::Formatter<'_>, update: &ExplainedUpdate) -> fmt::Result {
-    let upstream = update.upstream.as_deref().unwrap_or("the operator's own choice");
+    let upstream = update.upstream.as_deref().unwrap_or("default of the operator");
     let channel = update.channel.as_deref().unwrap_or("none");
     write!(f, "\n\nChannel: {}\nUpdate service: {}", OneLine(channel), OneLine(upstream))?;
     if !update.channels.is_empty() {
-        write!(f, "\nThe release is in: {}", OneLine(&update.channels.join(", ")))?;
+        write!(f, "\nChannels of the release: {}", OneLine(&update.channels.join(", ")))?;
     }
     if let Some(image) = &update.image {
         write!(f, "\nImage: {}", OneLine(image))?;
@@ -105,13 +99,13 @@ fn write_risks(f: &mut fmt::Formatter<'_>, risks: &[RiskOfUpdate]) -> fmt::Resul
         let meaning = &risk.meaning;
         let (name, sources) = (OneLine(&risk.name), Sources(&risk.sources));
         let accepted = Afterwards(&meaning.standing);
-        write!(f, "\n  {name}: {}{accepted}; from {sources}", exposure(meaning.exposure))?;
+        write!(f, "\n  {name}: {}{accepted}; source: {sources}", exposure(meaning.exposure))?;
         let said = risk.applies.as_ref().map(|applies| applies.message.as_str());
         for text in risk.message.as_deref().into_iter().chain(said.filter(|_| !is_same(risk))) {
             write_indented(f, text, "    ")?;
         }
     }
-    f.write_str("\n\n`fairway upgrade explain RISK` tells more about one of them.")
+    f.write_str("\n\nFor details of a risk, run `fairway upgrade explain RISK`.")
 }
 
 /// Whether the operator says of a risk what it says itself.
@@ -130,23 +124,24 @@ impl fmt::Display for Because<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.why {
             WhyNot::NoChannel => f.write_str(
-                "No channel is chosen, so nobody looks for updates: `fairway upgrade channel` chooses one.",
+                "No channel is set, so the operator does not retrieve updates. Set one with \
+                 `fairway upgrade channel CHANNEL`.",
             ),
             WhyNot::UpdatesUnknown { reason, message } => {
-                f.write_str("It is not known which updates there are now")?;
+                f.write_str("The available updates are unknown")?;
                 write_reason(f, reason.as_deref(), message.as_deref())
             }
             WhyNot::NotUpgradeable { reason, message } => {
-                f.write_str("Upgradeable=False stands against later minor versions")?;
+                f.write_str("Upgradeable=False blocks updates to later minor versions")?;
                 write_reason(f, reason.as_deref(), message.as_deref())
             }
             WhyNot::NoWay(why) => self.write_no_way(f, why),
             WhyNot::NotListed { instead } if instead.is_empty() => f.write_str(
-                "The update service offers no version of that minor version from here, in this channel.",
+                "The update service has no update to that minor version in this channel.",
             ),
             WhyNot::NotListed { instead } => write!(
                 f,
-                "The update service offers others of that minor version: {}.",
+                "Other updates to that minor version are available: {}.",
                 OneLine(&instead.join(", "))
             ),
         }
@@ -157,36 +152,41 @@ impl Because<'_> {
     fn write_no_way(&self, f: &mut fmt::Formatter<'_>, why: &NotOffered) -> fmt::Result {
         match why {
             NotOffered::UnknownHere => {
-                f.write_str("The graph does not have the version of this cluster.")
+                f.write_str("The version of this cluster is not in the update graph.")
             }
-            NotOffered::UnknownVersion => f.write_str("The graph has no such release."),
-            NotOffered::Older => f.write_str("It is earlier than the version of this cluster."),
+            NotOffered::UnknownVersion => f.write_str("The update graph has no such release."),
+            NotOffered::Older => f.write_str("It is older than the version of this cluster."),
             NotOffered::Channel { channels } => {
                 let channel = self.update.channel.as_deref().unwrap_or("the channel");
                 let (channel, channels) = (OneLine(channel), channels.join(", "));
                 write!(f, "It is not in {channel}, but in {}.", OneLine(&channels))
             }
             NotOffered::Tombstoned { channel, file } => {
-                write!(f, "Maintainers keep it out of {}: {}.", OneLine(channel), OneLine(file))
+                write!(f, "Removed from {} by graph-data: {}.", OneLine(channel), OneLine(file))
             }
             NotOffered::Blocked { causes } => {
                 let causes: Vec<String> = causes.iter().map(ToString::to_string).collect();
-                write!(f, "Maintainers have removed the update: {}.", OneLine(&causes.join("; ")))
+                write!(f, "Blocked by graph-data: {}.", OneLine(&causes.join("; ")))
             }
-            NotOffered::NoEdge { from } if from.is_empty() => f.write_str("No update leads there."),
+            NotOffered::NoEdge { from } if from.is_empty() => f.write_str("No update leads to it."),
             NotOffered::NoEdge { from } => {
                 write!(
                     f,
-                    "Updates lead there only from elsewhere, such as {}.",
+                    "Updates to it start only from other versions, such as {}.",
                     OneLine(&from.join(", "))
                 )
             }
             NotOffered::Guard { minors: Some(minors) } => {
-                write!(f, "It is {minors} minor versions away, and one update crosses two at most.")
+                write!(
+                    f,
+                    "It is {minors} minor versions ahead, and an update can cross at most \
+                           two."
+                )
             }
-            NotOffered::Guard { minors: None } => {
-                f.write_str("It is of another major version, to which no update leads from here.")
-            }
+            NotOffered::Guard { minors: None } => f.write_str(
+                "It has another major version, and no update leads to it from this \
+                             version.",
+            ),
         }
     }
 }

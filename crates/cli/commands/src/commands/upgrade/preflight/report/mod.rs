@@ -119,7 +119,7 @@ impl<'a> Look<'a> {
             run: document.map(|document| Run::of(document, self.now)),
             others: self.records.all().map(named).filter(|named| !is_target(named)).collect(),
             details_missing: if is_behind {
-                Some("they are still being written".to_owned())
+                Some("the results are still being written".to_owned())
             } else {
                 self.records.missing.clone()
             },
