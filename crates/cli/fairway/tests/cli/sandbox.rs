@@ -147,7 +147,7 @@ fn the_tour_goes_from_one_release_to_the_next() {
         "The operator accepted the release. Working towards 5.0.1",
         "error: 5.2.0 is not recommended for this cluster",
         "Cluster version is 5.2.0",
-        "That was the tour.",
+        "The tour is complete.",
     ] {
         assert!(said.contains(expected), "{expected} is missing in:\n{said}");
     }

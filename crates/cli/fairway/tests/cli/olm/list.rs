@@ -104,7 +104,7 @@ fn a_file_that_is_not_there() {
     insta::assert_snapshot!(said, @"
     exit code: 1
     ----- stderr -----
-    error: /nowhere/a is not there
+    error: /nowhere/a does not exist
     hint: record it with `kubectl get clusterversion version -o yaml > X-cv.yaml`
     ");
 }

@@ -78,7 +78,7 @@ fn a_risk_that_applies() {
     Proxy: applies to this cluster, since 2h0m (Match)
       The query yields 1: this cluster is exposed.
 
-    From: the update service
+    Source: the update service
 
     Description:
       Proxy may happen.
@@ -118,7 +118,7 @@ fn a_risk_that_does_not() {
     insta::assert_snapshot!(of_risk(&cluster(), &Notes::NotThere, "SlowDisks"), @"
     SlowDisks: does not apply to this cluster, since 2h0m (Match)
 
-    From: the update service
+    Source: the update service
 
     Description:
       SlowDisks may happen.
@@ -297,10 +297,10 @@ fn an_update_with_risks() {
     Image: registry.example/release@sha256:8ecd4901ea069209005fa5d998421b30df046f771a2a930189f6c1adad5cea2e
 
     Risks:
-      Proxy: applies to this cluster, accepted only for 5.3.x; from the update service
+      Proxy: applies to this cluster, accepted only for 5.3.x; source: the update service
         Proxy may happen.
         The query yields 1: this cluster is exposed.
-      SlowDisks: does not apply to this cluster; from the update service
+      SlowDisks: does not apply to this cluster; source: the update service
         SlowDisks may happen.
 
     For details of a risk, run `fairway upgrade explain RISK`.
@@ -315,7 +315,7 @@ fn an_update_with_risks() {
     Image: registry.example/release@sha256:1cd27d88161e5261f6f07953e2564109a62f486b0f1732aa8cb9d0275b709e9f
 
     Risks:
-      SlowDisks: does not apply to this cluster; from the update service
+      SlowDisks: does not apply to this cluster; source: the update service
         SlowDisks may happen.
 
     For details of a risk, run `fairway upgrade explain RISK`.

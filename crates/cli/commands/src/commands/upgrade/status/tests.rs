@@ -116,7 +116,7 @@ fn node(name: &str, role: &str, current: &str, desired: &str, state: &str) -> St
 #[test]
 fn an_update_without_pools() {
     insta::assert_snapshot!(Files::new().text(Details::None), @"
-    Update to 5.2.0 from 5.1.0: it goes on.
+    Update to 5.2.0 from 5.1.0: in progress.
       50% complete; 2 operators: 1 updated, 1 updating, 0 waiting
       Operators: 2 healthy
       Duration: 30m
@@ -132,7 +132,7 @@ fn an_update_without_pools() {
       Alerts are unknown: the recorded cluster has no alerts.
     ");
     insta::assert_snapshot!(Files::new().text(Details::Operators), @"
-    Update to 5.2.0 from 5.1.0: it goes on.
+    Update to 5.2.0 from 5.1.0: in progress.
       50% complete; 2 operators: 1 updated, 1 updating, 0 waiting
       Operators: 2 healthy
       Duration: 30m
@@ -161,7 +161,7 @@ fn an_update_with_nodes() {
     ];
     let files = Files::with_nodes(&nodes.concat());
     insta::assert_snapshot!(files.text(Details::None), @"
-    Update to 5.2.0 from 5.1.0: it goes on.
+    Update to 5.2.0 from 5.1.0: in progress.
       50% complete; 2 operators: 1 updated, 1 updating, 0 waiting
       Operators: 2 healthy
       Duration: 30m
@@ -303,11 +303,11 @@ fn files_that_are_missing_or_broken_are_named() {
     files.write("cv.yaml", "kind: List\nitems: []");
     problems.push(problem(&files.path()));
     insta::assert_snapshot!(problems.join("\n"), @"
-    …/y-cv.yaml is not there
+    …/y-cv.yaml does not exist
       record it with `kubectl get clusterversion version -o yaml > X-cv.yaml`
     no ClusterOperator recorded: none in …/version.yaml
       record it with `kubectl get clusteroperators -o yaml`
-    no ClusterOperator recorded: there is no …/x-co.yaml
+    no ClusterOperator recorded: …/x-co.yaml does not exist
       record it with `kubectl get clusteroperators -o yaml`
     …/x-co.yaml: items is not a list
       

@@ -37,7 +37,7 @@ fn unread(name: &str) -> Member {
     let why = Unread {
         message: "cannot reach the API server at https://lab.example:6443: Connection refused"
             .to_owned(),
-        hint: Some("check that it runs and that nothing stands in between".to_owned()),
+        hint: Some("check that the server is running and reachable".to_owned()),
     };
     Member { name: name.to_owned(), said: Err(why) }
 }
@@ -152,7 +152,7 @@ fn who_needs_no_update_may_not_be_counted_among_those_who_may() {
     let last = |targets: &[&str]| shown(&members, targets, 200).lines().last().unwrap().to_owned();
     let texts = [last(&["5.1.0"]), last(&["5.0.9", "5.1.0", "5.1.10"]), last(&["5.1.9", "5.1.10"])];
     insta::assert_snapshot!(texts.join("\n"), @"
-    2 clusters: 0 can update to 5.1.0, 2 need not, 0 cannot, 0 unknown.
+    2 clusters: 0 can update to 5.1.0, 2 already updated, 0 cannot, 0 unknown.
     2 clusters: 2 can update to 5.0.9, 5.1.0 and 5.1.10, 0 cannot, 0 unknown.
     2 clusters: 2 can update to 5.1.9 and 5.1.10, 0 cannot, 0 unknown.
     ");
@@ -191,7 +191,7 @@ fn preflights_that_could_not_be_read_are_told() {
     let text = shown(&[blind], &["5.1.10"], 200);
     insta::assert_snapshot!(text, @"
     CLUSTER  AT     TO      UPDATE       PREFLIGHT
-    a        5.1.0  5.1.10  recommended  cannot be read
+    a        5.1.0  5.1.10  recommended  error
 
     Preflights with errors:
 

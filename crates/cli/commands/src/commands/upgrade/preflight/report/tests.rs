@@ -80,7 +80,7 @@ fn nothing_stands_against_the_update() {
       Checked: 2 of 2 operators, 1 of 1 built-in checks
       Age: 30m, rechecked when the cluster changes
 
-      CHECK         OF        OUTCOME
+      CHECK         SOURCE    RESULT
       network       operator  passed
       storage       operator  passed
       new-operator  operator  skipped
@@ -109,7 +109,7 @@ fn what_was_found_is_shown_with_what_to_do_and_whether_it_is_accepted() {
       Checked: 2 of 2 operators, 1 of 1 built-in checks
       Age: 30m, rechecked when the cluster changes
 
-      CHECK         OF        OUTCOME
+      CHECK         SOURCE    RESULT
       network       operator  findings
       storage       operator  passed
       new-operator  operator  skipped
@@ -119,17 +119,17 @@ fn what_was_found_is_shown_with_what_to_do_and_whether_it_is_accepted() {
 
       DualStack: critical, from network
         DualStack will happen.
-        To do: Change it first.
+        Remediation: Change it first.
         https://example.com/DualStack
 
       OldDriver: warning, from network, accepted
         OldDriver will happen.
-        To do: Change it first.
+        Remediation: Change it first.
         https://example.com/OldDriver
 
       KernelNote: info, from network
         KernelNote will happen.
-        To do: Change it first.
+        Remediation: Change it first.
         https://example.com/KernelNote
 
     Resolve the findings, or accept a risk with
@@ -250,7 +250,7 @@ fn as_long_as_it_runs_it_does_not_tell() {
       Reason: Checking
       Message: 2 of 4 checks done
 
-      CHECK         OF        OUTCOME
+      CHECK         SOURCE    RESULT
       network       operator  findings
       storage       operator  waiting
       new-operator  operator  skipped
@@ -260,17 +260,17 @@ fn as_long_as_it_runs_it_does_not_tell() {
 
       DualStack: critical, from network
         DualStack will happen.
-        To do: Change it first.
+        Remediation: Change it first.
         https://example.com/DualStack
 
       OldDriver: warning, from network
         OldDriver will happen.
-        To do: Change it first.
+        Remediation: Change it first.
         https://example.com/OldDriver
 
       KernelNote: info, from network
         KernelNote will happen.
-        To do: Change it first.
+        Remediation: Change it first.
         https://example.com/KernelNote
 
     Show its progress with
@@ -318,7 +318,7 @@ fn answers_that_are_overtaken_are_no_reason_to_go_on() {
       Reason: Monitoring
       Message: 2 of 4 checks done
 
-      CHECK         OF        OUTCOME
+      CHECK         SOURCE    RESULT
       network       operator  passed (rechecking)
       storage       operator  passed
       new-operator  operator  skipped
@@ -355,7 +355,7 @@ fn a_check_without_an_answer_leaves_it_open() {
       Reason: CheckTimedOut
       Message: It went wrong.
 
-      CHECK         OF        OUTCOME
+      CHECK         SOURCE    RESULT
       network       operator  findings
       storage       operator  timed out: it took more than 300 s
       new-operator  operator  skipped
@@ -365,17 +365,17 @@ fn a_check_without_an_answer_leaves_it_open() {
 
       DualStack: critical, from network
         DualStack will happen.
-        To do: Change it first.
+        Remediation: Change it first.
         https://example.com/DualStack
 
       OldDriver: warning, from network
         OldDriver will happen.
-        To do: Change it first.
+        Remediation: Change it first.
         https://example.com/OldDriver
 
       KernelNote: info, from network, inconclusive (PreflightPartial)
         KernelNote will happen.
-        To do: Change it first.
+        Remediation: Change it first.
         https://example.com/KernelNote
 
     Look for what slows it down; see `kubectl -n openshift-cluster-version-preflight get events`.
