@@ -1,4 +1,4 @@
-//! How the acceptance of a risk is written: which one, why, and until when.
+//! Arguments that accept a risk: name, reason and expiry.
 
 use std::str::FromStr;
 

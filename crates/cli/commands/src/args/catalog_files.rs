@@ -1,4 +1,4 @@
-//! Catalogs of operators as files, as they are typed.
+//! Arguments for file-based catalogs.
 
 use std::path::PathBuf;
 use std::str::FromStr;

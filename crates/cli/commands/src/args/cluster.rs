@@ -1,4 +1,4 @@
-//! How to reach the cluster that a command is about.
+//! Arguments that select a cluster.
 
 use std::path::PathBuf;
 use std::time::Duration;

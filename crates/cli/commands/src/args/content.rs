@@ -1,4 +1,4 @@
-//! What of a release counts in a cluster, and where its images may be at hand.
+//! Selection of the manifests of a release, and sources of its images.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! Lengths of time, as they are typed.
+//! Durations as arguments.
 
 use std::time::Duration;
 

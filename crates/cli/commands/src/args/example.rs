@@ -1,4 +1,4 @@
-//! What the parts of the example platform are told.
+//! Arguments of the example platform.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -55,8 +55,8 @@ pub(crate) fn as_a_check(mut arguments: Vec<OsString>) -> Vec<OsString> {
     arguments
 }
 
-/// What is said to a command that the release of this image is too old to know, although the
-/// program is not.
+/// Returns the error of an unknown subcommand, for a release of the example platform that is older
+/// than the subcommand.
 pub(crate) fn forgotten(command: &clap::Command, typed: Option<&OsString>) -> Option<clap::Error> {
     unknown(command, typed, std::env::var_os(FORGOTTEN))
 }

@@ -50,7 +50,7 @@ Examples:
     /// `fairway fleet report` shows them later.
     ///
     /// The exit code is 3 if a cluster has unaccepted findings, 4 if that is unknown for a cluster,
-    /// 5 on a timeout, and 1 if no cluster accepts the request.
+    /// 5 on a timeout, and 1 if no cluster can be reached.
     #[command(after_help = "\
 Examples:
   fairway fleet preflight --all-contexts --to=5.2.0
@@ -113,7 +113,7 @@ pub(crate) struct FleetPreflightArgs {
     )]
     pub(crate) wait: Option<Duration>,
 
-    /// Do not wait until the operators accept the request
+    /// Do not wait for the decisions of the operators
     #[arg(long)]
     pub(crate) no_wait: bool,
 

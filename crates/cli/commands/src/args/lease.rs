@@ -1,4 +1,4 @@
-//! How long a Lease lasts, for whatever of which only one may write.
+//! Arguments of leader election.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Images, as they are typed.
+//! Image references as arguments.
 
 use std::str::FromStr;
 

@@ -1,4 +1,4 @@
-//! Where releases and graph-data come from when they are images, and how registries are spoken to.
+//! Arguments for releases and graph-data in registries.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! How answers are printed.
+//! Output format of commands.
 
 use clap::ValueEnum;
 

@@ -1,4 +1,4 @@
-//! Where a command looks that changes nothing: at a cluster, or at files.
+//! Arguments that select a cluster or a recorded cluster.
 
 use std::path::PathBuf;
 

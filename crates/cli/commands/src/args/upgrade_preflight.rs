@@ -1,4 +1,4 @@
-//! What can be typed about preflights: what a release says about a cluster before it is updated.
+//! Arguments of preflights.
 
 use std::time::Duration;
 

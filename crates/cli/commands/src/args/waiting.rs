@@ -1,4 +1,4 @@
-//! For how long a command waits for what it has asked for.
+//! Timeouts of requests.
 
 use std::time::Duration;
 

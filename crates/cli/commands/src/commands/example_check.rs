@@ -32,7 +32,7 @@ pub(crate) fn run(args: ExampleCheckArgs) -> anyhow::Result<ExitStatus> {
     }
 }
 
-/// Where the manifests are, on a machine that lets nobody mount them where they belong.
+/// Directory of the manifests, on a host that cannot mount them at their path.
 fn mounted_elsewhere() -> Option<PathBuf> {
     let wanted = std::env::var_os(environment::MANIFESTS)?;
     let variable = plain::mount_variable(Path::new(&wanted));

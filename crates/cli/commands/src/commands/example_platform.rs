@@ -13,7 +13,7 @@ use crate::exit::ExitStatus;
 use crate::output;
 use crate::printer::Printer;
 
-/// What the images are called if nobody pulls them from anywhere.
+/// Repository of the images without `--push`.
 const NOWHERE: &str = "localhost/platform";
 
 pub(crate) fn run(args: &ExamplePlatformArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {

@@ -17,14 +17,13 @@ use crate::errors::WithHint;
 use crate::exit::ExitStatus;
 use crate::printer::Printer;
 
-/// The Lease of whoever writes.
+/// Name of the Lease.
 const LEASE: &str = "olm-guard";
 
-/// The file in which a guard outside of a pod keeps the name by which it knows its Lease again.
+/// File with the identity of a guard outside of a pod.
 const IDENTITY: &str = "olm-guard-identity";
 
-/// How long a guard in a pod goes on answering when it is to end: so long API servers may still be
-/// led to it.
+/// Shutdown grace period in a pod: API servers may still send requests during this time.
 const FAREWELL: Duration = Duration::from_secs(10);
 
 pub(crate) fn run(args: &OlmGuardArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
@@ -36,7 +35,7 @@ pub(crate) fn run(args: &OlmGuardArgs, printer: &Printer) -> anyhow::Result<Exit
 }
 
 async fn guard(args: &OlmGuardArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
-    // Before anything runs: whoever ends it at once must find it listening.
+    // Before anything starts, so that an early signal is not lost.
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
     let identity = identity(args.election.pod_uid.as_deref(), &state_file(IDENTITY))?;
@@ -58,14 +57,14 @@ async fn guard(args: &OlmGuardArgs, printer: &Printer) -> anyhow::Result<ExitSta
     }
 }
 
-/// A client that says at once what fails: the guard has pauses of its own, and whoever is told
-/// minutes later that something is not there says meanwhile what is not so.
+/// Disables the retries of the client: the guard retries itself, and a delayed error would leave a
+/// stale result in its report.
 fn impatient(mut config: kube::Config) -> kube::Config {
     config.default_retry = false;
     config
 }
 
-/// No two guards may have one name: both would write.
+/// Identity of this guard. Two guards with the same identity would both write.
 fn identity(pod_uid: Option<&str>, file: &Path) -> anyhow::Result<Identity> {
     if let Some(uid) = pod_uid.filter(|uid| !uid.is_empty()) {
         return Ok(Identity::of_pod(uid));
@@ -121,7 +120,7 @@ fn finished(ended: Result<(), GuardError>) -> anyhow::Result<ExitStatus> {
     Ok(ExitStatus::Yes)
 }
 
-/// What can be done about a guard that does not run.
+/// Adds a hint to an error.
 fn advise(error: GuardError) -> anyhow::Error {
     let hint = match &error {
         GuardError::Listen { .. } => "specify another address with --listen",

@@ -48,7 +48,7 @@ pub(crate) fn run(args: &OperatorArgs, printer: &Printer) -> anyhow::Result<Exit
 }
 
 async fn operate(args: &OperatorArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
-    // Before anything runs: whoever ends it at once must find it listening.
+    // Before anything starts, so that an early signal is not lost.
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
     let identity = identity(&args.election)?;
@@ -127,7 +127,7 @@ fn preflight(args: &PreflightArgs) -> PreflightSettings {
     PreflightSettings {
         enabled: !args.disable_preflight,
         on_update: match args.preflight_on_update {
-            // An update would wait for ever for what nobody is asked.
+            // Without preflights, an update would wait for their results forever.
             _ if args.disable_preflight => settings::OnUpdate::Off,
             OnUpdate::Off => settings::OnUpdate::Off,
             OnUpdate::Report => settings::OnUpdate::Report,
@@ -202,7 +202,7 @@ fn identity(args: &ElectionArgs) -> anyhow::Result<Identity> {
     })
 }
 
-/// A file in which a program keeps what it wants to find again.
+/// Path of a file with persistent state.
 pub(super) fn state_file(name: &str) -> PathBuf {
     let of = |variable: &str| std::env::var_os(variable).map(PathBuf::from);
     state_directory(of("XDG_STATE_HOME"), of("HOME")).join(name)
@@ -213,17 +213,17 @@ fn state_directory(state: Option<PathBuf>, home: Option<PathBuf>) -> PathBuf {
     state.unwrap_or_else(|| PathBuf::from("/var/lib")).join("fairway")
 }
 
-/// Speaks to the cluster, from a pod or with a kubeconfig.
+/// Creates a client, from a pod or with a kubeconfig.
 pub(super) async fn client(kubeconfig: Option<&Path>) -> anyhow::Result<Client> {
     connect(config(kubeconfig).await?)
 }
 
-/// Speaks to the cluster that way.
+/// Creates a client for a configuration.
 pub(super) fn connect(config: Config) -> anyhow::Result<Client> {
     Client::try_from(config).with_context(no_way)
 }
 
-/// How the cluster is reached, from a pod or with a kubeconfig.
+/// Loads the client configuration, from a pod or with a kubeconfig.
 pub(super) async fn config(kubeconfig: Option<&Path>) -> anyhow::Result<Config> {
     let config = match kubeconfig {
         None => account::infer().await,
@@ -248,7 +248,7 @@ async fn from_kubeconfig(path: &Path) -> anyhow::Result<Config> {
     Ok(Config::from_custom_kubeconfig(read, &KubeConfigOptions::default()).await?)
 }
 
-/// What can be done about an operator that does not run.
+/// Adds a hint to an error.
 fn advise(error: OperatorError) -> anyhow::Error {
     let hint = match &error {
         OperatorError::OwnRelease(_) => {

@@ -12,7 +12,7 @@ use crate::exit::ExitStatus;
 use crate::mounted;
 use crate::printer::Printer;
 
-/// Nobody else on the node has anything to do with it.
+/// Mode of the directory: only the operator accesses it.
 const OWNER_ONLY: u32 = 0o700;
 
 pub(crate) fn run(args: &PrepareResultsArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
@@ -21,7 +21,7 @@ pub(crate) fn run(args: &PrepareResultsArgs, printer: &Printer) -> anyhow::Resul
     fs::set_permissions(dir, Permissions::from_mode(OWNER_ONLY))
         .with_context(|| format!("cannot set the permissions of {}", dir.display()))?;
     match chown(dir, Some(*owner), Some(*owner)) {
-        // Where all users are one, as in a sandbox without a superuser, there is nobody else.
+        // A sandbox without root has a single user, so there is no other owner.
         Err(error) if error.kind() == ErrorKind::InvalidInput => {
             printer.note(format!(
                 "user {owner} does not exist; the owner of {} is unchanged",

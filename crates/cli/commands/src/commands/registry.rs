@@ -19,7 +19,7 @@ use crate::args::registry::{AccessArgs, GraphDataImageArgs, RegistryArgs, Releas
 use crate::errors::WithHint;
 use crate::printer::Printer;
 
-/// Somebody who waits wants to see that something happens, but not all of it.
+/// Interval of progress messages.
 const SECONDS_BETWEEN_NOTES: u64 = 5;
 
 /// The release images that the arguments name, if they name any.
@@ -90,13 +90,13 @@ fn named(
     })
 }
 
-/// Says from time to time how far a scan is.
+/// Prints the progress of a scan at intervals.
 pub(crate) fn progress(printer: Printer) -> impl Fn(Progress) + Send + Sync + 'static {
     let say = from_time_to_time(printer);
     move |Progress { read, of }| say(&format_args!("{read} of {of} images read"))
 }
 
-/// Says from time to time how much of an image is sent.
+/// Prints the progress of a push at intervals.
 pub(crate) fn sending(printer: Printer) -> impl Fn(push::Progress) {
     const MEBIBYTE: u64 = 1 << 20;
     let say = from_time_to_time(printer);
@@ -115,7 +115,7 @@ fn from_time_to_time(printer: Printer) -> impl Fn(&dyn Display) + Send + Sync + 
     }
 }
 
-/// The name, with what it has to begin with where nobody protects what is said.
+/// Adds the scheme http:// to a name if `--plain-http` is set.
 pub(crate) fn spoken_to(name: &str, access: &AccessArgs) -> String {
     let has_scheme = name.contains("://") || name.starts_with("oci:");
     if access.plain_http && !has_scheme { format!("http://{name}") } else { name.to_owned() }
@@ -158,7 +158,7 @@ fn authorities(path: &Path) -> anyhow::Result<Vec<u8>> {
         .with_context(hint)
 }
 
-/// What can be done about a registry that cannot even be asked.
+/// Adds a hint to an error.
 fn advise(error: PullError, message: &str) -> anyhow::Error {
     let hint = match &error {
         PullError::Plain { .. } => "use --plain-http to connect without TLS",

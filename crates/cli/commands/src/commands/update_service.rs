@@ -26,7 +26,7 @@ pub(crate) fn run(args: &UpdateServiceArgs, printer: &Printer) -> anyhow::Result
 }
 
 async fn serve(args: &UpdateServiceArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
-    // Before the service runs: whoever ends it at once must find it listening.
+    // Before the service starts, so that an early signal is not lost.
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
     let service = Service::start(options(args)?).await.map_err(advise)?;
@@ -36,7 +36,7 @@ async fn serve(args: &UpdateServiceArgs, printer: &Printer) -> anyhow::Result<Ex
         _ = terminate.recv() => {}
     }
     printer.note("stopping");
-    // Who asks twice does not want to wait.
+    // A second signal skips the grace period.
     tokio::select! {
         () = service.stop() => {}
         _ = interrupt.recv() => {}
@@ -92,7 +92,7 @@ fn tls(args: &UpdateServiceArgs) -> Option<TlsFiles> {
     Some(TlsFiles { certificate, key, every: args.refresh })
 }
 
-/// What can be done about a service that does not start.
+/// Adds a hint to an error.
 fn advise(error: StartError) -> anyhow::Error {
     let hint = match &error {
         StartError::Listen { .. } => "specify another address with --address or --status-address",
@@ -103,7 +103,7 @@ fn advise(error: StartError) -> anyhow::Error {
     anyhow::Error::from(error).context(WithHint { message, hint: hint.to_owned() })
 }
 
-/// Where it is, and how to ask it.
+/// Message with the URLs of the service.
 struct Greeting<'a> {
     args: &'a UpdateServiceArgs,
     service: &'a Service,

@@ -62,7 +62,7 @@ fn files(args: &DiffArgs, printer: &Printer) -> anyhow::Result<Difference> {
     Ok(Difference { graph_data: None, graph: Some(graph) })
 }
 
-/// Compares the parts of two graphs that are asked for. One of them may lack that part.
+/// Compares the selected parts of two graphs. One of the graphs may lack that part.
 fn compare(args: &DiffArgs, old: &Graph, new: &Graph) -> Result<Changes, CannotTell> {
     let chosen = args.arch.as_deref();
     let architecture = view::usual(new, chosen).or_else(|_| view::usual(old, chosen))?;

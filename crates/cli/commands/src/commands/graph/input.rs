@@ -38,7 +38,7 @@ pub(in crate::commands) fn finish(declared: Graph, data: &GraphData, printer: &P
     graph
 }
 
-/// The graph before graph-data is looked at.
+/// The graph without graph-data.
 pub(super) fn source(args: &InputArgs, printer: &Printer) -> anyhow::Result<Graph> {
     match &args.from_graph {
         Some(path) => wire_graph(path, printer),
@@ -46,7 +46,7 @@ pub(super) fn source(args: &InputArgs, printer: &Printer) -> anyhow::Result<Grap
     }
 }
 
-/// What the maintainers of graph-data say, if somebody asks for it.
+/// Reads graph-data, if the arguments specify it.
 pub(super) fn data(args: &InputArgs, printer: &Printer) -> anyhow::Result<Option<GraphData>> {
     if let Some(mut image) = registry::graph_data(&args.image, &args.registries)? {
         let name = image.name();
@@ -61,7 +61,7 @@ pub(super) fn data(args: &InputArgs, printer: &Printer) -> anyhow::Result<Option
     args.graph_data.as_deref().map(|dir| graph_data(dir, printer)).transpose()
 }
 
-/// What releases declare by themselves, if the arguments name any.
+/// Reads the graph that releases declare, if the arguments specify releases.
 pub(super) fn declared(
     args: &ReleasesArgs,
     registries: &RegistryArgs,
@@ -116,14 +116,14 @@ fn scanned(
     Ok((content, problems))
 }
 
-/// Looks at a source once.
+/// Reads a source once.
 fn look<T>(source: &mut impl Source<T>) -> anyhow::Result<Found<T>> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let found = runtime.block_on(source.refresh()).map_err(anyhow::Error::from_boxed)?;
     found.context("no content")
 }
 
-/// A graph as an update service answers it.
+/// Reads a graph in the format of an update service.
 pub(in crate::commands) fn wire_graph(path: &Path, printer: &Printer) -> anyhow::Result<Graph> {
     let hint = || WithHint {
         message: "cannot read graph".to_owned(),
@@ -136,14 +136,13 @@ pub(in crate::commands) fn wire_graph(path: &Path, printer: &Printer) -> anyhow:
     Ok(graph)
 }
 
-/// What the maintainers of graph-data say.
+/// Reads a graph-data directory.
 pub(in crate::commands) fn graph_data(dir: &Path, printer: &Printer) -> anyhow::Result<GraphData> {
     let place = dir.display().to_string();
     meaning(&files(dir)?, &format!("graph-data in {place}"), &place, printer)
 }
 
-/// What files of graph-data mean. What is wrong in them is only hinted at: `lint` is the command
-/// that shows it.
+/// Decodes graph-data. Errors are reported by `lint`, so this only warns about them.
 fn meaning(files: &Files, name: &str, place: &str, printer: &Printer) -> anyhow::Result<GraphData> {
     let data = GraphData::read(files).with_context(|| WithHint {
         message: format!("cannot use {name}"),

@@ -77,7 +77,7 @@ impl fmt::Display for Ways<'_> {
     }
 }
 
-/// Whom a risk concerns, in a few words.
+/// Describes the clusters to which a risk applies.
 fn concerned(risk: &Risk) -> &'static str {
     match risk.matching_rules.first().map(|rule| &rule.type_) {
         Some(MatchingRuleType::Always) => "applies to all clusters",

@@ -42,7 +42,7 @@ impl<'a> View<'a> {
         Ok(Self { graph: whole.within(scope), scope, whole })
     }
 
-    /// What people call this part.
+    /// Title of this part.
     pub(super) fn title(&self) -> String {
         let channel = self.scope.channel.unwrap_or("all channels");
         match self.scope.architecture {
@@ -111,14 +111,14 @@ pub(super) fn explain(graph: &Graph, scope: Scope<'_>, error: &PathsError) -> Ca
     }
 }
 
-/// Where was looked for it.
+/// Describes the scope of a search.
 fn place(scope: Scope<'_>) -> String {
     let architecture = scope.architecture.map(|name| format!(" for {name}"));
     let channel = scope.channel.map(|name| format!(" in {name}"));
     architecture.unwrap_or_default() + &channel.unwrap_or_default()
 }
 
-/// Where a version is that is not in the scope.
+/// Hint with the architectures or channels of a version outside of the scope.
 fn whereabouts(graph: &Graph, scope: Scope<'_>, version: &Version) -> String {
     let nodes: Vec<&Node> = graph.find(version).map(|id| graph.node(id)).collect();
     if nodes.is_empty() {

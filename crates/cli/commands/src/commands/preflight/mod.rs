@@ -42,7 +42,7 @@ pub(crate) fn run(args: &PreflightArgs, printer: &Printer) -> anyhow::Result<Exi
     runtime.block_on(look(args))
 }
 
-/// A newer operator may ask for results in a form that this release does not know.
+/// Checks the result format: a newer operator may request one that this release does not support.
 fn understands(format: &str) -> Result<(), WrongUsage> {
     if format == FORMAT {
         return Ok(());
@@ -68,7 +68,7 @@ async fn look(args: &PreflightArgs) -> anyhow::Result<ExitStatus> {
     Ok(ExitStatus::Yes)
 }
 
-/// What ends a run that somebody wants to end.
+/// Token that SIGINT and SIGTERM cancel.
 fn stop_with_signals() -> anyhow::Result<CancellationToken> {
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
@@ -111,7 +111,7 @@ fn selection(args: &PreflightArgs) -> SelectionSettings {
     SelectionSettings { profile: args.content.profile(), exclude: args.content.exclude() }
 }
 
-/// What can be done about a release that cannot look.
+/// Adds a hint to an error.
 fn advise(error: MonitorError) -> anyhow::Error {
     let hint = match &error {
         MonitorError::Unreadable(_) | MonitorError::Payload(_) => {

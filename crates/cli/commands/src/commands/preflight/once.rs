@@ -1,4 +1,4 @@
-//! `fairway preflight --once`: a release looks at a cluster, and nobody has to run it there.
+//! `fairway preflight --once`: runs the checks of a release without an operator.
 
 use std::sync::Arc;
 
@@ -78,7 +78,7 @@ async fn look(
     document
 }
 
-/// What creates the Jobs of operators, in place of an operator that does.
+/// Creates the Jobs of operators, instead of an operator.
 fn hands(
     client: &Client,
     args: &PreflightArgs,
@@ -123,7 +123,7 @@ async fn ended(runner: Runner, stop: CancellationToken) -> anyhow::Result<Docume
     Ok(document)
 }
 
-/// The version of the cluster: what somebody says, or the last one that was complete.
+/// The version of the cluster: `--source-version`, or the last completed version.
 async fn source(args: &PreflightArgs, cluster: &Cluster) -> anyhow::Result<Version> {
     if let Some(version) = &args.source_version {
         return Ok(version.clone());
@@ -144,7 +144,7 @@ fn current(known: &ClusterVersion) -> Option<&str> {
     Some(version.unwrap_or(&status.desired.version)).filter(|version| !version.is_empty())
 }
 
-/// Says what becomes of checks, while they run.
+/// Prints the results of checks while they run.
 async fn tell(mut known: watch::Receiver<Document>, printer: Printer) {
     let mut told = Vec::new();
     while known.changed().await.is_ok() {

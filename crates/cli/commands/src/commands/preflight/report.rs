@@ -24,7 +24,7 @@ pub(super) fn shape() -> Shape {
 pub(super) struct Report<'a>(pub(super) &'a Document);
 
 impl Report<'_> {
-    /// What that means for whoever wants to update.
+    /// Exit code of the report.
     pub(super) fn status(&self) -> ExitStatus {
         let speaks_against = |finding: &&Finding| {
             finding.reason == Reason::PreflightValidation && finding.severity >= Severity::Warning
@@ -95,7 +95,7 @@ fn paragraph(f: &mut fmt::Formatter<'_>, finding: &Finding) -> fmt::Result {
     Ok(())
 }
 
-/// What became of a check, in a word or two.
+/// Result of a check in one or two words.
 pub(super) fn word(status: CheckStatus) -> &'static str {
     match status {
         CheckStatus::Waiting => "waiting",

@@ -32,7 +32,7 @@ pub(super) fn files(
     Ok(files)
 }
 
-/// A file, up to a byte more than is allowed: whoever loads it refuses that.
+/// Reads a file, up to one byte over the limit, so that the loader can refuse it.
 fn content(path: &Path) -> anyhow::Result<Vec<u8>> {
     let mut content = Vec::new();
     File::open(path)

@@ -133,7 +133,7 @@ impl Trust {
     }
 }
 
-/// What is said about a manifest that somebody forgot to mark.
+/// Warning about a manifest without an inclusion annotation.
 pub(super) fn for_no_cluster(manifest: &Manifest) -> String {
     let Manifest { file, line, id, .. } = manifest;
     format!(

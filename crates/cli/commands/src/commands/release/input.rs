@@ -47,7 +47,7 @@ impl Found {
         self.image.as_ref().map(|image| format!("{place}{image}"))
     }
 
-    /// What the files mean. Everything that is wrong with them is said at once.
+    /// Loads the release and reports all errors at once.
     pub(crate) fn load(&self) -> anyhow::Result<Release> {
         let image = self.image.as_ref().map_or_else(|| self.name.clone(), Pinned::to_string);
         self.load_as(&image)
@@ -62,7 +62,7 @@ impl Found {
     }
 }
 
-/// Reads the files of the release that somebody names.
+/// Reads the files of a release, from a directory or an image.
 pub(crate) fn read(name: &str, access: &AccessArgs) -> anyhow::Result<Found> {
     let directory = Path::new(name);
     if directory.join(metadata::PATH).exists() {

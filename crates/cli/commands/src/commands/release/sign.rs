@@ -31,7 +31,7 @@ use crate::schema::{self, Shape};
 const NAMESPACE: &str = "openshift-config-managed";
 const LABEL: &str = "release.openshift.io/verification-signatures";
 
-/// As many signatures of one image are asked for.
+/// Maximum number of signatures that clusters read for an image.
 const MOST_SIGNATURES: usize = 9;
 
 /// What documents of it are called.
@@ -57,7 +57,7 @@ pub(crate) fn run(args: &SignArgs, printer: &Printer) -> anyhow::Result<ExitStat
     Ok(ExitStatus::Yes)
 }
 
-/// What the signature calls the image.
+/// Image name in the signature.
 fn identity(args: &SignArgs) -> Result<&str, WrongUsage> {
     let given = args.identity.as_deref();
     let called = || {

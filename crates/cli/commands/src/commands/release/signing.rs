@@ -15,7 +15,7 @@ use crate::errors::WithHint;
 /// refused as such.
 const MOST_BYTES: u64 = (1 << 20) + 1;
 
-/// The image that somebody names.
+/// Resolves an image to its digest.
 pub(super) fn resolve(name: &str, access: &AccessArgs) -> anyhow::Result<Pinned> {
     let image = registry::image(name, access, "cannot find the release")?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;

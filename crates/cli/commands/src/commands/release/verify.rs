@@ -1,4 +1,4 @@
-//! `fairway release verify`: whether everybody who has to has signed a release.
+//! `fairway release verify`: verifies the signatures of a release.
 
 use std::fmt;
 use std::time::Duration;
@@ -21,7 +21,7 @@ use crate::output;
 use crate::printer::Printer;
 use crate::schema::{self, Shape};
 
-/// How long somebody waits for stores: they have a few kilobytes to send.
+/// Timeout of signature stores.
 const PATIENCE: Duration = Duration::from_mins(1);
 
 /// What documents of it are called.
@@ -51,7 +51,7 @@ pub(crate) fn run(args: &VerifyArgs, printer: &Printer) -> anyhow::Result<ExitSt
     Ok(status)
 }
 
-/// Whose signatures count, by the arguments.
+/// Creates the verifier from the arguments.
 fn verifier(args: &VerifyArgs) -> anyhow::Result<Verifier> {
     let VerifyArgs { keyrings, from_release, access, .. } = args;
     let trusted = from_release.as_deref().map(|name| trusted_by(name, access)).transpose()?;
@@ -68,7 +68,7 @@ fn hint(message: String) -> WithHint {
     WithHint { message, hint: "export the keys with `gpg --armor --export KEY > FILE`".to_owned() }
 }
 
-/// Whose signatures count for a cluster that runs that release.
+/// Verification settings of a cluster that runs the release.
 fn trusted_by(name: &str, access: &AccessArgs) -> anyhow::Result<Verification> {
     let release = input::read(name, access)?.load()?;
     let hint = || WithHint {

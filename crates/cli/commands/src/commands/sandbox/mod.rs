@@ -34,7 +34,7 @@ pub(crate) fn run(args: &SandboxArgs, printer: &Printer) -> anyhow::Result<ExitS
 async fn serve(args: &SandboxArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
     let begun = Instant::now();
     let place = Place::new(args.dir.as_deref())?;
-    // Before the sandbox runs: whoever ends it at once must find it listening.
+    // Before the sandbox starts, so that an early signal is not lost.
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
     let layouts = place.path().join("layouts");
@@ -128,7 +128,7 @@ impl Place {
     }
 }
 
-/// What can be done about a sandbox that does not start.
+/// Adds a hint to an error.
 fn advise(error: StartError) -> anyhow::Error {
     let hint = match &error {
         StartError::Directory { .. } => "specify another directory with --dir",

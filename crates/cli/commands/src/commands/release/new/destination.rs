@@ -54,7 +54,7 @@ impl Destination {
         }
     }
 
-    /// Brings the image there, and says how it is called by its digest.
+    /// Writes or pushes the image, and returns its reference by digest.
     pub(super) fn take(
         &self,
         image: &Image,
@@ -84,7 +84,7 @@ fn write(directory: &Path, image: &Image, tag: &str) -> anyhow::Result<String> {
     Ok(format!("oci:{}@{}", directory.display(), image.digest()))
 }
 
-/// What can be done about a registry that does not take an image.
+/// Adds a hint to an error.
 fn advise(error: push::PushError, name: &str) -> anyhow::Error {
     let hint = match &error {
         push::PushError::Reference { .. } => {
@@ -119,7 +119,7 @@ mod tests {
             Ok(Destination::Layout { directory, tag }) => {
                 Ok((directory.display().to_string(), tag))
             }
-            Ok(Destination::Registry(_)) => unreachable!("a layout was asked for"),
+            Ok(Destination::Registry(_)) => unreachable!("the destination is a layout"),
             Err(WrongUsage(text)) => Err(text),
         }
     }

@@ -44,7 +44,7 @@ pub(super) struct Prepared {
     directory: PathBuf,
 }
 
-/// A platform whose operator was asked to run.
+/// A platform whose operator is deployed.
 pub(super) struct Running {
     service: Service,
     client: Client,
@@ -90,7 +90,7 @@ impl Prepared {
             (Watched::new(graph_data, LOOKS), Watched::new(releases, LOOKS));
         let options = Options {
             signatures: Some(file(SIGNATURES)),
-            // Nobody is sent here by a balancer.
+            // No load balancer sends requests here.
             limits: Limits { drain: Duration::ZERO, ..Limits::default() },
             ..Options::new(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), graph_data, releases)
         };
@@ -99,12 +99,12 @@ impl Prepared {
 }
 
 impl Running {
-    /// Tells how far the installation is, until it is complete.
+    /// Prints the progress of the installation until it is complete.
     pub(super) async fn follow(&self, printer: &Printer) {
         install::progress::follow(&self.client, &self.image, printer).await;
     }
 
-    /// Who leads through what can be done with it.
+    /// Creates the guide of the tour.
     pub(super) fn guide<'a>(&self, sandbox: &Sandbox, printer: &'a Printer) -> Guide<'a> {
         Guide { client: self.client.clone(), kubeconfig: sandbox.kubeconfig(), printer }
     }

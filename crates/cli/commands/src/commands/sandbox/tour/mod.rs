@@ -27,7 +27,7 @@ const PATIENCE: Duration = Duration::from_mins(5);
 /// As wide as most terminals.
 const COLUMNS: usize = 80;
 
-/// Who leads through the tour.
+/// Guide of the tour.
 pub(super) struct Guide<'a> {
     pub(super) client: Client,
     pub(super) kubeconfig: PathBuf,
@@ -35,7 +35,7 @@ pub(super) struct Guide<'a> {
 }
 
 impl Guide<'_> {
-    /// Goes through all steps.
+    /// Runs all steps.
     pub(super) async fn lead(&self) -> anyhow::Result<()> {
         for (number, Step { title, explanation, actions }) in (1..).zip(TOUR) {
             self.say(&format!("\n{number}. {title}\n\n{}\n", wrapped(explanation)))?;

@@ -1,4 +1,4 @@
-//! What the tour shows: steps with explanations, what is done, and what is waited for.
+//! Steps of the tour: explanations, actions and conditions.
 
 use std::fmt;
 
@@ -34,7 +34,7 @@ pub(super) enum Action {
     Until(Until),
 }
 
-/// What can be waited for.
+/// Condition that a step waits for.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Until {
     /// The cluster has completed the release of this version.
@@ -43,7 +43,7 @@ pub(super) enum Until {
     Listed(&'static str),
     /// An update to this version is recommended: nothing of the one before it is under way.
     Recommended(&'static str),
-    /// The operator has seen all that was asked for or accepted.
+    /// The operator has processed all requests and accepted risks.
     LookedAgain,
     /// An operator is Degraded, or is not.
     Degraded { component: &'static str, is: bool },
@@ -172,8 +172,8 @@ pub(super) const TOUR: &[Step] = &[
     Step {
         title: "Remediation",
         explanation: "The finding about the storage driver has a remediation: update the driver. \
-                      The operator repeats built-in checks when the cluster changes, and checks of \
-                      operators once an hour. A new preflight repeats them immediately. The finding \
+                      The preflight repeats built-in checks when the cluster changes, and checks of \
+                      operators once an hour. A new request repeats them immediately. The finding \
                       is resolved.",
         actions: &[
             Action::Set {
@@ -271,7 +271,7 @@ mod tests {
           A preflight runs the checks of release 5.2.0 against the cluster, with read permissions only. The built-in checks and the checks of the operators report two findings. The exit code for pipelines is 3.
           $ fairway upgrade --mode=preflight --to=5.2.0 --wait (3)
         Remediation
-          The finding about the storage driver has a remediation: update the driver. The operator repeats built-in checks when the cluster changes, and checks of operators once an hour. A new preflight repeats them immediately. The finding is resolved.
+          The finding about the storage driver has a remediation: update the driver. The preflight repeats built-in checks when the cluster changes, and checks of operators once an hour. A new request repeats them immediately. The finding is resolved.
           storage/csi-driver: version=2.4.0
           $ fairway upgrade --mode=preflight --to=5.2.0 --wait (3)
         Risk acceptance
