@@ -47,7 +47,7 @@ pub(crate) struct PreflightArgs {
     #[arg(long)]
     pub(crate) keep_results: bool,
 
-    /// Update only if a preflight of the release, not older than MAX_AGE (default: 24h), has no
+    /// Update only if a preflight of the release, not older than `MAX_AGE` (default: 24h), has no
     /// unaccepted findings
     #[arg(
         long,

@@ -64,7 +64,7 @@ pub(crate) struct NewArgs {
     #[arg(long)]
     pub(crate) allow_unresolved: bool,
 
-    /// Add the ServiceMonitor and the alerts of the operator
+    /// Add the `ServiceMonitor` and the alerts of the operator
     ///
     /// A release that contains the CRDs `ServiceMonitor` and `PrometheusRule` has them anyway. With
     /// this option, clusters need these CRDs from another source.
