@@ -18,7 +18,7 @@ const LAYOUT: &str = "oci:";
 
 /// A release that was read.
 pub(crate) struct Found {
-    /// What somebody called it.
+    /// The name from the command line.
     pub(crate) name: String,
     /// How it is pulled, if it is an image.
     pub(crate) image: Option<Pinned>,

@@ -131,7 +131,7 @@ impl Guide<'_> {
     }
 }
 
-/// Whether the wait went well; what was waited for was looked at already.
+/// Discards the result of a wait; the condition is already evaluated.
 fn drop_it<T, E>(waited: Result<T, E>) -> Result<(), E> {
     waited.map(drop)
 }

@@ -18,7 +18,7 @@ pub(super) struct Step {
     pub(super) actions: &'static [Action],
 }
 
-/// Something that is done, or waited for.
+/// Action of a step, or a condition that it waits for.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Action {
     /// Runs this program with these arguments, which ends with this status.
