@@ -35,7 +35,7 @@ const CHANNEL: &str = "stable-5.1";
 /// How often the update service looks at the files of graph-data, which people may change.
 const LOOKS: Duration = Duration::from_secs(2);
 
-/// The files are complete before the service starts.
+/// Short settle time: the files are complete before the service starts.
 const SETTLE: Duration = Duration::from_millis(100);
 
 /// The releases of the platform, in the directory of a sandbox.
