@@ -27,10 +27,9 @@ impl Failure {
     /// What went wrong, where it is only said beside something else.
     pub(super) fn in_short(&self) -> String {
         match self {
-            Self::TooSlow(timeout) => format!(
-                "request to the API server timed out after \
-                                               {timeout:?}"
-            ),
+            Self::TooSlow(timeout) => {
+                format!("request to the API server timed out after {timeout:?}")
+            }
             Self::Refused(kube::Error::Api(status)) => OneLine(&status.message).to_string(),
             Self::Refused(error) => OneLine(&fairway_text::root_cause(error)).to_string(),
         }

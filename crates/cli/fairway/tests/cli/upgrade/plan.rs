@@ -168,7 +168,7 @@ async fn see_the_way() -> Result<()> {
         1. 5.0.0 -> 5.0.1, a patch update
            $ fairway upgrade --to=5.0.1 --wait
 
-        Only the next updates are known, from ClusterVersion (http://
+        Source of updates: ClusterVersion, next updates only (http://
         ");
     }
     assert!(plan(&["--to=5.2"]).starts_with("exit code: 4\n"));
@@ -278,7 +278,7 @@ fn what_cannot_be_planned() {
     insta::assert_snapshot!(plan(&["--to=soon", "--graph=graph.json"]), @r#"
     exit code: 2
     ----- stderr -----
-    error: invalid value 'soon' for '--to <GOAL>': "soon" is neither a version such as 5.2.3, nor a minor version such as 5.2, nor a channel such as stable-5.2, nor `latest`
+    error: invalid value 'soon' for '--to <GOAL>': "soon" is not a version such as 5.2.3, a minor version such as 5.2, a channel such as stable-5.2, or `latest`
 
     For more information, try '--help'.
     "#);

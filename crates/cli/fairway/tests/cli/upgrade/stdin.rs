@@ -57,7 +57,7 @@ fn a_recorded_cluster_and_accepted_risks_are_read_from_standard_input() -> Resul
     insta::assert_snapshot!(said(&cluster, &["accept", "--import=-", "--dry-run", &from_file]), @"
     exit code: 1
     ----- stderr -----
-    error: standard input does not have accepted risks
+    error: standard input is not a valid AcceptedRisks document
       caused by: expected kind: AcceptedRisks
     hint: run `fairway upgrade accept --export` to create such a file
     ");

@@ -47,7 +47,7 @@ fn a_channel_is_chosen() {
         json!({ "metadata": { "resourceVersion": "7" }, "spec": { "channel": "stable-5.1" } });
     assert_eq!(plan.patch(), Some(&patch));
     insta::assert_snapshot!(plan.outcome, @"
-    Channel: stable-5.1 (before: candidate-5.1)
+    Channel: stable-5.1 (previously: candidate-5.1)
     Available channels: candidate-5.1, stable-5.1
 
     The operator retrieves the updates of this channel.
@@ -116,7 +116,7 @@ fn a_channel_is_cleared_only_where_somebody_says_so() {
     assert_eq!(patch["spec"], json!({ "channel": null }));
     insta::assert_snapshot!(told(&object, &["--clear"]), @"
     warning: without a channel, the operator does not retrieve updates
-    No channel is set, so the operator does not retrieve updates (before: stable-5.1)
+    No channel is set, so the operator does not retrieve updates (previously: stable-5.1)
     Available channels: candidate-5.1, stable-5.1
     ");
     for arguments in [&[""][..], &[" "], &["a b"], &["stable-5.1", "fast-5.1"], &["--clear", "a"]] {
@@ -128,16 +128,16 @@ fn a_channel_is_cleared_only_where_somebody_says_so() {
 fn a_channel_that_nobody_knows_is_meant_or_a_mistake() {
     let object = in_channel(Some("stable-5.1"));
     insta::assert_snapshot!(told(&object, &["candidat-5.1"]), @"
-    error: candidat-5 is not a known channel of the running release.1
+    error: candidat-5.1 is not a known channel of the running release
     hint: did you mean candidate-5.1? known channels: candidate-5.1, stable-5.1; to set another channel, add --allow-explicit-channel
     ");
     insta::assert_snapshot!(told(&object, &["stable-9.9"]), @"
-    error: stable-9 is not a known channel of the running release.9
+    error: stable-9.9 is not a known channel of the running release
     hint: known channels: candidate-5.1, stable-5.1; to set another channel, add --allow-explicit-channel
     ");
     insta::assert_snapshot!(told(&object, &["eus-6.0", "--allow-explicit-channel"]), @"
-    warning: eus-6 is not a known channel of the running release.0
-    Channel: eus-6.0 (before: stable-5.1)
+    warning: eus-6.0 is not a known channel of the running release
+    Channel: eus-6.0 (previously: stable-5.1)
     Available channels: candidate-5.1, stable-5.1
 
     The operator retrieves the updates of this channel.
@@ -146,7 +146,7 @@ fn a_channel_that_nobody_knows_is_meant_or_a_mistake() {
     unknown.status.as_mut().unwrap().desired.channels.clear();
     insta::assert_snapshot!(told(&unknown, &["fast-5.1"]), @"
     warning: channel fast-5.1 is not verified: the channels of the running release are unknown
-    Channel: fast-5.1 (before: stable-5.1)
+    Channel: fast-5.1 (previously: stable-5.1)
 
     The operator retrieves the updates of this channel.
     ");

@@ -107,10 +107,8 @@ fn unheard_of(name: &str, version: &ClusterVersion) -> CannotTell {
             "run `fairway upgrade --include-not-recommended` to list updates with risks; {later}"
         ),
     };
-    let message = format!(
-        "no available update has a risk named {name:?}, and no such risk is \
-                           accepted"
-    );
+    let message =
+        format!("no available update has a risk named {name:?}, and no such risk is accepted");
     CannotTell { message, hint }
 }
 

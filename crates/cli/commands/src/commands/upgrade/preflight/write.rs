@@ -23,7 +23,7 @@ pub(super) async fn request(cluster: &Cluster, wish: &Wish) -> anyhow::Result<Pl
     change::make(cluster, false, withdraw).await.with_context(|| WithHint {
         message:
             "the API server dropped the mode of the request, and the remaining update request \
-                  cannot be withdrawn"
+             cannot be withdrawn"
                 .to_owned(),
         hint: "withdraw it immediately with `fairway upgrade --clear`".to_owned(),
     })?;
@@ -33,8 +33,8 @@ pub(super) async fn request(cluster: &Cluster, wish: &Wish) -> anyhow::Result<Pl
 fn dropped() -> CannotTell {
     CannotTell {
         message:
-            "the API server dropped the mode of the request, and the remaining update request \
-                  is withdrawn: the installed ClusterVersion CRD is too old"
+            "the API server dropped the mode of the request, and the remaining update request is \
+             withdrawn: the installed ClusterVersion CRD is too old"
                 .to_owned(),
         hint:
             "run `fairway upgrade` to check whether an update has started; install the current CRD \

@@ -112,8 +112,7 @@ impl Shown<'_> {
             if older > 0 {
                 write!(
                     f,
-                    "\n  {older} older: use --show-outdated-releases or --version to show \
-                           them"
+                    "\n  {older} older: use --show-outdated-releases or --version to show them"
                 )?;
             }
         }

@@ -58,8 +58,8 @@ impl Report {
         }
         if !self.up_to_date {
             f.write_str(
-                "\n\nThe operator has not processed the latest change of ClusterVersion \
-                         yet; this report shows the previous state.",
+                "\n\nThe operator has not processed the latest change of ClusterVersion yet; this \
+                 report shows the previous state.",
             )?;
         }
         Ok(())

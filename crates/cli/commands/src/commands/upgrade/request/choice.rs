@@ -171,7 +171,7 @@ fn cannot_tell(status: &ClusterVersionStatus) -> anyhow::Error {
         message: "the available updates are unknown".to_owned(),
         hint:
             "run `fairway upgrade` for the reason; to use an unlisted image, pass --to-image and \
-               --allow-explicit-upgrade"
+             --allow-explicit-upgrade"
                 .to_owned(),
     };
     let said = status.conditions.find(retrieved_updates::TYPE);

@@ -261,7 +261,7 @@ mod tests {
         3: this cluster has no release before 5.1.4 (registry.example/release@sha256:e79bf2dcdfa1d3009d2481ce420f929cd5c2b4a832a273ecb159d9f78f5d8e87)
         hint: a rollback requires a previous release in the history of ClusterVersion
 
-        4: cannot parse the version of the release before
+        4: cannot parse the version of the previous release
           "now" is not a semantic version such as 5.1.0 or 5.2.0-rc.1
         hint: run `kubectl get clusterversion version -o yaml` to inspect it; to use an image, pass --to-image and --allow-explicit-upgrade
 

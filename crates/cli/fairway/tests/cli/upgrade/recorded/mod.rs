@@ -313,7 +313,7 @@ fn of_a_recording_it_is_told_what_would_come_of_a_change() -> Result<()> {
     ----- stdout -----
     Dry run, nothing changed. Without --dry-run:
 
-    Channel: fast-9.2 (before: stable-9.2)
+    Channel: fast-9.2 (previously: stable-9.2)
 
     The operator retrieves the updates of this channel.
     ----- stderr -----

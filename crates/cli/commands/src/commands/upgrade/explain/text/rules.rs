@@ -51,8 +51,7 @@ impl Rules<'_> {
             (Some(answer), _) => write!(f, "{}", Answer(answer)),
             (None, Some(why)) => write!(f, "\n     Results are unavailable: {}.", OneLine(why)),
             (None, None) if self.notes.omitted > 0 => f.write_str(
-                "\n     The result is not stored: the number of stored results is \
-                             limited.",
+                "\n     The result is not stored: the number of stored results is limited.",
             ),
             (None, None) => f.write_str("\n     Not evaluated yet."),
         }

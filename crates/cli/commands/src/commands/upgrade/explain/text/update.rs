@@ -179,13 +179,11 @@ impl Because<'_> {
             NotOffered::Guard { minors: Some(minors) } => {
                 write!(
                     f,
-                    "It is {minors} minor versions ahead, and an update can cross at most \
-                           two."
+                    "It is {minors} minor versions ahead, and an update can cross at most two."
                 )
             }
             NotOffered::Guard { minors: None } => f.write_str(
-                "It has another major version, and no update leads to it from this \
-                             version.",
+                "It has another major version, and no update leads to it from this version.",
             ),
         }
     }

@@ -147,7 +147,7 @@ fn what_was_found_is_shown_with_what_to_do_and_whether_it_is_accepted() {
     let taken = report(&object, &[findings()]);
     assert_eq!(taken.result, Verdict::FindingsAccepted);
     assert_eq!(taken.exit_status(), ExitStatus::Yes);
-    assert_eq!(taken.headline(), "2 all findings accepted");
+    assert_eq!(taken.headline(), "2 findings, all accepted");
 
     accept(&mut object, &["OldDriver", "DualStack"], Some(r#"{"DualStack":{"for":"5.3.x"}}"#));
     assert_eq!(report(&object, &[findings()]).result, Verdict::Findings, "for other versions");
@@ -533,7 +533,7 @@ fn a_record_that_was_tampered_with_is_left_out_and_said() {
     cannot read ConfigMap openshift-cluster-version/preflight-8ecd4901ea069209: the results belong to registry.example/release@sha256:8ecd4901ea069209005fa5d998421b30df046f771a2a930189f6c1adad5cea2e
     cannot read ConfigMap openshift-cluster-version/preflight-8ecd4901ea069209: the results cannot be understood: broken off in line 1, column 20
     cannot read ConfigMap openshift-cluster-version/preflight-8ecd4901ea069209: the results are in the format "preflight-v2-json", and this release knows "preflight-v1-json" alone
-    cannot read ConfigMap openshift-cluster-version/: annotation fairway is missing.dev/preflight-target
+    cannot read ConfigMap openshift-cluster-version/: annotation fairway.dev/preflight-target is missing
     "#);
 }
 
