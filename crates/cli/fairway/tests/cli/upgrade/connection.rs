@@ -74,7 +74,7 @@ fn nobody_says_where_the_cluster_is() {
     exit code: 1
     ----- stderr -----
     error: cannot load the cluster configuration
-      caused by: failed to load current context: production
+      caused by: the kubeconfig has no context "production"
     hint: set --kubeconfig or KUBECONFIG, and --context to one of its contexts; run `kubectl config get-contexts` to list them
 
     exit code: 1

@@ -388,7 +388,7 @@ async fn waiting_ends_with_the_answer() -> Result<()> {
     say(&api, CLEAN).await?;
     let answer = end(asking).await?;
     assert!(answer.starts_with("exit code: 0"), "{answer}");
-    assert!(answer.contains("nothing found"), "{answer}");
+    assert!(answer.contains("no findings"), "{answer}");
     assert!(desired(&api).await?.is_some_and(|update| update.mode.is_some()), "it stands");
 
     let late = said(cluster.kubeconfig(), &["--mode=preflight", "--to=5.1.1", "--wait=1s"]);
