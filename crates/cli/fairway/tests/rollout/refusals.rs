@@ -63,6 +63,7 @@ async fn refused(platform: &TestPlatform, arguments: &[&str]) -> Result<String> 
 
 /// What the operator says in it.
 fn by_the_operator(told: &str) -> &str {
-    let (_, said) = told.split_once("The operator refuses the release:\n\n").unwrap_or((told, told));
+    let (_, said) =
+        told.split_once("The operator refuses the release:\n\n").unwrap_or((told, told));
     said.split_once("\n\n").map_or(said, |(said, _)| said)
 }

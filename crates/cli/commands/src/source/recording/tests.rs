@@ -174,7 +174,7 @@ fn clusters_are_not_mixed() {
             Ok(found) => assert_eq!(found.spec.channel.as_deref(), channel, "{one}{other}"),
             Err(error) => {
                 assert_eq!(channel, None, "{error}");
-                assert!(error.to_string().starts_with("there is more than one"), "{error}");
+                assert!(error.to_string().starts_with("found two"), "{error}");
             }
         }
     }

@@ -9,8 +9,7 @@ pub(super) fn redacted(text: &str, directory: &Path) -> String {
 }
 
 /// What lines begin with that go on with how far an update is by then.
-const SO_FAR: [&str; 2] =
-    ["The operator accepted the release. Working towards ", "An update to "];
+const SO_FAR: [&str; 2] = ["The operator accepted the release. Working towards ", "An update to "];
 
 fn redacted_line(line: &str) -> String {
     if SO_FAR.iter().any(|beginning| line.starts_with(beginning)) {

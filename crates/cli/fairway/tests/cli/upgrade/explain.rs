@@ -284,7 +284,7 @@ async fn explain_without_notes() -> Result<()> {
         Channel: stable-5.1
         Update service: default of the operator
 
-        Because:
+        Reasons:
           Other updates to that minor version are available: 5.2.0.
 
         To find an upgrade path, run `fairway upgrade plan --to=5.2.7`.

@@ -63,8 +63,8 @@ async fn compare() -> Result<()> {
         &["compare", "5.1.1", "5.2.0"],
     ] {
         let live = said(cluster.kubeconfig(), arguments);
-        let live =
-            live.replace("the cluster has no metrics service", "the recorded cluster has no alerts");
+        let live = live
+            .replace("the cluster has no metrics service", "the recorded cluster has no alerts");
         let recorded = said(Path::new(NO_CLUSTER), &[arguments, &[&from_file]].concat());
         assert_eq!(recorded, live, "{arguments:?}");
     }

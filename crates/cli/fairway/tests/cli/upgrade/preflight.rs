@@ -415,10 +415,7 @@ async fn whoever_asks_again_gets_another_run() -> Result<()> {
     requested(&api, "5.2.0").await?;
     say(&api, CLEAN).await?;
     let answer = end(asking).await?;
-    assert!(
-        answer.starts_with("exit code: 0\nRequested a preflight of 5.2.0 again"),
-        "{answer}"
-    );
+    assert!(answer.starts_with("exit code: 0\nRequested a preflight of 5.2.0 again"), "{answer}");
     Ok(())
 }
 

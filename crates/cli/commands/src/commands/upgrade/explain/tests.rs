@@ -144,7 +144,7 @@ fn whatever_came_of_a_query() {
         let subject = Subject::Risk("Proxy".to_owned());
         let explanation = Explanation::of(&subject, &known, now() + minutes.minutes());
         let text = Shown { explanation: &explanation }.to_string();
-        paragraph(&text, "How it is found out")
+        paragraph(&text, "Evaluation")
     };
     let down = || Err(Failure::asking(&"connection refused"));
     let notes = Notes::Unreadable("configmaps is forbidden".to_owned());
@@ -210,7 +210,7 @@ fn who_accepted_it() {
         let mut object = cluster();
         accept(&mut object, &["Proxy"], Some(&format!(r#"{{"Proxy": {terms}}}"#)));
         let text = of_risk(&object, &Notes::NotThere, "Proxy");
-        [paragraph(&text, "Updates"), paragraph(&text, "Accepted")].join("\n")
+        [paragraph(&text, "Affected updates"), paragraph(&text, "Accepted")].join("\n")
     };
     let same = format!(
         r#"{{"reason": "no proxy in March", "until": "2026-12-31", "for": "5.2.x", "by": "alice", "definition": "{hash}"}}"#
@@ -383,7 +383,7 @@ fn an_update_that_is_not_offered() {
     Channel: stable-5.1
     Update service: default of the operator
 
-    Because:
+    Reasons:
       Other updates to that minor version are available: 5.2.1, 5.2.0.
 
     To find an upgrade path, run `fairway upgrade plan --to=5.2.9`.
@@ -401,21 +401,21 @@ fn an_update_that_is_not_offered() {
         of_update(&cluster(), "5.4.0"),
         of_update(&cluster(), "6.0.0"),
     ];
-    let all = all.map(|text| paragraph(&text, "Because"));
+    let all = all.map(|text| paragraph(&text, "Reasons"));
     insta::assert_snapshot!(all.join("\n"), @"
-    Because:
+    Reasons:
       The available updates are unknown (ResponseFailed): It answers 503.
       Upgradeable=False blocks updates to later minor versions (AdminAckRequired): Acknowledge it first.
       Other updates to that minor version are available: 5.2.1, 5.2.0.
-    Because:
+    Reasons:
       No channel is set, so the operator does not retrieve updates. Set one with `fairway upgrade channel CHANNEL`.
       Other updates to that minor version are available: 5.1.10, 5.1.9.
-    Because:
+    Reasons:
       It is older than the version of this cluster.
     CannotTell
-    Because:
+    Reasons:
       It is 3 minor versions ahead, and an update can cross at most two.
-    Because:
+    Reasons:
       It has another major version, and no update leads to it from this version.
     ");
 }
@@ -444,19 +444,19 @@ fn what_a_graph_says_about_an_update_that_is_not_offered() {
         because(NotOffered::NoEdge { from: Vec::new() }),
     ];
     insta::assert_snapshot!(all.join("\n"), @"
-    Because:
+    Reasons:
       The version of this cluster is not in the update graph.
-    Because:
+    Reasons:
       The update graph has no such release.
-    Because:
+    Reasons:
       It is not in stable-5.1, but in candidate-5.2, fast-5.2.
-    Because:
+    Reasons:
       Removed from stable-5.1 by graph-data: channels/stable-5.1.yaml.
-    Because:
+    Reasons:
       Blocked by graph-data: metadata of 5.2.9: previous.remove_regex.
-    Because:
+    Reasons:
       Updates to it start only from other versions, such as 5.1.9, 5.1.8.
-    Because:
+    Reasons:
       No update leads to it.
     ");
 }
@@ -469,7 +469,7 @@ fn nothing_that_is_known_is_nothing_to_break() {
     Channel: none
     Update service: default of the operator
 
-    Because:
+    Reasons:
       No channel is set, so the operator does not retrieve updates. Set one with `fairway upgrade channel CHANNEL`.
       The update service has no update to that minor version in this channel.
     CannotTell

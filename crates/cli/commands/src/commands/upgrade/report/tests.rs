@@ -337,8 +337,7 @@ fn the_first_release_is_on_its_way() {
     let mut object = cluster_version();
     object.status.as_mut().unwrap().history.clear();
     assert!(
-        text(&object)
-            .starts_with("No release is complete yet; the operator is applying 5.1.0.")
+        text(&object).starts_with("No release is complete yet; the operator is applying 5.1.0.")
     );
 }
 

@@ -21,7 +21,7 @@ pub(super) fn write(
     write_risks(f, &update.risks)?;
     match update.offer {
         _ if update.why_not.is_empty() => {}
-        Offer::NotOffered => f.write_str("\n\nBecause:")?,
+        Offer::NotOffered => f.write_str("\n\nReasons:")?,
         _ => f.write_str("\n\nOther issues:")?,
     }
     update.why_not.iter().try_for_each(|why| write!(f, "\n  {}", Because { why, update }))?;

@@ -552,7 +552,7 @@ fn what_is_withdrawn_does_not_go_on() {
     let found = report(&monitored(), &[findings()]).withdrawn();
     assert_eq!((found.phase, &found.reason, &found.message), (Phase::NotRequested, &None, &None));
     let text = found.to_string();
-    assert!(!text.contains("--clear-preflight") && !text.contains("brought up to date"), "{text}");
+    assert!(!text.contains("--clear-preflight") && !text.contains("rechecked when"), "{text}");
 
     let failed = report(&asked("Monitoring", None, Some("CheckTimedOut")), &[]).withdrawn();
     assert_eq!(
