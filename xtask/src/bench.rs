@@ -1,5 +1,5 @@
 //! `cargo xtask bench`: what takes how long, compared with something in the same run.
-#![expect(clippy::print_stdout, reason = "a chore talks to the terminal")]
+#![expect(clippy::print_stdout, reason = "tasks print to the terminal")]
 
 use anyhow::Result;
 
@@ -8,7 +8,7 @@ use crate::ground::{self, Ground};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// Only measurements whose name contains this
+    /// Run only measurements whose name contains this text
     filter: Option<String>,
 }
 
@@ -34,11 +34,11 @@ fn on_kubernetes() -> Result<()> {
             cargo::run(bench.envs(node.variables()))
         }),
         Ok(_) => {
-            println!("\nLEFT OUT: {ON_KUBERNETES} on Kubernetes, for it needs one of its own");
+            println!("\nSKIPPED: {ON_KUBERNETES} on Kubernetes: it needs its own cluster");
             Ok(())
         }
         Err(why) => {
-            println!("\nLEFT OUT: {ON_KUBERNETES} on Kubernetes: {why}");
+            println!("\nSKIPPED: {ON_KUBERNETES} on Kubernetes: {why}");
             Ok(())
         }
     }

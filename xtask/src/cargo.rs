@@ -96,5 +96,5 @@ fn built_fairway(build: &mut Command) -> Result<PathBuf> {
         let executable = message["executable"].as_str().filter(|_| is_the_program)?;
         Some(PathBuf::from(executable))
     });
-    executable.with_context(|| format!("`{shown}` made no program"))
+    executable.with_context(|| format!("`{shown}` produced no binary"))
 }

@@ -25,7 +25,7 @@ pub struct Version(semver::Version);
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum VersionError {
     /// It is longer than any version.
-    #[error("a version of {0} bytes is too long: at most {most} are read", most = limits::VERSION)]
+    #[error("the version has {0} bytes; the limit is {most} bytes", most = limits::VERSION)]
     TooLong(usize),
     /// It does not follow the grammar.
     #[error("{text:?} is not a semantic version such as 5.1.0 or 5.2.0-rc.1")]
@@ -241,10 +241,10 @@ impl fmt::Display for Move {
             Self::Patch => f.write_str("a patch update"),
             Self::NextMinor => f.write_str("an update to the next minor version"),
             Self::SkipLevel { skipped: 1 } => {
-                f.write_str("a skip-level update, past one minor version")
+                f.write_str("a skip-level update that skips one minor version")
             }
             Self::SkipLevel { skipped } => {
-                write!(f, "a skip-level update, past {skipped} minor versions")
+                write!(f, "a skip-level update that skips {skipped} minor versions")
             }
             Self::Major => f.write_str("an update to another major version"),
             Self::Downgrade => f.write_str("a downgrade"),
@@ -381,8 +381,8 @@ mod tests {
         the same version again
         a patch update
         an update to the next minor version
-        a skip-level update, past one minor version
-        a skip-level update, past 2 minor versions
+        a skip-level update that skips one minor version
+        a skip-level update that skips 2 minor versions
         an update to another major version
         a downgrade
         ");

@@ -1,4 +1,4 @@
-//! What a preflight has found so far.
+//! The results of a preflight, as the target release writes them.
 
 use jiff::{SignedDuration, Timestamp};
 use schemars::JsonSchema;
@@ -8,136 +8,136 @@ use crate::lenient::{self, StandIn};
 use crate::text;
 use crate::words::words;
 
-/// How long an answer counts although something has changed since: as long as a new one may take. In
-/// a busy cluster something changes all the time, and no answer is ever younger than that.
+/// How long a stale result remains valid: as long as a new run of the check may take. In a busy
+/// cluster, changes never stop, and no result would be current without this period.
 const RENEWAL: SignedDuration = SignedDuration::from_mins(10);
 
-/// What a preflight has found so far: the file that the target release writes, again and again.
+/// Results of a preflight. The target release updates this file continuously.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Document {
-    /// [`crate::FORMAT`].
+    /// Format of this document: `preflight-v1-json`.
     #[serde(deserialize_with = "lenient::text")]
     pub format: String,
-    /// The run that it belongs to.
+    /// ID of the preflight run.
     #[serde(rename = "preflightID", deserialize_with = "lenient::text")]
     pub preflight_id: String,
-    /// The version of the cluster that was looked at.
+    /// Version of the cluster.
     #[serde(deserialize_with = "lenient::text")]
     pub source_version: String,
-    /// The version of the release that looked.
+    /// Version of the target release.
     #[serde(deserialize_with = "lenient::text")]
     pub target_version: String,
-    /// Its image, by digest.
+    /// Image of the target release, by digest.
     #[serde(deserialize_with = "lenient::text")]
     pub target_image: String,
-    /// How far it is. Once completed it goes on looking, and stays completed.
+    /// Progress of the first pass over all checks. Checks are repeated after it has completed.
     pub execution_status: ExecutionStatus,
-    /// Why it failed, for people to read.
+    /// Why the preflight failed.
     #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "lenient::text")]
     pub message: String,
-    /// When the run began.
+    /// Start time of the run.
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "lenient::time")]
     #[schemars(with = "Option<String>")]
     pub started: Option<Timestamp>,
-    /// When the first pass over all checks was done.
+    /// Time at which the first pass over all checks completed.
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "lenient::time")]
     #[schemars(with = "Option<String>")]
     pub completed: Option<Timestamp>,
-    /// When it was last written.
+    /// Time of the last update of this document.
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "lenient::time")]
     #[schemars(with = "Option<String>")]
     pub updated: Option<Timestamp>,
-    /// Every check, in the order of their names.
+    /// All checks, sorted by name.
     #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "lenient::list")]
     pub checks: Vec<CheckReport>,
-    /// What was found, in the order of names.
+    /// Findings, sorted by name.
     #[serde(deserialize_with = "lenient::list")]
     pub risks: Vec<Finding>,
 }
 
-/// How far a preflight is.
+/// Progress of a preflight.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ExecutionStatus {
-    /// The first pass over all checks is not done.
+    /// The first pass over all checks is in progress.
     #[default]
     Running,
-    /// It is done.
+    /// The first pass over all checks has completed.
     Completed,
-    /// It cannot be done.
+    /// The preflight failed.
     Failed,
 }
 
-/// What became of one check.
+/// Result of one check.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct CheckReport {
-    /// Its name: that of the operator, or one such as `removed-apis`.
+    /// Name of the check: the name of the component, or of a built-in check such as `removed-apis`.
     #[serde(deserialize_with = "lenient::text")]
     pub name: String,
-    /// Whose it is.
+    /// Origin of the check.
     pub kind: CheckKind,
-    /// What became of it.
+    /// Status of the check.
     pub status: CheckStatus,
-    /// Why there is no answer, or what the answer does not cover.
+    /// Why the check has no result, or what the result does not cover.
     #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "lenient::text")]
     pub message: String,
-    /// When it began last.
+    /// Start time of the last run of the check.
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "lenient::time")]
     #[schemars(with = "Option<String>")]
     pub started: Option<Timestamp>,
-    /// When it ended last.
+    /// End time of the last run of the check.
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "lenient::time")]
     #[schemars(with = "Option<String>")]
     pub ended: Option<Timestamp>,
-    /// What it has looked at, such as `nodes`.
+    /// Resources that the check read, such as `nodes`.
     #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "lenient::texts")]
     pub looked_at: Vec<String>,
-    /// Whether something of that has changed since: a new answer is on its way.
+    /// Whether one of these resources has changed since. The check runs again.
     #[serde(skip_serializing_if = "std::ops::Not::not", deserialize_with = "lenient::flag")]
     pub stale: bool,
-    /// What it was granted to read beyond what all checks may, in words. Whoever granted it says so.
+    /// Read permissions that the check has in addition to those of all checks.
     #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "lenient::texts")]
     pub granted: Vec<String>,
 }
 
-/// Whose check it is.
+/// Origin of a check.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CheckKind {
-    /// That of an operator of the release: a Job.
+    /// A Job that a component of the release ships.
     #[default]
     Operator,
-    /// One of Fairway's own.
+    /// A built-in check of Fairway.
     BuiltIn,
 }
 
-/// What became of a check.
+/// Status of a check.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CheckStatus {
-    /// It has not begun.
+    /// The check has not started.
     #[default]
     Waiting,
-    /// It is at work for the first time.
+    /// The first run of the check is in progress.
     Running,
-    /// It has nothing to say against the update.
+    /// The check has no findings.
     Passed,
-    /// It has found something.
+    /// The check has findings.
     Found,
-    /// It does not concern this cluster: the operator has no check, or is new.
+    /// The check does not apply to this cluster: the component has no check, or is new.
     Skipped,
-    /// It has looked, and cannot tell.
+    /// The check ran and has no result.
     CannotTell,
-    /// The versions are too far apart for it.
+    /// The check does not support updates between these versions.
     VersionSkew,
-    /// It took too long.
+    /// The check timed out.
     TimedOut,
-    /// It crashed, or gave an answer that cannot be understood.
+    /// The check crashed, or returned an invalid result.
     Failed,
-    /// It asks for more than a check may have.
+    /// The check requests more than checks may use.
     Refused,
-    /// It asks for permissions beyond reading.
+    /// The check requests permissions beyond read access.
     AccessRefused,
-    /// It could not be started.
+    /// The check could not be started.
     NotStarted,
 }
 
@@ -171,55 +171,55 @@ impl CheckStatus {
     }
 }
 
-/// Something that was found: a risk of the update.
+/// A problem that a check reports: a risk of the update.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Finding {
-    /// Its CamelCase name, by which it is accepted.
+    /// CamelCase name, by which the risk is accepted.
     #[serde(deserialize_with = "lenient::text")]
     pub name: String,
-    /// What may go wrong, for people to read.
+    /// The problem in this cluster and its consequence.
     #[serde(deserialize_with = "lenient::text")]
     pub message: String,
-    /// Where people read about it.
+    /// Address of the documentation of the problem.
     #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "lenient::text")]
     pub url: String,
-    /// The version of the release that it is about.
+    /// Version of the target release.
     #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "lenient::text")]
     pub target_version: String,
-    /// How bad it is.
+    /// Severity of the finding.
     pub severity: Severity,
-    /// What to do about it.
+    /// Instruction that resolves the problem.
     #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "lenient::text")]
     pub remediation: String,
-    /// The check that found it.
+    /// Name of the check that reports the finding.
     #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "lenient::text")]
     pub check: String,
-    /// How sure that is.
+    /// Reason of the condition `Applies` of the risk: how reliable the finding is.
     pub reason: Reason,
 }
 
-/// How bad something is.
+/// Severity of a finding.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
-    /// Good to know; it stands against no update.
+    /// For information; does not block updates.
     Info,
-    /// Something will not work as before.
+    /// Something stops working as before.
     #[default]
     Warning,
     /// The update, or the platform after it, will fail.
     Critical,
 }
 
-/// How sure a finding is: the word of its condition `Applies`.
+/// How reliable a finding is: the reason of its condition `Applies`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reason {
-    /// A check that was carried out to its end says so.
+    /// A completed check reports the finding.
     #[default]
     PreflightValidation,
-    /// A check could not be carried out, so nobody knows.
+    /// The check did not complete, so it is unknown whether the risk applies.
     PreflightPartial,
-    /// The versions are too far apart to be compared.
+    /// The check does not support updates between these versions.
     PreflightVersionSkew,
 }
 
@@ -335,17 +335,17 @@ words!(Reason, unknown PreflightValidation,
 const QUOTED: usize = 200;
 
 impl StandIn for Finding {
-    /// Something was found, though nobody knows what: without a name it cannot be accepted.
+    /// A finding without a name, which cannot be accepted, in place of one that is invalid.
     fn stand_in(found: String) -> Self {
         let found = text::beginning(&found, QUOTED);
-        Self { message: format!("A finding that cannot be read: {found}"), ..Self::default() }
+        Self { message: format!("Invalid finding: {found}"), ..Self::default() }
     }
 }
 
 impl StandIn for CheckReport {
     /// A check without an answer.
     fn stand_in(found: String) -> Self {
-        let message = format!("a report that cannot be read: {}", text::beginning(&found, QUOTED));
+        let message = format!("invalid report: {}", text::beginning(&found, QUOTED));
         Self { status: CheckStatus::Failed, message, ..Self::default() }
     }
 }

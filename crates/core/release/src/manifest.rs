@@ -17,11 +17,11 @@ use crate::turn::Turn;
 /// written in several.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 pub struct ObjectId {
-    /// The API group, empty for the oldest kinds.
+    /// API group; empty for the core group.
     pub group: String,
     /// The kind.
     pub kind: String,
-    /// The namespace, empty for kinds without one.
+    /// Namespace; empty for cluster-scoped kinds.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub namespace: String,
     /// The name.

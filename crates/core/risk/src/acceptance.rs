@@ -25,28 +25,28 @@ pub const ANNOTATION: &str = "fairway.dev/accepted-risks";
 /// Bytes of the annotation that are read; all annotations of an object together may have 256 KiB.
 pub const ANNOTATION_BYTES: usize = 128 << 10;
 
-/// On which terms a risk was accepted, as the annotation has it under the risk's name.
+/// Acceptance terms of a risk, as stored in the annotation under the risk's name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", default, expecting = "an object with terms")]
+#[serde(rename_all = "camelCase", default, expecting = "an object with acceptance terms")]
 pub struct Terms {
-    /// Why.
+    /// Reason of the acceptance.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// Until when: a time, or a day that is still included.
+    /// Expiry: a time, or a day, which is included.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<Until>,
-    /// For which versions.
+    /// Versions for which the risk is accepted.
     #[serde(rename = "for", skip_serializing_if = "Option::is_none")]
     pub versions: Option<Range>,
-    /// By whom.
+    /// User who accepted the risk.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
-    /// What the risk said then, as a digest.
+    /// Digest of the risk's content at the time of acceptance.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub definition: Option<String>,
 }
 
-/// The end of an acceptance.
+/// Expiry of an acceptance.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
 pub struct Until {
@@ -143,18 +143,19 @@ impl Standing {
 impl fmt::Display for Standing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NotAccepted => f.write_str("It was not accepted."),
-            Self::Accepted { changed: false } => f.write_str("It was accepted."),
+            Self::NotAccepted => f.write_str("The risk is not accepted."),
+            Self::Accepted { changed: false } => f.write_str("The risk is accepted."),
             Self::Accepted { changed: true } => {
-                f.write_str("It was accepted, and what it says has changed since.")
+                f.write_str("The risk is accepted; its content has changed since.")
             }
-            Self::Expired(until) => write!(f, "It was accepted until {until}, which has passed."),
+            Self::Expired(until) => write!(f, "The acceptance of the risk expired at {until}."),
             Self::OutOfScope(versions) => {
-                write!(f, "It was accepted for {versions}, which does not include this version.")
+                write!(f, "The risk is accepted for {versions} only, not for this version.")
             }
             Self::TermsUnreadable(why) => write!(
                 f,
-                "It does not count as accepted, because its terms in the annotation {ANNOTATION} cannot be read: {why}."
+                "The risk counts as not accepted: cannot read its terms in annotation \
+                {ANNOTATION}: {why}."
             ),
         }
     }
@@ -193,14 +194,13 @@ impl Acceptance {
     /// What is wrong with the annotation, for the operator's log and for people who look.
     pub fn problems(&self) -> impl Iterator<Item = String> {
         let whole = self.unreadable.iter().map(|why| {
-            format!(
-                "The annotation {ANNOTATION} cannot be read, so no risk counts as accepted: {why}."
-            )
+            format!("No risk counts as accepted: cannot read annotation {ANNOTATION}: {why}.")
         });
         let entries = self.terms.iter().filter_map(|(name, terms)| {
             let why = terms.as_ref().err()?;
             Some(format!(
-                "The entry {:?} of the annotation {ANNOTATION} cannot be read, so that risk does not count as accepted: {why}.",
+                "Risk {:?} counts as not accepted: cannot read its entry in annotation \
+                {ANNOTATION}: {why}.",
                 text::excerpt(name, 80)
             ))
         });
@@ -251,7 +251,7 @@ impl Acceptance {
 fn terms(annotation: &str) -> Result<BTreeMap<String, Result<Terms, String>>, String> {
     if annotation.len() > ANNOTATION_BYTES {
         return Err(format!(
-            "it has {} bytes, and at most {ANNOTATION_BYTES} are read",
+            "{} bytes exceed the limit of {ANNOTATION_BYTES} bytes",
             annotation.len()
         ));
     }

@@ -129,11 +129,11 @@ pub enum Source {
     ClusterOperators,
     /// The risk report of the ClusterOperator of that name.
     RiskReport(String),
-    /// A gate that asks an administrator to confirm something.
+    /// An admin gate.
     AdminGate,
     /// Objects that the administrator excluded from management.
     Overrides,
-    /// An update that is under way.
+    /// An update in progress.
     Updating,
     /// Objects that the release removes.
     Deletions,

@@ -10,10 +10,10 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Sample {
-    /// What tells it apart from others.
+    /// Labels of the series.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub labels: BTreeMap<String, String>,
-    /// Its value. JSON has no word for some numbers, so it is a text there.
+    /// Value of the sample, as a string in JSON, which cannot represent NaN and infinities.
     #[serde(serialize_with = "to_text", deserialize_with = "from_text")]
     #[schemars(with = "String")]
     pub value: f64,

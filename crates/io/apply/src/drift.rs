@@ -47,10 +47,10 @@ impl fmt::Display for Difference {
             f.write_str(step)?;
         }
         f.write_str(match self.what {
-            What::Differs => " is not what the release says",
+            What::Differs => " differs from the manifest",
             What::Missing => " is missing",
-            What::NotOurs => " was taken over by somebody else",
-            What::Leftover => " is no longer part of the release",
+            What::NotOurs => " is owned by another field manager",
+            What::Leftover => " is no longer in the manifest",
         })
     }
 }

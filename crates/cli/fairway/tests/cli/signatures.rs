@@ -320,7 +320,7 @@ fn what_cannot_be_signed_or_verified_is_said() {
     exit code: 1
     ----- stderr -----
     error: cannot verify signatures
-      caused by: team.secret.asc cannot be used
+      caused by: cannot use team.secret.asc
       caused by: keyring does not consist of OpenPGP public keys: expected PGP PUBLIC KEY BLOCK, found PGP PRIVATE KEY BLOCK
     hint: export the keys with `gpg --armor --export KEY > FILE`
 

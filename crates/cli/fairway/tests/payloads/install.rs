@@ -117,7 +117,7 @@ async fn install(version: &str) -> Result<()> {
     let settled = settles(&cluster, &included, &impossible).await;
     let text = operator.log()?;
     settled.with_context(|| text.clone())?;
-    let started = text.lines().filter(|line| line.contains("a release begins")).count();
+    let started = text.lines().filter(|line| line.contains("rollout started")).count();
     assert_eq!(started, 1, "a rollout starts once");
     let unrelated = without_related_objects(&cluster, &included).await?;
     assert_eq!(unrelated, [] as [&str; 0], "{text}");

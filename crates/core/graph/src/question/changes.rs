@@ -12,45 +12,45 @@ use super::Count;
 use crate::graph::{Edge, Graph, Node};
 use crate::risk::Risk;
 
-/// What is different in a second graph.
+/// Differences between two graphs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Changes {
-    /// Releases that came.
+    /// Added releases.
     pub added: Vec<String>,
-    /// Releases that went.
+    /// Removed releases.
     pub removed: Vec<String>,
-    /// Releases that are another image, or about which something else is said.
+    /// Releases with another image or other metadata.
     pub changed: Vec<String>,
-    /// Updates that came, went, or have other risks.
+    /// Updates that were added or removed, or have other risks.
     pub edges: Vec<EdgeChange>,
-    /// Risks that say something else about an update that had them before.
+    /// Risks whose content changed for an update that already had them.
     pub redefined: BTreeSet<String>,
 }
 
-/// An update that is not what it was.
+/// A changed update.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct EdgeChange {
-    /// Where it begins.
+    /// Source version.
     pub from: String,
-    /// Where it leads.
+    /// Target version.
     pub to: String,
-    /// What it was.
+    /// State before the change.
     pub before: State,
-    /// What it is.
+    /// State after the change.
     pub after: State,
 }
 
-/// What an update is.
+/// State of an update.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", tag = "state")]
 pub enum State {
-    /// It is not there.
+    /// The update does not exist.
     Absent,
-    /// Everybody gets it.
+    /// The update is recommended for all clusters.
     Recommended,
-    /// It is recommended where its risks do not apply.
+    /// It is conditional: recommended if its risks do not apply.
     Conditional {
-        /// Their names.
+        /// Names of the risks.
         risks: Vec<String>,
     },
 }
@@ -156,7 +156,7 @@ impl fmt::Display for Changes {
             lines.extend(versions.iter().map(|version| format!("{sign} {version}")));
         }
         lines.extend(self.by_target());
-        lines.extend(self.redefined.iter().map(|name| format!("{name} says something else")));
+        lines.extend(self.redefined.iter().map(|name| format!("{name}: content changed")));
         f.write_str(&lines.join("\n"))
     }
 }

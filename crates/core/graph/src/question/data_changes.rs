@@ -11,44 +11,44 @@ use serde::Serialize;
 use crate::data::{Block, Effect, GraphData, Listed};
 use crate::risk::Risk;
 
-/// What is different in a second state.
+/// Differences between two states of graph-data.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct DataChanges {
-    /// Blocks that came, went or say something else, by file.
+    /// Added, removed and changed blocked edges, by file.
     pub blocks: BTreeMap<String, BlockChange>,
     /// Channels whose versions changed, by name.
     pub channels: BTreeMap<String, ChannelChange>,
 }
 
-/// What became of a block.
+/// Change of a blocked edge.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct BlockChange {
-    /// What it said, unless it is new.
+    /// Content before the change; unset if it is new.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub before: Option<Statement>,
-    /// What it says, unless it is gone.
+    /// Content after the change; unset if it was removed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub after: Option<Statement>,
 }
 
-/// What a block says.
+/// Content of a blocked edge.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Statement {
-    /// Where the updates lead.
+    /// Target version of the updates.
     pub to: String,
-    /// Where they come from.
+    /// Pattern of the source versions.
     pub from: String,
-    /// What may go wrong with them; without a risk, they are removed.
+    /// Risk of the updates; without a risk, the updates are removed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub risk: Option<Risk>,
 }
 
-/// What became of a channel.
+/// Change of a channel.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ChannelChange {
-    /// Versions that came.
+    /// Added versions.
     pub added: Vec<String>,
-    /// Versions that went.
+    /// Removed versions.
     pub removed: Vec<String>,
 }
 

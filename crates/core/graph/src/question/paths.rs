@@ -10,46 +10,46 @@ use serde::Serialize;
 use super::{Cheapest, Cost, Count};
 use crate::graph::{Edge, Graph, NodeId};
 
-/// The ways from one version to another that are worth knowing.
+/// Upgrade paths between two versions.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Paths {
-    /// The one with the fewest steps; among those, the one with the fewest risks.
+    /// The path with the fewest updates; among those, the one with the fewest risks.
     pub fewest_steps: Path,
-    /// The one with the fewest risks; among those, the one with the fewest steps.
+    /// The path with the fewest risks; among those, the one with the fewest updates.
     pub fewest_risks: Path,
 }
 
-/// A way from one version to another.
+/// An upgrade path.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Path {
-    /// Its steps, in order.
+    /// Updates of the path, in order.
     pub steps: Vec<Step>,
 }
 
-/// An update on the way.
+/// An update of a path.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Step {
-    /// Where it begins.
+    /// Source version.
     pub from: String,
-    /// Where it leads.
+    /// Target version.
     pub to: String,
-    /// The names of its risks.
+    /// Names of the risks of the update.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub risks: Vec<String>,
 }
 
-/// Why there is no way.
+/// Reason why no upgrade path exists.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PathsError {
     /// The graph does not have that version.
-    #[error("there is no version {0}")]
+    #[error("version {0} does not exist")]
     Unknown(String),
     /// The graph has that version for several architectures.
-    #[error("there are several architectures of version {0}")]
+    #[error("version {0} exists for several architectures")]
     Ambiguous(String),
     /// Nothing leads from one to the other.
-    #[error("no updates lead from {from} to {to}")]
+    #[error("no upgrade path from {from} to {to}")]
     None {
         /// Where it should begin.
         from: String,
@@ -124,9 +124,9 @@ impl fmt::Display for Path {
 impl fmt::Display for Paths {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.fewest_steps == self.fewest_risks {
-            return write!(f, "the best way: {}", self.fewest_steps);
+            return write!(f, "best path: {}", self.fewest_steps);
         }
-        writeln!(f, "the shortest way: {}", self.fewest_steps)?;
-        write!(f, "the way with the fewest risks: {}", self.fewest_risks)
+        writeln!(f, "shortest path: {}", self.fewest_steps)?;
+        write!(f, "path with the fewest risks: {}", self.fewest_risks)
     }
 }

@@ -12,69 +12,69 @@ use crate::data::{Effect, Place};
 use crate::graph::{Edge, Graph, NodeId, Scope, with_architecture};
 use crate::problem::Problem;
 
-/// What becomes of an update, and why.
+/// State of an update and its causes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Why {
-    /// Where it begins.
+    /// Source version.
     pub from: String,
-    /// Where it leads.
+    /// Target version.
     pub to: String,
-    /// What becomes of it.
+    /// State of the update.
     #[serde(flatten)]
     pub verdict: Verdict,
 }
 
-/// What becomes of an update.
+/// State of an update.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", tag = "verdict")]
 pub enum Verdict {
-    /// Everybody gets it.
+    /// The update is recommended for all clusters.
     Recommended,
-    /// It is recommended where its risks do not apply.
+    /// It is conditional: recommended if its risks do not apply.
     Conditional {
-        /// What puts risks on it.
+        /// Causes of its risks.
         causes: Vec<Cause>,
     },
-    /// Nobody gets it.
+    /// The update is removed for all clusters.
     Removed {
-        /// What removes it, and what else is said about it.
+        /// Causes of the removal, and other causes.
         causes: Vec<Cause>,
     },
-    /// No release says that it is possible.
+    /// No release declares the update.
     NotDeclared,
-    /// It led back, as a part of a circle.
+    /// The update was part of a cycle.
     Circle {
-        /// The versions of the circle.
+        /// Versions of the cycle.
         versions: Vec<String>,
     },
-    /// One of the versions is only named by others: there is no release of it.
+    /// One of the versions has no release; other releases refer to it.
     NoRelease {
         /// The version.
         version: String,
     },
     /// One of the releases is not in the channel.
     NotInChannel {
-        /// Its version.
+        /// Version of the release.
         version: String,
         /// The channel.
         channel: String,
-        /// The channels it is in.
+        /// Channels that contain the release.
         channels: Vec<String>,
     },
 }
 
-/// Something that closes an update.
+/// Cause of the state of an update.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", tag = "cause")]
 pub enum Cause {
-    /// A block of graph-data.
+    /// A blocked edge of graph-data.
     Block {
-        /// Where it says which versions it concerns.
+        /// Location of its `from` pattern.
         #[serde(flatten)]
         place: Place,
-        /// What it says there.
+        /// The `from` pattern.
         pattern: String,
-        /// The name of its risk; without one it removes.
+        /// Name of its risk; without a risk, it removes the update.
         risk: Option<String>,
     },
     /// Metadata of a release.
@@ -84,7 +84,7 @@ pub enum Cause {
         /// The key.
         key: String,
     },
-    /// The graph had the risk before graph-data was looked at.
+    /// The input graph already had the risk.
     Given {
         /// Its name.
         risk: String,
@@ -181,24 +181,24 @@ impl fmt::Display for Why {
         let Self { from, to, verdict } = self;
         write!(f, "{from} -> {to}: ")?;
         match verdict {
-            Verdict::Recommended => f.write_str("recommended to every cluster"),
+            Verdict::Recommended => f.write_str("recommended for all clusters"),
             Verdict::Conditional { causes } => {
-                f.write_str("recommended where its risks do not apply")?;
+                f.write_str("conditional: recommended if its risks do not apply")?;
                 causes.iter().try_for_each(|cause| write!(f, "\n  {cause}"))
             }
             Verdict::Removed { causes } => {
                 f.write_str("removed")?;
                 causes.iter().try_for_each(|cause| write!(f, "\n  {cause}"))
             }
-            Verdict::NotDeclared => f.write_str("no release says that this update is possible"),
+            Verdict::NotDeclared => f.write_str("no release declares this update"),
             Verdict::Circle { versions } => {
-                write!(f, "left out, because it led back in a circle of {}", versions.join(", "))
+                write!(f, "omitted: part of a cycle of {}", versions.join(", "))
             }
             Verdict::NoRelease { version } => {
-                write!(f, "{version} is named by other releases, but there is no release of it")
+                write!(f, "{version} does not exist; other releases refer to it")
             }
             Verdict::NotInChannel { version, channel, channels } if channels.is_empty() => {
-                write!(f, "{version} is not in {channel}, nor in any other channel")
+                write!(f, "{version} is not in {channel} or any other channel")
             }
             Verdict::NotInChannel { version, channel, channels } => {
                 write!(f, "{version} is not in {channel}; it is in {}", channels.join(", "))
@@ -217,7 +217,7 @@ impl fmt::Display for Cause {
                 write!(f, "{place}: removes updates from {pattern}")
             }
             Self::Metadata { release, key } => write!(f, "metadata of {release}: {key}"),
-            Self::Given { risk } => write!(f, "risk {risk}, which the graph had before"),
+            Self::Given { risk } => write!(f, "risk {risk}, from the input graph"),
         }
     }
 }

@@ -10,17 +10,17 @@ use fairway_api::cluster_version::{MatchingRule, MatchingRuleType};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
-/// Something that may go wrong with an update on some clusters.
+/// A problem that an update can cause on some clusters.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Risk {
-    /// Where people read about it.
+    /// URL with more information.
     pub url: String,
-    /// Its CamelCase name.
+    /// CamelCase name of the risk.
     pub name: String,
-    /// What may go wrong, for people to read.
+    /// Description of the problem.
     pub message: String,
-    /// Whom it concerns: the first rule that can be evaluated decides.
+    /// Rules that select the affected clusters. The first rule that can be evaluated decides.
     #[schemars(schema_with = "rules_of_any_type")]
     pub matching_rules: Vec<MatchingRule>,
     /// What this crate does not know.
@@ -76,6 +76,6 @@ pub(crate) mod stand_in {
 
     /// That nothing is known.
     pub(crate) fn message(file: &str) -> String {
-        format!("This update is blocked by {file}, which does not say why.")
+        format!("{file} blocks this update without an explanation.")
     }
 }

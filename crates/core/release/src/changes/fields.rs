@@ -8,12 +8,12 @@ use serde_json::Value;
 
 use super::Difference;
 
-/// One field that differs.
+/// A field that differs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct FieldChange {
-    /// Where it is, such as `spec.template.spec.containers[name=operator].image`.
+    /// Path of the field, such as `spec.template.spec.containers[name=operator].image`.
     pub field: String,
-    /// What it was and what it is.
+    /// Values in both releases.
     #[serde(flatten)]
     pub difference: Difference<Value>,
 }

@@ -16,50 +16,50 @@ use crate::payload::Release;
 /// Letters of a value in a text; all of it is in the data.
 const MAX_LETTERS: usize = 80;
 
-/// What changes between two releases.
+/// Differences between two releases.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[must_use = "an unread report helps nobody"]
+#[must_use = "a report must be shown"]
 pub struct Changes {
-    /// The version of the first.
+    /// Version of the first release.
     pub from: String,
-    /// The version of the second.
+    /// Version of the second release.
     pub to: String,
-    /// The images that differ, in the order of their names.
+    /// Images that differ, ordered by name.
     pub images: Vec<ImageChange>,
-    /// The manifests that differ, in the order of their kinds and names.
+    /// Manifests that differ, ordered by kind and name.
     pub manifests: Vec<ManifestChange>,
 }
 
-/// What was, if it was there, and what is, if it is.
+/// A value in both releases; unset where it does not exist.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Difference<T> {
-    /// What was.
+    /// Value in the first release.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub from: Option<T>,
-    /// What is.
+    /// Value in the second release.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub to: Option<T>,
 }
 
-/// One image that differs.
+/// An image that differs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ImageChange {
-    /// Its name in the releases.
+    /// Name of the image in the releases.
     pub name: String,
-    /// How it is pulled.
+    /// Pull specification.
     #[serde(flatten)]
     pub difference: Difference<String>,
 }
 
-/// One manifest that differs.
+/// A manifest that differs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ManifestChange {
     /// The object.
     #[serde(flatten)]
     pub id: ObjectId,
-    /// The files that have it: their names say when its turn is.
+    /// Files that contain the manifest; their names determine its level.
     pub file: Difference<String>,
-    /// The fields that differ, where both have it.
+    /// Fields that differ, if both releases have the manifest.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub fields: Vec<FieldChange>,
 }

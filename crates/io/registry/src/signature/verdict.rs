@@ -7,84 +7,84 @@ use serde::Serialize;
 
 use crate::Digest;
 
-/// Findings that are told in a text: it has to fit into a condition.
+/// Maximum number of findings in a message, which must fit into a condition.
 const MOST_TOLD: usize = 8;
 
-/// Everybody who has to has signed an image.
+/// Result of a successful verification: every keyring is satisfied by a signature.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-#[must_use = "only what is verified may be used"]
+#[must_use = "use only images that are verified"]
 pub struct Verified {
-    /// The image.
+    /// Digest of the image.
     #[schemars(with = "String")]
     pub digest: Digest,
-    /// The signatures that count, one for each keyring.
+    /// Valid signatures, one for each keyring.
     pub signatures: Vec<Satisfied>,
 }
 
-/// A keyring, and the signature that it is satisfied by.
+/// A keyring and the signature that satisfies it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Satisfied {
-    /// The keyring.
+    /// Name of the keyring.
     pub keyring: String,
-    /// Where the signature was found.
+    /// Source of the signature.
     pub place: String,
-    /// The fingerprint of the key that has made it.
+    /// Fingerprint of the key that made the signature.
     pub signer: String,
-    /// What the signer calls the image.
+    /// Image reference in the signature.
     pub reference: String,
     /// The signature itself.
     #[serde(skip)]
     pub signature: Vec<u8>,
 }
 
-/// Somebody who has to has not signed an image, as far as can be seen.
+/// Result of a failed verification: no signature satisfies some keyrings.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Unverified {
-    /// The image.
+    /// Digest of the image.
     #[schemars(with = "String")]
     pub digest: Digest,
     /// The keyrings that no signature satisfies.
     pub keyrings: Vec<String>,
-    /// What was found instead, in an order that does not depend on who answered first.
+    /// Rejected signatures and failed signature stores, in a stable order.
     pub findings: Vec<Finding>,
 }
 
-/// What was found in place of a signature that counts.
+/// Why a signature or a signature store does not verify an image.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(tag = "reason")]
 pub enum Finding {
-    /// A signature that does not count.
+    /// A rejected signature.
     Refused {
-        /// Where it was found.
+        /// Source of the signature.
         place: String,
-        /// For whom it does not count.
+        /// Keyrings that reject the signature.
         keyrings: Vec<String>,
-        /// Why.
+        /// Cause.
         why: String,
     },
-    /// A store without any.
+    /// A signature store without signatures of the image.
     Unsigned {
-        /// The store.
+        /// Name of the signature store.
         store: String,
     },
-    /// A store that cannot answer.
+    /// A signature store that cannot be read.
     Unreachable {
-        /// The store.
+        /// Name of the signature store.
         store: String,
-        /// Why.
+        /// Cause.
         why: String,
     },
-    /// A store that has not said everything in time.
+    /// A signature store that timed out.
     Late {
-        /// The store.
+        /// Name of the signature store.
         store: String,
     },
-    /// More signatures than are looked at.
+    /// More signatures than the verifier checks.
     TooMany {
-        /// How many are.
+        /// Maximum number of signatures that the verifier checks.
         most: usize,
     },
 }

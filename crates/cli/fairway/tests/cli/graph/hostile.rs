@@ -147,7 +147,7 @@ fn what_cannot_be_read_is_found() {
     insta::assert_snapshot!(deeds.map(run).join("\n"), @"
     exit code: 3
     ----- stdout -----
-    error[schema]: unreadable, so nothing is blocked: field a6[1][2][1][2][0][3]: YAML document too large or too complex
+    error[schema]: invalid, no update is blocked: field a6[1][2][1][2][0][3]: YAML document too large or too complex
      --> blocked-edges/bomb.yaml:7:15
       |
     7 | a6: &a6 [*a5, *a5, *a5, *a5]
@@ -159,7 +159,7 @@ fn what_cannot_be_read_is_found() {
 
     exit code: 3
     ----- stdout -----
-    error[schema]: unreadable, so nothing is blocked: recursion limit exceeded
+    error[schema]: invalid, no update is blocked: recursion limit exceeded
      --> blocked-edges/deep.yaml:1:256
       |
     1 | ...[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[...[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[
@@ -171,7 +171,7 @@ fn what_cannot_be_read_is_found() {
 
     exit code: 3
     ----- stdout -----
-    error[schema]: unreadable, so updates to 5.1.1 are blocked for every cluster: not valid UTF-8
+    error[schema]: invalid, all updates to 5.1.1 are blocked for all clusters: not valid UTF-8
     --> blocked-edges/bytes.yaml
 
     1 error
@@ -180,7 +180,7 @@ fn what_cannot_be_read_is_found() {
 
     exit code: 3
     ----- stdout -----
-    error[schema]: `from` is unreadable, so every update to this version is blocked: it takes too much memory
+    error[schema]: invalid `from`, all updates to this version are blocked: the compiled pattern is too large
      --> blocked-edges/regex.yaml:2:7
       |
     2 | from: (x{9999}){9999}
@@ -192,7 +192,7 @@ fn what_cannot_be_read_is_found() {
 
     exit code: 3
     ----- stdout -----
-    error[schema]: unreadable, skipped: it lists more than 20 things that are not versions
+    error[schema]: skipped: more than 20 invalid versions
     --> channels/noise.yaml
 
     1 error

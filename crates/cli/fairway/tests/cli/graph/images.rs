@@ -26,7 +26,7 @@ fn a_graph_is_built_of_images() {
     releases: 1, recommended updates: 0, conditional updates: 0
 
     5.1
-      5.1.1  no updates lead here
+      5.1.1  no updates to this release
     ----- stderr -----
     releases in registry.example/releases: 1 found, 1 skipped
     warning: registry.example/releases:broken is left out: release-images/blobs/sha256/0000000000000000000000000000000000000000000000000000000000000000 does not exist
@@ -35,7 +35,7 @@ fn a_graph_is_built_of_images() {
     insta::assert_snapshot!(why, @"
     exit code: 3
     ----- stdout -----
-    5.0.1+amd64 -> 5.1.1+amd64: 5.0.1+amd64 is named by other releases, but there is no release of it
+    5.0.1+amd64 -> 5.1.1+amd64: 5.0.1+amd64 does not exist; other releases refer to it
     ");
     let lint = desk.run(&["lint", "graph-data", "--oci-layout=release-images"]);
     assert!(lint.contains("1 found, 1 skipped"), "{lint}");

@@ -162,9 +162,9 @@ fn what_is_wrong_beside_the_answer() {
     releases: 1, recommended updates: 0, conditional updates: 0
 
     5.1
-      5.1.0  no updates lead here
+      5.1.0  no updates to this release
     ----- stderr -----
-    warning: the update from node 0 to node 1 is left out: one of them does not exist
+    warning: update from node 0 to node 1 omitted: one of the releases does not exist
     "#);
 }
 

@@ -93,10 +93,10 @@ fn everything_that_is_wrong_is_said_at_once_and_nothing_is_made() {
     error: cannot create release 5.1.0
       caused by: 6 errors:
     * image other: "registry.example/other:latest" is not pinned by digest (NAME@sha256:…)
-    * 5.1.0 cannot be updated to itself
-    * storage/0000_50_storage_01_deployment.yaml:16:1: quay.io/example/storage:dev stands for image "storage", which the release does not have
-    * the release's metadata: url cannot be used: "errata" was found where an http or https address is wanted
-    * broken/0000_50_broken_01.yaml:1:1: field metadata.name: expected a string that is not empty
+    * release 5.1.0 lists itself as a previous version
+    * storage/0000_50_storage_01_deployment.yaml:16:1: quay.io/example/storage:dev refers to image "storage", which is not in the release
+    * metadata of the release: invalid url: expected an http or https URL, found "errata"
+    * broken/0000_50_broken_01.yaml:1:1: field metadata.name: expected a non-empty string
     * broken/0000_50_broken_02.yaml:1:4: '[' is not closed
     hint: add images with --image storage=IMAGE
     "#);

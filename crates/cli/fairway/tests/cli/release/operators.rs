@@ -222,7 +222,7 @@ fn new_with_unresolved_placeholders_fails_and_names_the_options() {
     warning: operators/storage/image-references:6: key "Name" is read as "name"
     error: cannot create release 5.1.0
       caused by: 4 errors:
-    * operators/network/07_deployment.yaml:16:1: quay.io/example/network:dev stands for image "network", which the release does not have
+    * operators/network/07_deployment.yaml:16:1: quay.io/example/network:dev refers to image "network", which is not in the release
     * operators/network/07_deployment.yaml:17:1: 0.0.1-snapshot-kubernetes: unknown version of component "kubernetes"
     * operators/network/07_deployment.yaml:1:1: deployment "network/network": field spec.template.spec.containers[0].image: image "quay.io/example/network:dev" is not pinned by digest
     * operators/other/01.yaml:1:1: deployment "other/other": field spec.template.spec.containers[0].image: image "quay.io/example/other:dev" is not pinned by digest
@@ -234,7 +234,7 @@ fn new_with_unresolved_placeholders_fails_and_names_the_options() {
     oci:releases@DIGEST
     ----- stderr -----
     skipping operators/cluster-version-operator: Fairway's own manifests replace those of cluster-version-operator
-    warning: operators/network/07_deployment.yaml:16:1: quay.io/example/network:dev stands for image "network", which the release does not have
+    warning: operators/network/07_deployment.yaml:16:1: quay.io/example/network:dev refers to image "network", which is not in the release
     warning: operators/network/07_deployment.yaml:17:1: 0.0.1-snapshot-kubernetes: unknown version of component "kubernetes"
     warning: operators/network/07_deployment.yaml:1:1: deployment "network/network": field spec.template.spec.containers[0].image: image "quay.io/example/network:dev" is not pinned by digest
     warning: operators/other/01.yaml:1:1: deployment "other/other": field spec.template.spec.containers[0].image: image "quay.io/example/other:dev" is not pinned by digest

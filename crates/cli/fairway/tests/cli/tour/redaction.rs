@@ -17,7 +17,7 @@ fn redacted_line(line: &str) -> String {
     }
     if line.starts_with("Pods run as") {
         // Machines differ in what they let people do.
-        return "Pods run as processes in namespaces of their own.".to_owned();
+        return "Pods run as processes in separate namespaces.".to_owned();
     }
     let line = line.replace(" (rechecking)", "").replace("arm64", "amd64");
     let mut words: Vec<String> = Vec::new();

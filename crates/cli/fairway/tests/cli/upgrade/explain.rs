@@ -157,7 +157,7 @@ async fn what_the_operator_asked_and_what_came_back() -> Result<()> {
     exit code: 3
     ----- stdout -----
     Proxy: applies to this cluster, since AGE (Match)
-      The query yields 1: this cluster is exposed.
+      The query returned 1: the risk applies to this cluster.
 
     Source: the update service
 
@@ -190,7 +190,7 @@ async fn what_the_operator_asked_and_what_came_back() -> Result<()> {
     Risks:
       Proxy: applies to this cluster; source: the update service
         A proxy may break it.
-        The query yields 1: this cluster is exposed.
+        The query returned 1: the risk applies to this cluster.
 
     For details of a risk, run `fairway upgrade explain RISK`.
     ");

@@ -92,7 +92,7 @@ async fn what_is_seldom_meant_has_to_be_confirmed() -> Result<()> {
     ----- stdout -----
     Requested update to 5.3.0
     ----- stderr -----
-    warning: from 5.1.0 to 5.3.0 is a skip-level update, past one minor version
+    warning: from 5.1.0 to 5.3.0 is a skip-level update that skips one minor version
     ");
     let step = document(cluster.kubeconfig(), &["--to=5.0.9", "--yes", "--no-wait"])?;
     assert_eq!((&step["from"], &step["step"]["kind"]), (&json!("5.1.0"), &json!("downgrade")));

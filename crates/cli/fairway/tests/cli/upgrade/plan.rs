@@ -89,7 +89,7 @@ async fn see_the_way() -> Result<()> {
         1. 5.0.0 -> 5.0.1, a patch update
            $ fairway upgrade --to=5.0.1 --wait
 
-        2. 5.0.1 -> 5.2.0, a skip-level update, past one minor version
+        2. 5.0.1 -> 5.2.0, a skip-level update that skips one minor version
            $ fairway upgrade channel stable-5.2
            $ fairway upgrade --mode=preflight --to=5.2.0 --wait
            $ fairway upgrade --to=5.2.0 --yes --wait
@@ -124,7 +124,7 @@ async fn see_the_way() -> Result<()> {
         1. 5.0.0 -> 5.0.1, a patch update
            $ fairway upgrade --to=5.0.1 --wait
 
-        2. 5.0.1 -> 5.2.0, a skip-level update, past one minor version
+        2. 5.0.1 -> 5.2.0, a skip-level update that skips one minor version
            $ fairway upgrade channel stable-5.2
            $ fairway upgrade --mode=preflight --to=5.2.0 --wait
            $ fairway upgrade --to=5.2.0 --yes --wait

@@ -10,24 +10,24 @@ use serde::Serialize;
 use super::super::Declaration;
 use super::{Package, Subscription};
 
-/// Another version of an operator.
+/// A version of an operator that supports the target.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct WayOut {
-    /// The name of its ClusterServiceVersion.
+    /// Name of the ClusterServiceVersion.
     pub name: String,
-    /// Its version.
+    /// Version of the operator.
     pub version: Version,
-    /// The channel that has it.
+    /// Channel that contains the version.
     pub channel: String,
-    /// The catalog that has it.
+    /// Catalog that contains the version.
     pub catalog: String,
-    /// What it declares.
+    /// Maximum version that the operator declares.
     #[serde(skip)]
     pub declared: Declaration,
-    /// Whether that is another channel than the operator follows.
+    /// Whether the operator follows another channel.
     pub other_channel: bool,
-    /// Whether somebody has to approve it.
+    /// Whether the update requires manual approval.
     pub manual_approval: bool,
 }
 
@@ -84,10 +84,10 @@ impl fmt::Display for WayOut {
             write!(f, "update to {name} in channel {channel} of {catalog}")?;
         }
         if *manual_approval {
-            f.write_str(", which has to be approved")?;
+            f.write_str(", which requires manual approval")?;
         }
         if declared.maximum().is_none() {
-            f.write_str(" (it does not say up to which version it runs)")?;
+            f.write_str(" (it declares no maximum version)")?;
         }
         Ok(())
     }

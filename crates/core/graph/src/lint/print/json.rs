@@ -17,14 +17,14 @@ use serde::Serialize;
 use crate::data::{Position, Severity};
 use crate::lint::{Finding, Report};
 
-/// What was found.
+/// Findings of a lint run.
 #[derive(Serialize, JsonSchema)]
 pub struct Document<'a> {
     summary: Summary,
     findings: Vec<Entry<'a>>,
 }
 
-/// How much of it there is.
+/// Number of findings by severity.
 #[derive(Serialize, JsonSchema)]
 struct Summary {
     errors: usize,
@@ -32,29 +32,29 @@ struct Summary {
     notes: usize,
 }
 
-/// Something that was found.
+/// A finding.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Entry<'a> {
-    /// The rule that is broken.
+    /// Identifier of the rule.
     rule: &'static str,
-    /// How much it matters: `note`, `warning` or `error`.
+    /// Severity: `note`, `warning` or `error`.
     severity: &'static str,
-    /// The file, below the graph-data directory.
+    /// Path of the file, relative to the graph-data directory.
     file: &'a str,
-    /// Where in it; not where it is about the file as a whole.
+    /// Position in the file; unset if the finding concerns the whole file.
     #[serde(skip_serializing_if = "Option::is_none")]
     start: Option<Position>,
     #[serde(skip_serializing_if = "Option::is_none")]
     end: Option<Position>,
-    /// What is wrong, for people.
+    /// Description of the problem.
     message: &'a str,
-    /// What to do about it.
+    /// Remediation.
     #[serde(skip_serializing_if = "Option::is_none")]
     help: Option<&'a str>,
-    /// What it is about, such as the name of a risk.
+    /// Subject of the finding, such as the name of a risk.
     subject: &'a str,
-    /// The files that have the same.
+    /// Other files with the same finding.
     also_in: &'a [String],
 }
 

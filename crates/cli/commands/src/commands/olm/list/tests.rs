@@ -77,7 +77,7 @@ fn every_operator_has_its_say() {
       supports up to 4.8 (catalog market/main)
       declared at installation: 4.7 in the annotation operators.coreos.com/maxOpenShiftVersion
       4.10.0: will not run
-      4.9.1, 4.9.0: will not run; update to etcd.v1.1.0 in channel stable of market/main, which has to be approved
+      4.9.1, 4.9.0: will not run; update to etcd.v1.1.0 in channel stable of market/main, which requires manual approval
       4.8.5: upgradeable
 
     team/number.v1
@@ -92,7 +92,7 @@ fn every_operator_has_its_say() {
     team/uses.v1
       supports up to 4.20 (annotation operators.coreos.com/maxOpenShiftVersion)
       4.10.0, 4.9.1, 4.9.0, 4.8.5: upgradeable
-      from 4.12 on: it uses an API that would be gone: podsecuritypolicies.v1beta1.policy (it requires it; nothing takes its place)
+      from 4.12 on: it uses an API that the target does not serve: podsecuritypolicies.v1beta1.policy (required; no replacement)
 
     team/wild.v1
       supports up to 4.20 (annotation operators.coreos.com/maxOpenShiftVersion)
@@ -126,7 +126,7 @@ fn programs_get_the_same() {
           "wayOut": null,
           "apis": {
             "answer": "allPresent",
-            "message": "all APIs that it names are there"
+            "message": "all APIs that it names are served"
           }
         },
         {
@@ -142,7 +142,7 @@ fn programs_get_the_same() {
           },
           "apis": {
             "answer": "allPresent",
-            "message": "all APIs that it names are there"
+            "message": "all APIs that it names are served"
           }
         },
         {
@@ -158,7 +158,7 @@ fn programs_get_the_same() {
           },
           "apis": {
             "answer": "allPresent",
-            "message": "all APIs that it names are there"
+            "message": "all APIs that it names are served"
           }
         },
         {
@@ -167,7 +167,7 @@ fn programs_get_the_same() {
           "wayOut": null,
           "apis": {
             "answer": "allPresent",
-            "message": "all APIs that it names are there"
+            "message": "all APIs that it names are served"
           }
         }
       ],
@@ -189,10 +189,10 @@ fn programs_get_an_answer_about_apis_for_every_target() {
     });
     insta::assert_snapshot!(told.collect::<Vec<_>>().join("\n"), @r#"
     5.1.0: null
-    4.10.0: {"answer":"cannotTell","message":"it cannot be told: its permissions name *.extensions"}
-    4.9.1: {"answer":"cannotTell","message":"it cannot be told: its permissions name *.extensions"}
-    4.9.0: {"answer":"cannotTell","message":"it cannot be told: its permissions name *.extensions"}
-    4.8.5: {"answer":"allPresent","message":"all APIs that it names are there"}
+    4.10.0: {"answer":"cannotTell","message":"unknown: its permissions contain the wildcards *.extensions"}
+    4.9.1: {"answer":"cannotTell","message":"unknown: its permissions contain the wildcards *.extensions"}
+    4.9.0: {"answer":"cannotTell","message":"unknown: its permissions contain the wildcards *.extensions"}
+    4.8.5: {"answer":"allPresent","message":"all APIs that it names are served"}
     "#);
     let status = list.status(Some(&Version::new(4, 9, 0)));
     assert_eq!(status, ExitStatus::Yes, "what cannot be told holds nothing up");

@@ -24,7 +24,7 @@ fn of_query(name: &str, applies: &str) -> ConditionalUpdateRisk {
     let promql = rule(json!({"type": "PromQL", "promql": {"promql": QUERY}}));
     let mut risk = risk(name, applies);
     risk.matching_rules = vec![promql, rule(json!({"type": "Always"}))];
-    risk.conditions[0].message = "The query yields 1: this cluster is exposed.".to_owned();
+    risk.conditions[0].message = "The query returned 1: the risk applies to this cluster.".to_owned();
     risk
 }
 
@@ -76,7 +76,7 @@ fn paragraph(text: &str, beginning: &str) -> String {
 fn a_risk_that_applies() {
     insta::assert_snapshot!(of_risk(&cluster(), &samples(1), "Proxy"), @r#"
     Proxy: applies to this cluster, since 2h0m (Match)
-      The query yields 1: this cluster is exposed.
+      The query returned 1: the risk applies to this cluster.
 
     Source: the update service
 

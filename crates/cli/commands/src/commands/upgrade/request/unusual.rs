@@ -212,7 +212,7 @@ mod tests {
         5.1.0 5.1.1
         5.1.0 5.2.0
         5.1.1 5.1.0; from 5.1.1 to 5.1.0 is a downgrade, to be confirmed
-        5.1.0 5.3.0; from 5.1.0 to 5.3.0 is a skip-level update, past one minor version, to be confirmed
+        5.1.0 5.3.0; from 5.1.0 to 5.3.0 is a skip-level update that skips one minor version, to be confirmed
         4.22.0 5.0.0; from 4.22.0 to 5.0.0 is an update to another major version
         5.1.0 5.2.0-rc.1; 5.2.0-rc.1 is a pre-release, to be confirmed
         5.2.0-ec.3 5.2.0-rc.1

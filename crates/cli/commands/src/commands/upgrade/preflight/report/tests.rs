@@ -57,15 +57,15 @@ fn findings() -> Document {
 fn what_a_check_was_granted_is_told() {
     let mut document = document("5.2.0");
     document.checks[0].granted = vec![
-        "an account of its own, reader".to_owned(),
+        "own ServiceAccount reader".to_owned(),
         "get secrets (router-certs) in openshift-ingress".to_owned(),
     ];
     let report = report(&monitored(), &[document]);
     let told = report.to_string();
     let granted = told.lines().find(|line| line.contains("granted")).unwrap_or_default();
-    insta::assert_snapshot!(granted.trim(), @"granted: an account of its own, reader; get secrets (router-certs) in openshift-ingress");
+    insta::assert_snapshot!(granted.trim(), @"granted: own ServiceAccount reader; get secrets (router-certs) in openshift-ingress");
     let checks = serde_json::to_value(&report).unwrap()["run"]["checks"][0].clone();
-    assert_eq!(checks["granted"][0], "an account of its own, reader");
+    assert_eq!(checks["granted"][0], "own ServiceAccount reader");
 }
 
 #[test]
@@ -378,7 +378,7 @@ fn a_check_without_an_answer_leaves_it_open() {
         Remediation: Change it first.
         https://example.com/KernelNote
 
-    Look for what slows it down; see `kubectl -n openshift-cluster-version-preflight get events`.
+    Find the cause in the events: `kubectl -n openshift-cluster-version-preflight get events`.
 
     End the preflight with
       fairway upgrade --clear-preflight
@@ -405,7 +405,7 @@ fn what_is_known_anyway_is_shown_where_the_preflight_cannot_run() {
       SlowDisks: applies
         SlowDisks may happen.
 
-    Choose a later release, or rely on `fairway upgrade --include-not-recommended`; end the request with `fairway upgrade --clear-preflight`.
+    Choose a later release, or rely on `fairway upgrade --include-not-recommended`; withdraw the request with `fairway upgrade --clear-preflight`.
 
     End the preflight with
       fairway upgrade --clear-preflight
